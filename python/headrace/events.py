@@ -266,7 +266,7 @@ class _EventFile:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
         # Also writes what is left if the program ends, or drops the file, without closing it.
-        self._finalizer = weakref.finalize(self, _close, self._writer)
+        self._finalizer = weakref.finalize(self, _close_at_end, self._writer, os.getpid())
         self._flush_secs = flush_secs
         self._next_flush = 0.0
         self.write(Event(wall_time=time.time(), file_version=_FILE_VERSION))
@@ -301,6 +301,12 @@ def _as_step(global_step: SupportsInt) -> int:
         return int(global_step)
     except OverflowError:
         raise ValueError(f"global_step: got {global_step}, expected an integer.") from None
+
+
+def _close_at_end(writer: engine.RecordWriter, process: int) -> None:
+    # A forked child ends, too, and the file is its parent's.
+    if process == os.getpid():
+        _close(writer)
 
 
 def _close(writer: engine.RecordWriter) -> None:

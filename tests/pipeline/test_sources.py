@@ -152,7 +152,7 @@ def test_whatever_a_function_yields():
             TypeError,
             "'x' holds objects .NoneType.,",
         ),
-        (lambda: hp.iterable(iter([])), TypeError, "expected a function that returns an iterable"),
+        (lambda: hp.iterable(iter([])), TypeError, "can be read once"),
     ],
 )
 def test_wrong_arguments_are_refused_at_once(make, error, message):

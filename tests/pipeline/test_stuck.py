@@ -72,7 +72,8 @@ def test_an_iterator_that_hangs_is_named(warnings, hung):
         hung.wait()
 
     pipe = hr.iterable(examples).options(stuck_after_s=0.05)
-    with iter(pipe):
+    with iter(pipe) as batches:
+        next(batches)
         [message] = warnings(1)
         assert "the call for its next example has taken more than" in message
 

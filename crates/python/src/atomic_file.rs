@@ -8,6 +8,7 @@ use headrace_engine::files::name::FileName;
 use headrace_engine::files::output::{Output, WrittenFile};
 use pyo3::prelude::*;
 use std::io::{self, BufWriter, Write};
+use std::process;
 use std::sync::{Mutex, PoisonError};
 
 /// A file that is being written, and replaces the old one when it is published. Errors name the file.
@@ -16,6 +17,8 @@ pub struct AtomicFile {
     name: FileName,
     /// `None` once it is published or discarded.
     open: Mutex<Option<Open>>,
+    /// The process that writes it.
+    process: u32,
 }
 
 struct Open {
@@ -31,7 +34,7 @@ impl AtomicFile {
         let create = || atomic_file::AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error));
         let (file, output) = waiting(py, create)?;
         let open = Mutex::new(Some(Open { file, output: BufWriter::new(output) }));
-        Ok(Self { name, open })
+        Ok(Self { name, open, process: process::id() })
     }
 
     /// Gives the file the mode of another one. Nothing may be written before.
@@ -83,5 +86,14 @@ impl AtomicFile {
         let name = self.name.text();
         let open = open.as_mut().ok_or_else(|| Error::failed_precondition(format!("{name}: the file is closed")))?;
         work(open).map_err(|error| Error::io(name, &error).with_remedy(open.file.remedy()))
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            // In a forked child: the file is its parent's, who writes what waits.
+            std::mem::forget(self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }

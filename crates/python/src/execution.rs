@@ -49,6 +49,8 @@ pub struct Execution {
     is_batched: bool,
     /// The stages, in words.
     name: Arc<str>,
+    /// The process whose threads they are: a forked child has none of them.
+    process: u32,
 }
 
 /// What a worker does: the number of its thread, a word for it, for how many seconds, and for which stage.
@@ -119,6 +121,7 @@ impl Execution {
             last: Mutex::new(Last { mark: first, num_rows: 0, batches: Batches::default(), _charge: None }),
             is_batched,
             name: name.into(),
+            process: std::process::id(),
         };
         for number in 0..num_threads {
             let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
@@ -349,6 +352,16 @@ impl Execution {
 impl Drop for Execution {
     /// The workers are waited for without the GIL, which another thread may need before they can end.
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // A forked child: there are no threads to wait for, and those that are not there may hold locks. Their handles
+            // may be those of threads that this process has started since.
+            let workers = self.workers.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(std::mem::take(&mut workers.threads));
+            std::mem::forget(workers.have_ended.take());
+            std::mem::forget(Arc::clone(&self.executor));
+            std::mem::forget(self.cancellation.clone());
+            return;
+        }
         if Python::try_attach(|py| py.detach(|| self.end())).is_none() {
             self.end();
         }

@@ -7,7 +7,8 @@
 //! stopped: its result is not needed any more.
 
 use pyo3::prelude::*;
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::process;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -18,8 +19,16 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The thread that exits the interpreter, once it does.
 static EXITING_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
-/// How many threads are inside Python functions of runs.
-static NUM_IN_PYTHON: Mutex<usize> = Mutex::new(0);
+/// How many threads are inside Python functions of runs, and in which process: a forked child has none of its parent's.
+static NUM_IN_PYTHON: Mutex<(u32, usize)> = Mutex::new((0, 0));
+
+fn num_in_python() -> MutexGuard<'static, (u32, usize)> {
+    let mut number = NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner);
+    if number.0 != process::id() {
+        *number = (process::id(), 0);
+    }
+    number
+}
 
 /// Notified when the number falls.
 static HAS_LEFT: Condvar = Condvar::new();
@@ -29,14 +38,16 @@ pub struct InPython(());
 
 impl InPython {
     pub fn new() -> Self {
-        *NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        num_in_python().1 += 1;
         Self(())
     }
 }
 
 impl Drop for InPython {
     fn drop(&mut self) {
-        *NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        let mut number = num_in_python();
+        number.1 = number.1.saturating_sub(1);
+        drop(number);
         HAS_LEFT.notify_all();
     }
 }
@@ -54,9 +65,9 @@ pub fn begin_exit() {
 pub fn wait_for_python_functions(py: Python<'_>, timeout: f64) {
     let timeout = Duration::try_from_secs_f64(timeout).unwrap_or_default();
     py.detach(|| {
-        let num_in_python = NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = num_in_python();
         // A timeout is no error.
-        drop(HAS_LEFT.wait_timeout_while(num_in_python, timeout, |number| *number > 0));
+        drop(HAS_LEFT.wait_timeout_while(number, timeout, |number| number.1 > 0));
     });
 }
 

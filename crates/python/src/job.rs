@@ -31,6 +31,8 @@ pub struct Job {
     wanted_bytes: usize,
     begin: Instant,
     executor: Arc<Executor>,
+    /// The process whose thread has it.
+    process: u32,
 }
 
 /// The number of a row, and what the function raised for it.
@@ -175,7 +177,7 @@ impl Job {
                 let skipper = task.skipper;
                 let (states, task) = (task.state.clone(), Mutex::new(Some(task)));
                 let state = states.get();
-                Ok(Self { task, block, pass, first, state, states, stage, skipper, wanted_bytes, begin, executor })
+                Ok(Self { task, block, pass, first, state, states, stage, skipper, wanted_bytes, begin, executor, process: std::process::id() })
             }
             Err(error) => {
                 task.slot.set(Err(error));
@@ -251,6 +253,12 @@ enum Made {
 
 impl Drop for Job {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // In a forked child nobody waits for it, and threads that are not there may hold its locks.
+            std::mem::forget(self.task.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+            std::mem::forget(Arc::clone(&self.executor));
+            return;
+        }
         // Its thread is gone: nobody waits for it for ever.
         self.end(
             Err(Error::cancelled("the thread of a Python function has ended before the function")),

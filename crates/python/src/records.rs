@@ -11,6 +11,7 @@ use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::VecDeque;
+use std::process;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -20,9 +21,9 @@ pub fn crc32c(data: &[u8]) -> u32 {
     tfrecord::crc32c(data)
 }
 
-/// Writes a TFRecord file. Writes may have to wait for a reader if the bool is true.
+/// Writes a TFRecord file. Writes may have to wait for a reader if the bool is true. The number is that of the process.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool);
+pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool, u32);
 
 #[pymethods]
 impl RecordWriter {
@@ -33,7 +34,7 @@ impl RecordWriter {
         let create = || TfRecordWriter::create(name, self::compression(compression)?, level);
         let writer = waiting(py, create)?;
         let may_wait = writer.may_wait();
-        Ok(Self(Mutex::new(Some(writer)), may_wait))
+        Ok(Self(Mutex::new(Some(writer)), may_wait, process::id()))
     }
 
     /// Writes a new file that can be read while it grows; see the engine's writer.
@@ -41,7 +42,7 @@ impl RecordWriter {
     fn create_new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
         let writer = waiting(py, || TfRecordWriter::create_new(name))?;
-        Ok(Self(Mutex::new(Some(writer)), false))
+        Ok(Self(Mutex::new(Some(writer)), false, process::id()))
     }
 
     /// Appends a record. Returns whether the writer was open.
@@ -78,6 +79,11 @@ impl RecordWriter {
 
 impl Drop for RecordWriter {
     fn drop(&mut self) {
+        if self.2 != process::id() {
+            // In a forked child: the file is its parent's, who writes what waits and gives it its name.
+            std::mem::forget(self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+            return;
+        }
         // As in TensorFlow, a forgotten close loses no record. An error cannot be raised here.
         self.lock().take().map_or(Ok(()), TfRecordWriter::finish).unwrap_or_default();
     }

@@ -20,10 +20,11 @@ from headrace.pipeline.columns import decoded
 from headrace.pipeline.doing import doing
 from headrace.pipeline.elements import Spec, delivered
 from headrace.pipeline.functions import Lane, has_gil
+from headrace.pipeline.iterables import Feed, IterableFunction, serve_feed
 from headrace.pipeline.planner import plan
 from headrace.pipeline.skipping import Report, Skipped
 from headrace.pipeline.specs import Known, batch_depth
-from headrace.pipeline.stages import SkipErrors, Stage
+from headrace.pipeline.stages import Iterable_, SkipErrors, Stage, parts_of
 from headrace.pipeline.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.strings import arrow_array
@@ -38,6 +39,9 @@ _CACHE_BYTES = 16 << 30
 # So long a Python function that is under way may keep the end of an iteration waiting.
 _PATIENCE_S = 0.15
 
+# What `Execution.report` would say.
+_NOT_BEGUN = (None, None, None, (False, False, False))
+
 _alive: "Alive[Batches]" = Alive()
 
 # Each asks the one before it, on the stack of the thread that asks the last one.
@@ -47,7 +51,8 @@ _MOST_STAGES: Final = 500
 class Batches:
     """The batches, or the examples, of one iteration over a pipeline.
 
-    Its threads start when it is made. They end, and files are closed, at the end of the data, at an
+    Its threads start when it is made; where an `iterable` has to be asked which components there
+    are, with the first `next`. They end, and files are closed, at the end of the data, at an
     error, at `close`, at the end of a `with` block, when it is no longer used, and with the
     interpreter. May be used by one thread at a time.
 
@@ -60,28 +65,85 @@ class Batches:
         self,
         chain: tuple[Stage, ...],
         options: Mapping[str, Any],
-        known: Known,
+        known: Known | Callable[[], Known],
         epoch: int,
         resumed: Resumed | None = None,
         in_columns: bool = False,
         at_end: Callable[[], None] | None = None,
+        is_learning: bool = False,
     ) -> None:
-        """With `in_columns`, it is asked for columns only, never for single examples.
+        """Begins, unless an iterator has to be asked for its first example: then `next` does.
 
-        `at_end` is called when all were given.
+        Args:
+            chain: The stages.
+            options: What they may use.
+            known: The components, or what learns them.
+            epoch: The number of the epoch.
+            resumed: Where it goes on.
+            in_columns: Whether it is asked for columns only, never for single examples.
+            at_end: Called when all were given.
+            is_learning: Whether nothing is done before its result is wanted, and examples of
+                iterators remain.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
                 f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Put "
                 "several into one function, or skips and takes into one."
             )
-        planned = plan(chain, known, _kept(options))
-        if resumed is not None:
-            check_files(planned.files, resumed.files)
         self._chain = chain
+        self._options = options
         self._epoch = epoch
+        self._resumed = resumed
+        self._in_columns = in_columns
         self._at_end = at_end
         self._num_taken = 0
+        self._is_learning = is_learning
+        self._process = os.getpid()
+        self._is_batched = batch_depth(chain) > 0
+        self._is_deterministic = bool(options.get("deterministic", True))
+        self._num_threads = options.get("num_threads") or _num_cores()
+        self._name = " > ".join(str(stage) for stage in chain[:1])
+        self._examples: deque[dict[str, Any]] = deque()
+        self._end: weakref.finalize[..., Batches] | None = None
+        # The thread that has closed it, and what a signal handler has raised.
+        self._closed_by: int | None = None
+        self._failure: BaseException | None = None
+        self._is_beginning = False
+        # Threads that call the user's functions.
+        self._callers: list[threading.Thread] = []
+        self._learn = known if callable(known) else None
+        self._begin = time.monotonic()
+        self._end_time: float | None = None
+        if not callable(known):
+            self._begin_with(known)
+        elif not _has_iterables(chain):
+            self._begin_with(known())
+        _alive.add(self)
+
+    def _begin_now(self) -> None:
+        """Learns the components and begins, if it has not begun."""
+        if self._end is not None:
+            return
+        if self._learn is None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': this iteration was closed before its first batch, "
+                "expected an open one. Iterate anew.",
+            )
+        self._check_caller()
+        self._is_beginning = True
+        try:
+            self._begin_with(self._learn())
+        finally:
+            self._is_beginning = False
+
+    def _begin_with(self, known: Known) -> None:
+        """Starts the threads."""
+        chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
+        planned = plan(chain, known, _kept(options), self._is_learning)
+        if resumed is not None:
+            check_files(planned.files, resumed.files)
         self._files = planned.files
         self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
@@ -97,15 +159,10 @@ class Batches:
         self._report = Report(judged, list(map(StageReadings.name_of, whole)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
-        self._num_threads = options.get("num_threads") or _num_cores()
-        self._process = os.getpid()
         self._specs = known.specs[-1]
-        self._is_batched = batch_depth(chain) > 0
         self._has_arrow_strings = options.get("strings") == "arrow" and (
-            self._is_batched or in_columns
+            self._is_batched or self._in_columns
         )
-        self._examples: deque[dict[str, Any]] = deque()
-        self._is_deterministic = bool(options.get("deterministic", True))
         callers = [
             number
             for number, lane in enumerate(planned.lanes)
@@ -119,7 +176,7 @@ class Batches:
             options.get("memory_bytes") or _default_memory_bytes(),
             (planned.num_ready, self._is_batched),
             self._is_deterministic,
-            False,
+            self._is_learning,
             self._name,
         )
         threads = [
@@ -131,8 +188,17 @@ class Batches:
             )
             for number in callers
         ]
+        feeds = []
+        for number, lane in enumerate(planned.lanes):
+            if isinstance(lane, IterableFunction):
+                feeds.append(lane.feed)
+                served = (lane.feed, weakref.ref(lane))
+                name = f"headrace-iterable-{number}"
+                threads.append(
+                    threading.Thread(target=serve_feed, args=served, name=name, daemon=True)
+                )
+        self._callers = list(threads)
         self._begin = time.monotonic()
-        self._end_time: float | None = None
         is_over = threading.Event()
         # A function may hold the iteration. So neither its threads nor what ends them hold a lane.
         self._lanes = planned.lanes
@@ -142,9 +208,8 @@ class Batches:
             threads.append(
                 threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
             )
-        ending = _Ending(self._execution, self._name, lanes, threads, is_over)
+        ending = _Ending(self._execution, self._name, lanes, threads, feeds, is_over)
         self._end = weakref.finalize(self, _close, ending, self._process)
-        _alive.add(self)
         for thread in threads:
             thread.start()
 
@@ -175,7 +240,8 @@ class Batches:
 
         A column is an array, or a list where rows have shapes of their own. None at the end.
         """
-        if not self._end.alive:
+        if not self.is_open:
+            self._check_end()
             return None
         if self._process != os.getpid():
             raise FailedPreconditionError(
@@ -184,15 +250,19 @@ class Batches:
                 "this iteration over a pipeline was begun before a fork, and its threads are in "
                 "the other process. Iterate over the pipeline anew in this one.",
             )
+        self._check_caller()
         try:
+            self._begin_now()
             given = self._next()
         except engine.EngineError as error:
-            self.close()
+            self._fail(error)
             engine.raise_op_error(error)
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            self._fail(error)
             raise
         if given is None:
+            if not self.is_open:
+                self._check_end()
             self.close()
             self._report.finish()
             if self._at_end is not None:
@@ -213,14 +283,63 @@ class Batches:
                 return given
             self._report.add(given)
 
+    def _check_caller(self) -> None:
+        """Refuses what would wait for itself: a function of the pipeline that needs its batches."""
+        if self._is_beginning:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': its first example is asked for already, by another "
+                "thread or by a function that was called for it. Use an iteration in one thread.",
+            )
+        if threading.current_thread() in self._callers:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': next was called by a function of the pipeline itself, "
+                "and would wait for that function. Iterate elsewhere, or over another pipeline.",
+            )
+
+    def _fail(self, error: BaseException) -> None:
+        """Closes it, since an error came out of `next`.
+
+        An error of the pipeline comes in the order of the batches, and what follows it is the end.
+        One that a signal handler raised comes anywhere, and is not.
+        """
+        if self.is_open:
+            _, _, _, (_, is_over, _) = self._execution.report() if self._end else _NOT_BEGUN
+            self._failure = None if is_over else error
+            self.close()
+
+    def _check_end(self) -> None:
+        """Raises unless it has ended with the data, or this thread has closed it."""
+        if self._failure is not None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': this iteration has ended with "
+                f"{type(self._failure).__name__} before the end of the data. Resume from its "
+                "state(), or iterate anew.",
+            )
+        if self._closed_by not in (None, threading.get_ident()):
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': another thread has closed this iteration before the end "
+                "of the data. Resume from its state(), or iterate anew.",
+            )
+
     @property
     def skipped(self) -> list[Skipped]:
         """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
+        if self._end is None:
+            return []
         return list(self._report.skipped)
 
     @property
     def files(self) -> list[str]:
         """The files that are read, source by source, in order. Answers after `close`, too."""
+        self._begin_now()
         return [os.fsdecode(path) for paths in self._files for path in paths]
 
     @property
@@ -236,23 +355,30 @@ class Batches:
         """
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
-        if (found := self._end.detach()) is not None:
+        if self._end is None:
+            self._learn = None
+            self._closed_by = threading.get_ident()
+        elif (found := self._end.detach()) is not None:
+            self._closed_by = threading.get_ident()
             _, _, (ending, process), _ = found
             _close(ending, process, engine.Execution.close_or_interrupt)
 
     @property
     def is_open(self) -> bool:
         """Whether its threads were not ended yet."""
-        return self._end.alive
+        return self._learn is not None if self._end is None else self._end.alive
 
     @property
     def worker_threads(self) -> set[int]:
         """The system's numbers of the threads of the engine that work for it."""
-        return {thread for thread, *_ in self._execution.report()[0]}
+        return {thread for thread, *_ in self._execution.report()[0]} if self._end else set()
 
     def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
         """Yields lines that say what it does at the moment; see `headrace.pipeline.doing`."""
         yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
+        if self._end is None:
+            yield "its first example is asked for" if self._is_beginning else "it has not begun"
+            return
         yield from doing(self._execution, self._lanes, self._names, waits)
 
     @property
@@ -278,6 +404,7 @@ class Batches:
                 "state: the pipeline has options(deterministic=False), expected an order that can "
                 "go on. Leave that out.",
             )
+        self._begin_now()
         if self._identity is None:
             self._identity = identity_of(self._chain, self._files, self._epoch, self._functions)
         place = self._execution.place(len(self._examples))
@@ -295,6 +422,7 @@ class Batches:
         return verdict(self._readings())
 
     def _readings(self) -> Readings:
+        self._begin_now()
         seconds = (self._end_time or time.monotonic()) - self._begin
         rows, whole = self._execution.readings()
         stages = [
@@ -332,6 +460,11 @@ class Batches:
         self.close()
 
 
+def _has_iterables(chain: Sequence[Stage]) -> bool:
+    """Returns whether an iterator of the user's may have to be waited for."""
+    return isinstance(chain[0], Iterable_) or any(map(_has_iterables, parts_of(chain[0])))
+
+
 def _component(name: str, spec: Spec, column: Any) -> Any:
     """Returns a component as the program gets it."""
     if isinstance(column, tuple):
@@ -367,6 +500,7 @@ class _Ending(NamedTuple):
     name: str
     find_lanes: Sequence[Callable[[], Lane | None]]
     threads: list[threading.Thread]
+    feeds: list[Feed]
     is_over: threading.Event
 
     def lanes(self) -> list[Lane]:
@@ -395,6 +529,8 @@ def _close(
     ending.is_over.set()
     for lane in ending.lanes():
         lane.is_over = True
+    for feed in ending.feeds:
+        feed.stop()
     calls = [ending.call_of(thread) for thread in ending.threads]
     end(ending.execution)
     with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):

@@ -93,6 +93,11 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
     """
     components = check_components(where, given)
     if components.keys() != specs.keys():
+        if not specs:
+            raise ValueError(
+                f"{where}: there is an example now, but there was none when the components were "
+                "learned, at the beginning of the iteration. Iterate anew."
+            )
         raise ValueError(
             f"{where}: the function returned the components {sorted(components)}, expected "
             f"{sorted(specs)}, as for the first example."

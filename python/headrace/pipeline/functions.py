@@ -8,33 +8,42 @@ many threads as the pipeline has workers; what it returns comes in order all the
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from threading import get_ident
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from headrace import engine
-from headrace.pipeline.columns import as_values, batches_of, column_of, values_of
+from headrace.pipeline.columns import (
+    as_values,
+    batches_of,
+    check_components,
+    column_of,
+    values_of,
+)
 from headrace.pipeline.draws import Draws
 from headrace.pipeline.global_draws import GlobalDraws
 from headrace.pipeline.keeping import initial, keeps_state, kept, restore, using
+from headrace.pipeline.opening import name_of
 from headrace.pipeline.specs import Specs
+from headrace.pipeline.values import spec_of
 
 __all__ = [
     "FilterFunction",
     "FlatMapFunction",
-    "IterableFunction",
     "Lane",
+    "LearnFunction",
     "MapFunction",
+    "Result",
+    "Running",
+    "finish",
     "has_gil",
     "name_of",
+    "noted",
 ]
-
-# Examples of a block of an iterable.
-_BLOCK_ROWS: Final = 128
 
 _T = TypeVar("_T")
 
@@ -134,18 +143,18 @@ class _Calls:
                 except Exception as error:
                     if not self._job.skips_errors:
                         raise
-                    noted = _noted(error, self.where, self._job.origin(number))
-                    self.failed.append((number, noted))
+                    with_note = noted(error, self.where, self._job.origin(number))
+                    self.failed.append((number, with_note))
                     continue
                 yield number, result
             if (left := kept(self._lane.function)) is not None:
                 self._job.leave(left)
         except BaseException as error:
             origin = self._job.origin(number) if number >= 0 else None
-            self.error = _noted(error, self.where, origin)
+            self.error = noted(error, self.where, origin)
 
 
-def _noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
+def noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
     """Returns an error with a note that says in which stage and at which record it happened."""
     if isinstance(error, StopIteration):
         # It would end the loop of the program without a word.
@@ -211,7 +220,7 @@ class MapFunction(_Function):
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         rows = [row for _, row in calls.of(_drawing(self._call, self._draws, job))]
-        _finish(job, self.where, self._made, rows, None, calls, self._is_batched)
+        finish(job, self.where, self._made, rows, None, calls, self._is_batched)
 
     def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
         return as_values(self.where, self.function(example, *draws), self._made)
@@ -258,77 +267,53 @@ class FlatMapFunction(_Function):
         made = dict(calls.of(_drawing(self._call, self._draws, job)))
         rows = [row for group in made.values() for row in group]
         counts = [len(made.get(number, ())) for number in range(job.num_rows)]
-        _finish(job, self.where, self._made, rows, counts, calls)
+        finish(job, self.where, self._made, rows, counts, calls)
 
     def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
         made = self.function(example, *draws)
         return [as_values(self.where, row, self._made) for row in made]
 
 
-class IterableFunction:
-    """What the iterator of a function yields; a new iterator for each pass."""
+class LearnFunction(_Function):
+    """`map` or `flat_map` before it is known what a function makes: the examples stay as they are.
 
-    is_sequential = True
-    initial = None
+    Those of which it makes nothing are left out.
+    """
 
-    def __init__(self, factory: Callable[[], Iterable[Mapping[str, Any]]], made: Specs) -> None:
-        self.running: dict[int, Running] = {}
-        self.is_over = False
-        self.function = self._factory = factory
+    def __init__(
+        self,
+        stage: str,
+        function: Callable[..., Any],
+        seed: int | None,
+        given: Specs,
+        made: "deque[Mapping[str, Any]]",
+    ) -> None:
+        """What the function makes is added to `made`."""
+        super().__init__(function, given, stage)
+        self._stage = stage
+        self._draws = None if seed is None else Draws(seed)
         self._made = made
-        self._passes: dict[int, Iterator[Mapping[str, Any]]] = {}
-        self._where = f"iterable({name_of(factory)})"
 
-    def process(self, job: engine.Job) -> None:
-        """Takes the next examples; none at the end."""
-        result = _Result(self._where)
-        self.running[get_ident()] = result
-        try:
-            rows = self._take(job, result)
-        finally:
-            del self.running[get_ident()]
-        _finish(job, self._where, self._made, rows, None, result)
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        kept = [
+            number
+            for number, is_kept in calls.of(_drawing(self._call, self._draws, job))
+            if is_kept
+        ]
+        job.keep(kept, calls.error, calls.state, calls.failed)
 
-    def _take(self, job: engine.Job, result: "_Result") -> list[list[Any]]:
-        rows: list[list[Any]] = []
-        num_bytes = 0
-        try:
-            if self.is_over:
-                return rows
-            iterator, result.state = self._iterator(job)
-            for result.number, example in enumerate(iterator):
-                rows.append(as_values(self._where, example, self._made))
-                num_bytes += sum(map(_num_bytes, rows[-1]))
-                is_full = len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes
-                if is_full or self.is_over:
-                    break
-        except BaseException as raised:
-            result.error = _noted(raised, self._where)
-        return rows
-
-    def _iterator(self, job: engine.Job) -> tuple[Iterator[Mapping[str, Any]], str | None]:
-        """Returns the iterator of a pass, where its next block begins, and its state there."""
-        if job.pass_number not in self._passes:
-            iterator = iter(self._factory())
-            restore(iterator, job.state)
-            for _ in islice(iterator, job.first_row):
-                pass
-            # Those of passes before have ended.
-            self._passes = {job.pass_number: iterator}
-        iterator = self._passes[job.pass_number]
-        return iterator, kept(iterator)
-
-
-def _num_bytes(value: Any) -> int:
-    """Returns how many bytes a value has, as `as_value` gives it."""
-    if isinstance(value, bytes):
-        return len(value)
-    strings = sum(map(len, value.ravel())) if value.dtype == object else 0
-    return int(value.nbytes) + strings
+    def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> bool:
+        made = self.function(example, *draws)
+        found = [made] if self._stage == "map" else list(made)
+        for row in found:
+            for name, value in check_components(self.where, row).items():
+                spec_of(self.where, name, value)
+        self._made.extend(found)
+        return bool(found)
 
 
 @dataclass(eq=False)
-class _Result:
+class Result:
     """What is given with rows that an iterator yields; see `_Calls`."""
 
     where: str
@@ -343,13 +328,13 @@ class _Result:
         return "its next example"
 
 
-def _finish(
+def finish(
     job: engine.Job,
     where: str,
     specs: Specs,
     rows: Sequence[list[Any]],
     counts: Sequence[int] | None,
-    result: "_Calls | _Result",
+    result: "_Calls | Result",
     is_batched: bool = False,
 ) -> None:
     """Gives rows of values as the result: so many of each row that came, or one of each."""
@@ -363,12 +348,6 @@ def _finish(
             for name, column in zip(specs, values, strict=True)
         ]
     except BaseException as raised:
-        job.keep([], _noted(raised, where))
+        job.keep([], noted(raised, where))
         return
     job.finish(columns, len(rows), counts, result.error, result.state, result.failed)
-
-
-def name_of(function: object) -> str:
-    """Returns what a function is called in messages."""
-    name: str = getattr(function, "__qualname__", type(function).__name__)
-    return name

@@ -1,18 +1,23 @@
-"""The components after each stage, Python functions included: those are called once."""
+"""The components after each stage; those behind Python functions are learned from examples.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+What is learned from remains: files are read again, and an iterator that was looked at is the one
+that the next iteration begins with.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
 from itertools import islice
 from typing import Any, Final
 
-from headrace.errors import OutOfRangeError
 from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components
-from headrace.pipeline.draws import Draws
 from headrace.pipeline.elements import Spec
-from headrace.pipeline.keeping import unchanged
+from headrace.pipeline.functions import noted
+from headrace.pipeline.keeping import initial, unchanged
+from headrace.pipeline.opening import name_of
 from headrace.pipeline.source import InferredSource
 from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs, zipped
 from headrace.pipeline.stages import Stage
@@ -20,7 +25,7 @@ from headrace.pipeline.values import learned, spec_of
 
 __all__ = ["chain_specs"]
 
-# Where failures are left out, so many examples are tried.
+# So many examples are looked at, at most.
 _MOST_TRIED: Final = 1000
 
 
@@ -37,55 +42,60 @@ def chain_specs(
 
     Raises:
         OpError: If the first example cannot be read where that is needed.
-        OutOfRangeError: If there is none.
     """
     skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
     covered = len(chain) if is_covered else max(skippers, default=0)
     if before is None:
         parts = stages.parts_of(chain[0])
-        known = Known([], [chain_specs(part, is_covered=covered > 0) for part in parts])
+        found: list[Specs] = []
+        known = [chain_specs(part, is_covered=covered > 0) for part in parts]
+        empty_at = None
     else:
-        known = Known(list(before.specs), before.parts)
-    for index, stage in enumerate(chain[len(known.specs) :], len(known.specs)):
-        specs = static_specs(chain[: index + 1])
+        found, known, empty_at = list(before.specs), before.parts, before.empty_at
+    for index, stage in enumerate(chain[len(found) :], len(found)):
+        specs = static_specs(chain[: index + 1]) if empty_at is None else {}
         if specs is None:
-            specs = _next(chain[: index + 1], stage, known, index < covered)
-        known.specs.append(specs)
-    return known
+            specs = _next(chain[: index + 1], stage, Known(found, known), index < covered)
+        if specs is None:
+            specs, empty_at = {}, index
+        found.append(specs)
+    return Known(found, known, empty_at)
 
 
-def _next(chain: Sequence[Stage], stage: Stage, known: Known, is_covered: bool) -> Specs:
+def _next(chain: Sequence[Stage], stage: Stage, known: Known, is_covered: bool) -> Specs | None:
+    """Returns the components after the last stage; None if there is no example to learn from."""
     if len(chain) > 1 and not gives_anything(stage):
         return after(stage, known.specs[-1])
     if known.parts and len(chain) == 1:
-        parts = [part.specs[-1] for part in known.parts]
+        parts = [part.specs[-1] for part in known.parts if part.empty_at is None]
+        if not parts or (isinstance(stage, stages.Zip) and len(parts) < len(known.parts)):
+            return None
         return zipped(parts) if isinstance(stage, stages.Zip) else _common(stage.name, parts)
     match stage:
         case InferredSource():
             return stage.inferred()
-        case stages.Iterable_(factory=factory):
-            return _learned("iterable", lambda _: factory(), [None], False, "iterable")
-        case stages.Map(function=function, seed=seed):
-            draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
-            with unchanged(function):
-                return _learned(
-                    "map",
-                    lambda example: [function(example, *draws)],
-                    _few(chain[:-1], known, is_covered),
-                    is_covered,
-                    chain[0].name,
-                )
-        case stages.FlatMap(function=function, seed=seed):
-            draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
-            with unchanged(function):
-                return _learned(
-                    "flat_map",
-                    lambda example: function(example, *draws),
-                    _some(chain[:-1], known, is_covered),
-                    is_covered,
-                    chain[0].name,
-                )
+        case stages.Iterable_():
+            return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
+        case stages.Map() | stages.FlatMap():
+            made = _few(chain[:-1], stage, known, is_covered)
+            return learned(stage.name, islice(made, _MOST_TRIED))
     raise AssertionError(f"the components of {stage!r} are known")
+
+
+def _looked_at(source: stages.Iterable_) -> Iterator[Mapping[str, Any]]:
+    """Yields what an iterator gives, which remains."""
+    where, number = f"iterable({name_of(source.factory)})", 0
+    try:
+        for number, example in enumerate(source.openings.look(source.factory)):
+            for name, value in check_components("iterable", example).items():
+                spec_of("iterable", name, value)
+            yield example
+            number += 1  # noqa: PLW2901 (an error now is of the next one)
+    except Exception as error:
+        found = noted(error, where, f"item {number}, counted from 0")
+        if found is error:
+            raise
+        raise found from error
 
 
 def _common(where: str, parts: Sequence[Specs]) -> Specs:
@@ -101,75 +111,51 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
     }
 
 
-def _learned(
-    where: str,
-    make: Callable[[Any], Iterable[Any]],
-    examples: Iterable[Any],
+def _few(
+    chain: Sequence[Stage], stage: stages.Map | stages.FlatMap, known: Known, is_covered: bool
+) -> Iterator[Mapping[str, Any]]:
+    """Yields what a function makes of the first example, and of more if that does not say all."""
+    num_first = 0
+    for made in _made(chain, stage, known, is_covered, 1):
+        num_first += 1
+        yield made
+    if num_first:
+        yield from islice(_made(chain, stage, known, is_covered, _MOST_TRIED), num_first, None)
+
+
+def _made(
+    chain: Sequence[Stage],
+    stage: stages.Map | stages.FlatMap,
+    known: Known,
     is_covered: bool,
-    source: str,
-) -> Specs:
-    """Returns the components of the first example that is made of some examples.
+    most: int,
+) -> Iterator[Mapping[str, Any]]:
+    """Yields what a function makes of so many examples.
 
-    Those that fail are passed over, if that `is_covered`.
+    Those that it fails at are left out, if that `is_covered`.
     """
-    failure: Exception | None = None
-
-    def made() -> Iterator[Mapping[str, Any]]:
-        nonlocal failure
-        for example in examples:
-            try:
-                for row in make(example):
-                    components = check_components(where, row)
-                    for name, value in components.items():
-                        spec_of(where, name, value)
-                    yield components
-            except Exception as error:
-                if not is_covered:
-                    raise
-                failure = error
-
-    specs = learned(where, islice(made(), _MOST_TRIED))
-    if specs is not None:
-        return specs
-    if failure is not None:
-        raise failure
-    raise OutOfRangeError(
-        None,
-        None,
-        f"{source}: there is no example, from which the components behind a Python function are "
-        "learned. Check the files.",
-    )
-
-
-def _few(chain: Sequence[Stage], known: Known, is_covered: bool) -> Iterator[dict[str, Any]]:
-    """Yields one example, and more if that does not say all."""
-    if not is_covered:
-        yield from _some(chain, known, is_covered, most=1)
-    yield from islice(_some(chain, known, is_covered), 0 if is_covered else 1, None)
-
-
-def _some(
-    chain: Sequence[Stage], known: Known, is_covered: bool, most: int | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yields examples; if that `is_covered`, `_MOST_TRIED` at most, without those that fail."""
-    chain, specs = list(chain), list(known.specs)
+    made: deque[Mapping[str, Any]] = deque()
+    whole = [*chain, stages.Learn(stage, made)]
     if is_covered:
-        chain.append(stages.SkipErrors(_MOST_TRIED))
-        most = _MOST_TRIED
-    if most is not None:
-        chain.append(stages.Take(most))
-    specs.extend([specs[-1]] * (len(chain) - len(specs)))
-    options = {"num_threads": 1}
+        whole.append(stages.SkipErrors(_MOST_TRIED))
+    whole.append(stages.Take(most))
+    specs = [*known.specs, *[known.specs[-1]] * (len(whole) - len(known.specs))]
     with ExitStack() as stack:
-        for function in _functions(chain):
+        for function in _functions(whole):
+            initial(function)
             stack.enter_context(unchanged(function))
-        batches = Batches(tuple(chain), options, Known(specs, known.parts), 0)
-        yield from stack.enter_context(batches)
+        batches = Batches(
+            tuple(whole), {"num_threads": 1}, Known(specs, known.parts), 0, is_learning=True
+        )
+        for _ in stack.enter_context(batches):
+            while made:
+                yield made.popleft()
 
 
 def _functions(chain: Sequence[Stage]) -> Iterator[object]:
     for part in stages.parts_of(chain[0]):
         yield from _functions(part)
     for stage in chain:
-        if isinstance(stage, (stages.Map, stages.Filter, stages.FlatMap)):
-            yield stage.function
+        found = stage.stage if isinstance(stage, stages.Learn) else stage
+        if isinstance(found, (stages.Map, stages.Filter, stages.FlatMap)):
+            yield found.function

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NoReturn
 
+from headrace.errors import OutOfRangeError
 from headrace.pipeline import stages
 from headrace.pipeline.arguments import (
     check_bool,
@@ -609,8 +610,19 @@ class Pipeline:
 
         Raises:
             OpError: If the first example cannot be read then.
+            OutOfRangeError: If there is none.
         """
-        return dict(self._specs if self._specs is not None else self._all_specs().specs[-1])
+        if self._specs is not None:
+            return dict(self._specs)
+        known = self._all_specs()
+        if known.empty_at is not None:
+            raise OutOfRangeError(
+                None,
+                None,
+                f"spec: {self.stages[known.empty_at]} has no example, from which the components "
+                "behind it are learned, expected one. Check what comes before it.",
+            )
+        return dict(known.specs[-1])
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -682,7 +694,7 @@ class Pipeline:
         if state is None:
             return self._start(0)
         found = resumed(self.stages, state, allow)
-        return Batches(found.chain, self._options, self._all_specs(), found.epoch, found)
+        return Batches(found.chain, self._options, self._all_specs, found.epoch, found)
 
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
@@ -821,7 +833,7 @@ class Pipeline:
         if epoch:
             self._history.note_later_epoch()
         at_end = self._history.note_end if epoch == 0 else None
-        return Batches(self.stages, self._options, self._all_specs(), epoch, at_end=at_end)
+        return Batches(self.stages, self._options, self._all_specs, epoch, at_end=at_end)
 
     @property
     def chosen_options(self) -> dict[str, Any]:
@@ -842,9 +854,14 @@ class Pipeline:
         while pipe is not None and pipe._known is None:
             unknown.append(pipe)
             pipe = None if _has_skipped(pipe.stages) else pipe._base
+        known = None if pipe is None else pipe._known
         for pipe in reversed(unknown):
-            before = None if pipe._base is None else pipe._base._known
-            pipe._known = chain_specs(pipe.stages, before)
+            known = chain_specs(pipe.stages, known)
+            if known.is_whole:
+                # Otherwise there may be examples the next time.
+                pipe._known = known
+        if known is not None:
+            return known
         assert self._known is not None
         return self._known
 

@@ -17,12 +17,13 @@ from headrace.pipeline.elements import Feature, Ragged, carried, element_type, e
 from headrace.pipeline.functions import (
     FilterFunction,
     FlatMapFunction,
-    IterableFunction,
     Lane,
+    LearnFunction,
     MapFunction,
     has_gil,
     name_of,
 )
+from headrace.pipeline.iterables import IterableFunction, LookedAt
 from headrace.pipeline.keeping import keeps_state
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.padding import fillers
@@ -87,18 +88,21 @@ class Planned:
     num_ready: int = 2
 
 
-def plan(chain: Sequence[Stage], known: Known, kept: Kept | None = None) -> Planned:
+def plan(
+    chain: Sequence[Stage], known: Known, kept: Kept | None = None, is_learning: bool = False
+) -> Planned:
     """Plans a pipeline.
 
     Args:
         chain: Its stages.
         known: The components after each of them.
         kept: Where parts of remote files are kept, and how many bytes of them.
+        is_learning: Whether examples of iterators are looked at only, and remain.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    shared = _Shared([], [], [], kept)
+    shared = _Shared([], [], [], kept, is_learning)
     planning = _Planning(chain, known, shared)
     return Planned(planning.whole(), shared.lanes, shared.counted, shared.files, planning.num_ready)
 
@@ -110,6 +114,7 @@ class _Shared(NamedTuple):
     counted: list[Counted]
     files: list[Sequence[bytes]]
     kept: Kept | None
+    is_learning: bool
 
     def keeping(self, source: engine.Plan) -> engine.Plan:
         """Returns the plan of a source, whose remote files are kept if they are to be."""
@@ -123,6 +128,11 @@ class _Planning:
         self, chain: Sequence[Stage], known: Known, shared: _Shared, is_covered: bool = False
     ) -> None:
         """With `is_covered`, what fails is left out by a stage behind all of these."""
+        if known.empty_at is not None:
+            # Nothing comes behind that stage, but for word of what was left out.
+            behind = chain[known.empty_at + 1 :]
+            left_out = [stage for stage in behind if isinstance(stage, stages.SkipErrors)]
+            chain = [*chain[: known.empty_at + 1], *left_out]
         self._shared = shared
         self.num_ready = 2
         chain, known = shuffled_before(chain, known)
@@ -169,8 +179,9 @@ class _Planning:
                 return self._shared.keeping(planned.plan)
             case stages.Arrays() as arrays:
                 return _rows(arrays)
-            case stages.Iterable_(factory=factory):
-                return engine.Plan.hosted(self._lane(IterableFunction(factory, self._specs[0])))
+            case stages.Iterable_(factory=factory, openings=openings):
+                of = LookedAt if self._shared.is_learning else IterableFunction
+                return engine.Plan.hosted(self._lane(of(factory, openings, self._specs[0])))
         return self._combined(self._chain[0])
 
     def _combined(self, source: Stage) -> engine.Plan:
@@ -230,7 +241,7 @@ class _Planning:
                 self._batch(batch, index, before)
             case stages.Prefetch(count=count):
                 self.num_ready = count
-            case stages.Map() | stages.Filter() | stages.FlatMap() as function:
+            case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Learn() as function:
                 self._function(function, index, before, after)
             case stage:
                 self._plan = self._moved(stage, index)
@@ -332,6 +343,8 @@ class _Planning:
                 lane = FilterFunction(predicate, before)
             case stages.FlatMap(function=makes, seed=seed):
                 lane = FlatMapFunction(makes, seed, before, after)
+            case stages.Learn(stage=learned, made=made):
+                lane = LearnFunction(learned.name, learned.function, learned.seed, before, made)
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()

@@ -106,7 +106,7 @@ class ShareBatches:
         self._batches = Batches(
             chain if found is None else found.chain,
             pipe.chosen_options,
-            Known(specs, known.parts),
+            Known(specs, known.parts, _moved(known.empty_at, where)),
             epoch if found is None else found.epoch,
             found,
         )
@@ -129,6 +129,11 @@ class ShareBatches:
     def close(self) -> None:
         """Ends its threads."""
         self._batches.close()
+
+
+def _moved(empty_at: int | None, where: int) -> int | None:
+    """Returns the number of a stage once another one stands before stage `where`."""
+    return empty_at if empty_at is None or empty_at < where else empty_at + 1
 
 
 def _divided(chain: Sequence[Stage]) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headrace.pipeline.arguments import checked_int
+from headrace.pipeline.opening import Again, check_again
 from headrace.pipeline.paths import Paths, as_paths, check_compression
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.stages import Arrays, Files, Iterable_
@@ -113,22 +114,25 @@ def arrays(components: Any) -> Pipeline:
     return Pipeline((Arrays(found.arrays, found.texts),))
 
 
-def iterable(factory: Callable[[], Iterable[Mapping[str, Any]]]) -> Pipeline:
+def iterable(
+    factory: Callable[[], Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
+) -> Pipeline:
     """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
 
+    An example is given on as soon as there is one: a block waits for no other that takes long.
+
     Args:
-        factory: Called at the beginning of each epoch, and once to learn the components of the
-            first example.
+        factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it
+            before; the iteration that comes next then begins with that iterator. Or something that
+            can be iterated again and again, as a list of dicts or a `datasets.Dataset`.
 
     Raises:
-        TypeError: If `factory` cannot be called.
+        TypeError: If it is an iterator, which can be read once, or nothing that gives examples.
     """
-    if not callable(factory):
-        raise TypeError(
-            f"iterable: got {factory!r}, expected a function that returns an iterable. An iterator "
-            "could be used for one epoch only: give lambda: iterator."
-        )
-    return Pipeline((Iterable_(factory),))
+    if callable(factory):
+        return Pipeline((Iterable_(factory),))
+    check_again(factory)
+    return Pipeline((Iterable_(Again(factory)),))
 
 
 def _files(

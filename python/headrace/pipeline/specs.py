@@ -36,10 +36,23 @@ Specs: TypeAlias = dict[str, Spec]
 
 @dataclass(frozen=True)
 class Known:
-    """The components after each stage, and those of the pipelines that a source puts together."""
+    """The components after each stage, and those of the pipelines that a source puts together.
+
+    Attributes:
+        specs: After each stage.
+        parts: Those of the pipelines that the source puts together.
+        empty_at: The number of the stage that had no example to learn from: the components behind
+            it are not known, and there are no examples. None if all are known.
+    """
 
     specs: list[Specs]
     parts: "list[Known]"
+    empty_at: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the components are known everywhere, also in all parts."""
+        return self.empty_at is None and all(part.is_whole for part in self.parts)
 
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:

@@ -1,5 +1,6 @@
 """The stages of a pipeline: plain data, compared and printed field by field."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -10,6 +11,7 @@ from headrace import engine
 from headrace.display import without_passwords
 from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, array_type
 from headrace.pipeline.native import Use
+from headrace.pipeline.opening import Openings
 
 __all__ = [
     "Arrays",
@@ -22,6 +24,7 @@ __all__ = [
     "Filter",
     "FlatMap",
     "Iterable_",
+    "Learn",
     "Map",
     "Mix",
     "Pack",
@@ -152,11 +155,30 @@ class Iterable_(Stage):
     """Whatever a Python function's iterator yields."""
 
     factory: Callable[[], Iterable[Mapping[str, Any]]]
+    openings: Openings = field(default_factory=Openings, compare=False, repr=False)
 
     @property
     def name(self) -> str:
         """Its name in messages: that of the function that makes it."""
         return "iterable"
+
+
+@dataclass(frozen=True)
+class Learn(Stage):
+    """A Python function in place of which the examples stay, while its components are learned.
+
+    Attributes:
+        stage: The function.
+        made: What it has made of the examples so far.
+    """
+
+    stage: "Map | FlatMap"
+    made: deque[Mapping[str, Any]] = field(default_factory=deque, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function."""
+        return self.stage.name
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ is one native call, which releases the GIL; a run that only moves an element rel
 waits.
 """
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -36,6 +37,12 @@ _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[
 
 # A session caches at least so many programs, and at most twice as many.
 _NUM_CACHED: Final = 512
+
+
+def _end_in_process(process: int, end: Callable[[], None]) -> None:
+    """Ends threads of runners, unless they are those of the parent of a forked process."""
+    if process == os.getpid():
+        end()
 
 
 class BaseSession:
@@ -77,7 +84,9 @@ class BaseSession:
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
         # The threads of its runners do not keep a session alive; they end with it.
-        weakref.finalize(self, self._runners.life.end_with_session).atexit = False
+        self._process = os.getpid()
+        end = self._runners.life.end_with_session
+        weakref.finalize(self, _end_in_process, self._process, end).atexit = False
 
     @property
     def graph(self) -> Graph:

@@ -6,6 +6,7 @@ Source: `tf.Session` of TensorFlow 1.15.
 import atexit
 import contextlib
 import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
@@ -415,7 +416,8 @@ def _end_runs() -> None:
     """
     engine.begin_exit()
     for session in _open_sessions.all():
-        session._cancellation.cancel()
+        if session._process == os.getpid():
+            session._cancellation.cancel()
     engine.wait_for_python_functions(_EXIT_SECONDS)
 
 

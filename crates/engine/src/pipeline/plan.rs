@@ -160,6 +160,8 @@ pub struct Settings {
     skipper: Option<usize>,
     /// Whether nodes ask for rows, and begin tasks, only when their results are wanted.
     in_step: bool,
+    /// Whether nothing is counted.
+    is_uncounted: bool,
     /// Whether there are more passes over the same.
     is_repeated: bool,
     /// Set within passes over a shard: how many shards there were where the mark was made. Their rows are counted while
@@ -177,15 +179,21 @@ impl Settings {
             stage: usize::MAX,
             skipper: None,
             in_step: false,
+            is_uncounted: false,
             is_repeated: false,
             old_shards: None,
         }
     }
 
     /// With `is_in_step`, nodes ask for rows, and begin tasks, only when their results are wanted, one at a time: no function
-    /// is called that was not called if all were done by one thread, and nothing is counted.
+    /// is called that was not called if all were done by one thread.
     pub fn with_steps(self, is_in_step: bool) -> Self {
         Self { in_step: self.in_step || is_in_step, ..self }
+    }
+
+    /// With `is_again`, rows are made again that were given before: in step, and nothing is counted.
+    fn again(self, is_again: bool) -> Self {
+        Self { is_uncounted: self.is_uncounted || is_again, ..self.with_steps(is_again) }
     }
 
     pub(super) fn in_step(self) -> bool {
@@ -199,7 +207,7 @@ impl Settings {
 
     /// For stage number `stage`.
     pub(super) fn of_stage(self, stage: usize) -> Self {
-        Self { stage: if self.in_step { usize::MAX } else { stage }, ..self }
+        Self { stage: if self.is_uncounted { usize::MAX } else { stage }, ..self }
     }
 
     /// For what comes before stage number `stage`, which lets failures be left out.
@@ -264,9 +272,9 @@ impl Plan {
                     inputs.iter().for_each(|input| input.find_keepers(from.states(), &mut keepers));
                 }
                 let keepers = Keepers { num_passes: u64::MAX, in_step: settings.in_step, ..keepers };
-                let next = move |number: u64, from: &Mark, is_in_step: bool| {
+                let next = move |number: u64, from: &Mark, is_again: bool| {
                     let number = usize::try_from(number).ok()?;
-                    let settings = settings.part(number).with_steps(is_in_step);
+                    let settings = settings.part(number).again(is_again);
                     inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
                 };
                 let passes = Passes::new(Box::new(next), false).keeping(keepers, from.states());
@@ -286,7 +294,11 @@ impl Plan {
             }
             Self::Metered { plan, stage, counts_rows } => {
                 let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
-                return Ok(if *counts_rows && !settings.in_step { Box::new(Counted::new(node, *stage)) } else { node });
+                return Ok(if *counts_rows && !settings.is_uncounted {
+                    Box::new(Counted::new(node, *stage))
+                } else {
+                    node
+                });
             }
             Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
             Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
@@ -386,9 +398,9 @@ fn epochs(
     let settings = Settings { is_repeated: settings.is_repeated || count != Some(1), ..settings };
     let input = Arc::clone(input);
     let first = pass.wrapping_mul(count.unwrap_or(ENDLESS));
-    let next = move |number: u64, from: &Mark, is_in_step: bool| {
+    let next = move |number: u64, from: &Mark, is_again: bool| {
         let is_over = count.is_some_and(|count| number >= count);
-        let settings = settings.with_steps(is_in_step);
+        let settings = settings.again(is_again);
         (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
     let passes = Passes::new(Box::new(next), true).keeping(keepers, from.states()).over_shards(num_shards);

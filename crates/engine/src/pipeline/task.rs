@@ -87,6 +87,11 @@ impl<T> Slot<T> {
         *self.0.lock() = Some(result);
     }
 
+    /// Whether somebody waits for the result.
+    pub fn is_wanted(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     fn take(&self) -> Option<Result<T>> {
         self.0.lock().take()
     }
@@ -194,7 +199,10 @@ impl Tasks {
 
     /// The task that a lane is to do next.
     pub fn pop_hosted(&mut self, lane: usize) -> Option<HostTask> {
-        self.hosted.get_mut(lane)?.pop_front()
+        let tasks = self.hosted.get_mut(lane)?;
+        // Functions are not called for rows that nobody waits for: their pass was cut short.
+        while tasks.pop_front_if(|task| !task.slot.is_wanted()).is_some() {}
+        tasks.pop_front()
     }
 
     /// How many tasks there are for workers.

@@ -7,8 +7,8 @@ use crate::pipeline::node::{Context, Ended, Node, Poll};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Makes the node of pass number `n` from a mark on, or `None` if there are no more. If so told, it works in step: it asks
-/// for rows, and begins tasks, only when their results are wanted.
+/// Makes the node of pass number `n` from a mark on, or `None` if there are no more. If so told, its rows
+/// were given before: it works in step, so that it asks for rows, and begins tasks, only when their results are wanted.
 pub type NextPass = Box<dyn FnMut(u64, &Mark, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
 /// Gives the rows of one pass after the other. The next pass begins as soon as the last row of one is asked for.

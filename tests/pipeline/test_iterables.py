@@ -1,0 +1,380 @@
+"""`iterable`: each pass is one iterator, of which nothing is lost and nothing waits for more."""
+
+import pickle
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import errors
+
+
+class Make:
+    """Counts how often it was called for an iterator of so many examples."""
+
+    def __init__(self, count):
+        self.count = count
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return ({"n": number} for number in range(self.count))
+
+
+def numbers_of(batches):
+    return [int(number) for batch in batches for number in np.ravel(batch["n"])]
+
+
+def once(count):
+    """A pipeline over one iterator that is there once."""
+    iterator = iter([{"n": number} for number in range(count)])
+    return hr.iterable(lambda: iterator)
+
+
+def plus_one(example):
+    return {"n": example["n"] + 1}
+
+
+class TestLearning:
+    def test_the_function_is_called_once_for_each_pass(self):
+        make = Make(300)
+        mapped = hr.iterable(make).map(plus_one).filter(lambda _: True).map(plus_one).batch(7)
+        assert numbers_of(mapped) == list(range(2, 302))
+        assert make.calls == 1
+        assert numbers_of(mapped.epochs(2)) == list(range(2, 302)) * 2
+        assert make.calls == 3
+
+    @pytest.mark.parametrize(
+        "behind",
+        [
+            lambda source: source,
+            lambda source: source.map(plus_one).map(lambda e: {"n": e["n"] - 1}),
+            lambda source: source.shuffle(window=1, seed=1).map(lambda example: example),
+            lambda source: source.flat_map(lambda example: [example]),
+            lambda source: source.batch(3).map(lambda batch: batch),
+            lambda source: hr.concat([source.map(lambda example: example)]),
+        ],
+    )
+    def test_nothing_is_lost_of_what_can_be_read_once(self, behind):
+        assert numbers_of(behind(once(1000))) == list(range(1000))
+
+    def test_spec_takes_the_iterator_that_is_delivered(self):
+        make = Make(300)
+        mapped = hr.iterable(make).map(plus_one)
+        assert list(mapped.spec) == list(mapped.batch(2).spec) == ["n"]
+        assert make.calls == 1
+        assert numbers_of(mapped) == list(range(1, 301))
+        assert make.calls == 1
+        assert numbers_of(mapped) == list(range(1, 301))
+        assert make.calls == 2
+
+    def test_a_copy_makes_an_iterator_of_its_own(self):
+        pipe = hr.iterable(Make(3))
+        assert list(pipe.spec) == ["n"]
+        assert numbers_of(pickle.loads(pickle.dumps(pipe))) == [0, 1, 2]
+        assert numbers_of(pipe) == [0, 1, 2]
+
+    def test_a_state_of_the_iterator_is_that_before_what_was_looked_at(self):
+        class Doubling:
+            def __init__(self):
+                self.last = 1
+
+            def __iter__(self):
+                return self
+
+            def __next__(self):
+                self.last *= 2
+                return {"n": self.last}
+
+            def state(self):
+                return self.last
+
+            def restore(self, state):
+                self.last = state
+
+        def pipeline():
+            return hr.iterable(Doubling).map(lambda example: example).take(20).batch(3)
+
+        batches = iter(pipeline())
+        states, whole = [batches.state()], []
+        for batch in batches:
+            whole.append(batch["n"].tolist())
+            states.append(batches.state())
+        assert whole[0] == [2, 4, 8]
+        for place, state in enumerate(states):
+            assert [b["n"].tolist() for b in pipeline().resume(state)] == whole[place:]
+
+
+class TestSources:
+    class Rows:
+        """Like a data set of PyTorch: a length and items."""
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, number):
+            return {"n": number}
+
+    class Loop:
+        def __iter__(self):
+            return iter([{"n": 0}, {"n": 1}, {"n": 2}])
+
+    @pytest.mark.parametrize(
+        "source", [[{"n": n} for n in range(3)], ({"n": 0}, {"n": 1}, {"n": 2}), Rows(), Loop()]
+    )
+    def test_what_can_be_iterated_again_is_taken_as_it_is(self, source):
+        pipe = hr.iterable(source)
+        assert numbers_of(pipe) == numbers_of(pipe) == [0, 1, 2]
+        assert numbers_of(pipe.epochs(2)) == [0, 1, 2] * 2
+        assert pipe == hr.iterable(source)
+        assert repr(pipe) == f"Pipeline(iterable({type(source).__name__}))"
+
+    def test_a_state_does_not_hold_what_is_in_a_list(self):
+        pipe = hr.iterable([{"n": number} for number in range(50)]).batch(20)
+        batches = iter(pipe)
+        next(batches)
+        state = batches.state()
+        assert state["stages"][0] == "iterable(list)"
+        assert numbers_of(pipe.resume(state)) == list(range(20, 50))
+
+    @pytest.mark.parametrize("iterator", [iter([]), (_ for _ in ()), map(str, [])])
+    def test_an_iterator_is_refused_with_what_to_write(self, iterator):
+        with pytest.raises(
+            TypeError, match=r"can be read once, .* lambda: make\(\), .* not the it"
+        ):
+            hr.iterable(iterator)
+
+    @pytest.mark.parametrize("wrong", [5, "text", b"bytes", {"n": [1, 2]}])
+    def test_what_gives_no_examples_is_refused(self, wrong):
+        with pytest.raises(TypeError, match=f"got {type(wrong).__name__}, expected a function"):
+            hr.iterable(wrong)
+
+    def test_the_same_iterator_twice_is_an_error(self):
+        same = r"iterable\(once.<locals>.<lambda>\): the function returned the same iterator again"
+        pipe = once(10)
+        batches = iter(pipe.epochs(2))
+        assert [int(next(batches)["n"]) for _ in range(10)] == list(range(10))
+        with pytest.raises(ValueError, match=same):
+            next(batches)
+        with pytest.raises(ValueError, match=same):
+            list(pipe)
+
+    def test_a_function_that_returns_something_else(self):
+        with pytest.raises(TypeError, match="returned int, expected an iterable of dicts"):
+            list(hr.iterable(lambda: 5))
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("items", "number"),
+        [([5], 0), ([{"n": 1}] * 200 + [{"n": "text"}], 200), ([{"n": 1}, 3], 1)],
+    )
+    def test_errors_say_which_item_it_was(self, items, number):
+        with pytest.raises(TypeError) as caught:
+            list(hr.iterable(items))
+        assert caught.value.__notes__ == [f"in iterable(list), at item {number}, counted from 0"]
+
+    @pytest.mark.parametrize("number", [0, 150])
+    def test_an_iterator_that_raises(self, number):
+        def items():
+            yield from ({"n": item} for item in range(number))
+            raise RuntimeError("no more")
+
+        batches = iter(hr.iterable(items).batch(10))
+        with pytest.raises(RuntimeError, match="no more") as caught:
+            list(batches)
+        assert caught.value.__notes__[0].endswith(f"at item {number}, counted from 0")
+
+    @pytest.mark.parametrize("method", ["map", "flat_map"])
+    def test_a_function_that_fails_at_its_first_example(self, method, tmp_path):
+        (tmp_path / "lines.txt").write_text("one\ntwo\n")
+
+        def fail(example):
+            raise ValueError(example["text"])
+
+        pipe = getattr(hr.text_lines(tmp_path / "lines.txt"), method)(fail)
+        with pytest.raises(ValueError, match="one") as caught:
+            list(pipe)
+        (note,) = caught.value.__notes__
+        assert note.startswith(f"in {method}(")
+        assert note.endswith("lines.txt: line 1")
+
+    @pytest.mark.parametrize("given", [None, 5, [1]])
+    def test_a_function_that_returns_no_dict(self, given):
+        with pytest.raises(TypeError, match=f"returned {type(given).__name__}, exp") as caught:
+            list(hr.arrays({"n": np.arange(3)}).map(lambda _: given))
+        assert caught.value.__notes__[0].endswith("at arrays: row 0")
+
+
+NOTHING = {
+    "an iterable": lambda: hr.iterable([]).batch(2),
+    "behind an iterable": lambda: hr.iterable([]).map(plus_one).map(plus_one).batch(2),
+    "arrays": lambda: hr.arrays({"n": np.arange(0)}).map(plus_one).batch(3).epochs(2),
+    "a filter": lambda: (
+        hr.arrays({"n": np.arange(9)}).filter(lambda _: False).map(plus_one).shuffle(window=3)
+    ),
+    "a flat_map": lambda: hr.arrays({"n": np.arange(9)}).flat_map(lambda _: []).batch(2),
+    "a zip": lambda: hr.zip([hr.iterable([]), hr.arrays({"m": np.arange(3)})], strict=False),
+    "a shard": lambda: hr.arrays({"n": np.arange(2)}).shard(2, 3).map(plus_one).padded_batch(2),
+}
+
+
+class TestNothing:
+    @pytest.mark.parametrize("name", NOTHING)
+    def test_no_examples_give_no_batches(self, name):
+        batches = iter(NOTHING[name]())
+        assert list(batches) == []
+        assert list(NOTHING[name]().resume(batches.state())) == []
+
+    def test_an_empty_part(self):
+        parts = [hr.iterable([]).map(plus_one), hr.arrays({"n": np.arange(3)}).map(plus_one)]
+        assert numbers_of(hr.concat(parts)) == [1, 2, 3]
+        assert sorted(numbers_of(hr.mix(parts, stop="all", seed=1))) == [1, 2, 3]
+
+    def test_what_is_left_out_is_said_all_the_same(self):
+        batches = iter(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(5).batch(2))
+        assert list(batches) == []
+        assert [skipped.record_number for skipped in batches.skipped] == [0, 1, 2]
+        with pytest.raises(ZeroDivisionError):
+            list(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(2).batch(2))
+
+    def test_spec_says_that_there_is_none(self):
+        with pytest.raises(errors.OutOfRangeError, match=r"^spec: iterable\(list\) has no example"):
+            hr.iterable([]).map(plus_one).spec  # noqa: B018
+
+    def test_there_may_be_examples_the_next_time(self):
+        items = []
+        pipe = hr.iterable(items).map(plus_one)
+        assert list(pipe) == []
+        items.append({"n": 4})
+        assert numbers_of(pipe) == [5]
+
+
+@pytest.mark.timeout(60)
+class TestStreams:
+    @pytest.mark.parametrize("mapped", [False, True])
+    def test_a_stream_may_wait_for_the_last_batch(self, mapped):
+        taken = threading.Semaphore(0)
+
+        def stream():
+            for number in range(12):
+                if number and number % 2 == 0:
+                    assert taken.acquire(timeout=30)
+                yield {"n": number}
+
+        source = hr.iterable(stream)
+        source = source.map(lambda example: example) if mapped else source
+        found = []
+        for batch in source.batch(2):
+            found.append(batch["n"].tolist())
+            taken.release()
+        assert found == [[n, n + 1] for n in range(0, 12, 2)]
+
+    @pytest.mark.parametrize("mapped", [False, True])
+    def test_iter_does_not_wait_for_an_example(self, mapped):
+        may_yield = threading.Event()
+
+        def stream():
+            assert may_yield.wait(30)
+            yield {"n": 1}
+
+        source = hr.iterable(stream)
+        batches = iter(source.map(plus_one) if mapped else source)
+        assert batches.is_open
+        may_yield.set()
+        assert numbers_of(batches) == [2 if mapped else 1]
+
+    def test_what_is_left_of_a_pass_that_was_cut_short_does_not_come_into_the_next(self):
+        make = Make(5000)
+        assert numbers_of(hr.iterable(make).take(3).epochs(50)) == [0, 1, 2] * 50
+        assert make.calls == 50
+
+    def test_close_before_the_first_batch(self):
+        batches = iter(hr.iterable(Make(3)))
+        batches.close()
+        assert not batches.is_open
+        assert next(batches, None) is None
+        with pytest.raises(errors.FailedPreconditionError, match="closed before its first batch"):
+            batches.state()
+
+
+@pytest.mark.timeout(60)
+class TestWithinItsOwnFunction:
+    def test_next_is_refused(self):
+        mine = []
+        batches = iter(hr.arrays({"n": np.arange(9)}).map(lambda e: next(mine[0]) if mine else e))
+        mine.append(batches)
+        with pytest.raises(errors.FailedPreconditionError, match="by a function of the pipeline"):
+            list(batches)
+
+    def test_next_is_refused_while_the_components_are_learned(self):
+        mine = []
+        batches = iter(hr.iterable(Make(3)).map(lambda _: next(mine[0])))
+        mine.append(batches)
+        with pytest.raises(errors.FailedPreconditionError, match="first example is asked for alr"):
+            list(batches)
+
+
+@pytest.mark.timeout(60)
+class TestEndsThatAreNotTheEnd:
+    @pytest.fixture
+    def waiting(self):
+        """An iteration whose `next` waits, once it has begun to."""
+        begun, goes_on = threading.Event(), threading.Event()
+
+        def stream():
+            yield {"n": 0}
+            begun.set()
+            goes_on.wait(30)
+
+        batches = iter(hr.iterable(stream))
+        next(batches)
+        yield batches, begun
+        goes_on.set()
+
+    def test_another_thread_closes_it(self, waiting):
+        batches, begun = waiting
+
+        def close():
+            assert begun.wait(30)
+            batches.close()
+
+        closing = threading.Thread(target=close)
+        closing.start()
+        for _ in range(2):
+            with pytest.raises(errors.FailedPreconditionError, match="another thread has closed"):
+                next(batches)
+        closing.join(30)
+
+    def test_a_signal_handler_raises(self, waiting):
+        batches, _ = waiting
+        has_raised = threading.Event()
+
+        def interrupt():
+            while not has_raised.wait(0.01):
+                signal.raise_signal(signal.SIGUSR1)
+
+        def handler(_, frame):
+            if frame.f_code.co_name == "_next" and not has_raised.is_set():
+                has_raised.set()
+                raise RuntimeError("enough")
+
+        before = signal.signal(signal.SIGUSR1, handler)
+        sending = threading.Thread(target=interrupt)
+        try:
+            sending.start()
+            with pytest.raises(RuntimeError, match="enough"):
+                next(batches)
+        finally:
+            has_raised.set()
+            sending.join(30)
+            signal.signal(signal.SIGUSR1, before)
+        with pytest.raises(errors.FailedPreconditionError, match="ended with RuntimeError before"):
+            next(batches)
+
+    def test_the_thread_that_closed_it_gets_the_end(self, waiting):
+        batches, _ = waiting
+        batches.close()
+        assert next(batches, None) is None
