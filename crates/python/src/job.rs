@@ -177,7 +177,20 @@ impl Job {
                 let skipper = task.skipper;
                 let (states, task) = (task.state.clone(), Mutex::new(Some(task)));
                 let state = states.get();
-                Ok(Self { task, block, pass, first, state, states, stage, skipper, wanted_bytes, begin, executor, process: std::process::id() })
+                Ok(Self {
+                    task,
+                    block,
+                    pass,
+                    first,
+                    state,
+                    states,
+                    stage,
+                    skipper,
+                    wanted_bytes,
+                    begin,
+                    executor,
+                    process: std::process::id(),
+                })
             }
             Err(error) => {
                 task.slot.set(Err(error));

@@ -27,10 +27,15 @@ __all__ = ["chain_specs"]
 
 # So many examples are looked at, at most.
 _MOST_TRIED: Final = 1000
+# Options that hold for what is looked at, too.
+_OPTIONS: Final = ("memory_bytes", "cache_directory", "cache_bytes")
 
 
 def chain_specs(
-    chain: Sequence[Stage], before: Known | None = None, is_covered: bool = False
+    chain: Sequence[Stage],
+    before: Known | None = None,
+    is_covered: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> Known:
     """Returns the components after each stage.
 
@@ -39,6 +44,7 @@ def chain_specs(
         before: What is known of all stages but the last.
         is_covered: Whether what fails is left out by a stage behind all of these: then the
             components are learned from the first example that does not fail.
+        options: What the pipeline may use.
 
     Raises:
         OpError: If the first example cannot be read where that is needed.
@@ -48,21 +54,29 @@ def chain_specs(
     if before is None:
         parts = stages.parts_of(chain[0])
         found: list[Specs] = []
-        known = [chain_specs(part, is_covered=covered > 0) for part in parts]
+        known = [chain_specs(part, None, covered > 0, options) for part in parts]
         empty_at = None
     else:
         found, known, empty_at = list(before.specs), before.parts, before.empty_at
     for index, stage in enumerate(chain[len(found) :], len(found)):
         specs = static_specs(chain[: index + 1]) if empty_at is None else {}
         if specs is None:
-            specs = _next(chain[: index + 1], stage, Known(found, known), index < covered)
+            specs = _next(
+                chain[: index + 1], stage, Known(found, known), index < covered, options or {}
+            )
         if specs is None:
             specs, empty_at = {}, index
         found.append(specs)
     return Known(found, known, empty_at)
 
 
-def _next(chain: Sequence[Stage], stage: Stage, known: Known, is_covered: bool) -> Specs | None:
+def _next(
+    chain: Sequence[Stage],
+    stage: Stage,
+    known: Known,
+    is_covered: bool,
+    options: Mapping[str, Any],
+) -> Specs | None:
     """Returns the components after the last stage; None if there is no example to learn from."""
     if len(chain) > 1 and not gives_anything(stage):
         return after(stage, known.specs[-1])
@@ -77,7 +91,7 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known, is_covered: bool) 
         case stages.Iterable_():
             return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
         case stages.Map() | stages.FlatMap():
-            made = _few(chain[:-1], stage, known, is_covered)
+            made = _few(chain[:-1], stage, known, is_covered, options)
             return learned(stage.name, islice(made, _MOST_TRIED))
     raise AssertionError(f"the components of {stage!r} are known")
 
@@ -112,15 +126,21 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
 
 
 def _few(
-    chain: Sequence[Stage], stage: stages.Map | stages.FlatMap, known: Known, is_covered: bool
+    chain: Sequence[Stage],
+    stage: stages.Map | stages.FlatMap,
+    known: Known,
+    is_covered: bool,
+    options: Mapping[str, Any],
 ) -> Iterator[Mapping[str, Any]]:
     """Yields what a function makes of the first example, and of more if that does not say all."""
     num_first = 0
-    for made in _made(chain, stage, known, is_covered, 1):
+    for made in _made(chain, stage, known, is_covered, 1, options):
         num_first += 1
         yield made
     if num_first:
-        yield from islice(_made(chain, stage, known, is_covered, _MOST_TRIED), num_first, None)
+        yield from islice(
+            _made(chain, stage, known, is_covered, _MOST_TRIED, options), num_first, None
+        )
 
 
 def _made(
@@ -129,6 +149,7 @@ def _made(
     known: Known,
     is_covered: bool,
     most: int,
+    options: Mapping[str, Any],
 ) -> Iterator[Mapping[str, Any]]:
     """Yields what a function makes of so many examples.
 
@@ -140,13 +161,12 @@ def _made(
         whole.append(stages.SkipErrors(_MOST_TRIED))
     whole.append(stages.Take(most))
     specs = [*known.specs, *[known.specs[-1]] * (len(whole) - len(known.specs))]
+    chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
     with ExitStack() as stack:
         for function in _functions(whole):
             initial(function)
             stack.enter_context(unchanged(function))
-        batches = Batches(
-            tuple(whole), {"num_threads": 1}, Known(specs, known.parts), 0, is_learning=True
-        )
+        batches = Batches(tuple(whole), chosen, Known(specs, known.parts), 0, is_learning=True)
         for _ in stack.enter_context(batches):
             while made:
                 yield made.popleft()

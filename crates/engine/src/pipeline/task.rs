@@ -201,7 +201,9 @@ impl Tasks {
     pub fn pop_hosted(&mut self, lane: usize) -> Option<HostTask> {
         let tasks = self.hosted.get_mut(lane)?;
         // Functions are not called for rows that nobody waits for: their pass was cut short.
-        while tasks.pop_front_if(|task| !task.slot.is_wanted()).is_some() {}
+        while tasks.front().is_some_and(|task| !task.slot.is_wanted()) {
+            tasks.pop_front();
+        }
         tasks.pop_front()
     }
 
