@@ -1,5 +1,6 @@
 """Pipelines that are drawn: any order of all stages, held against a plain model, and resumed."""
 
+import logging
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,8 @@ PROGRAMS = 10_000
 def run(options: Options) -> Result:
     """Pipelines that are drawn, in several ways, resumed, and with other numbers of ranks."""
     result = Result()
+    # What it advises of orders is not looked at here.
+    logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
     kinds: Counter[str] = Counter()
     count = options.times(PROGRAMS)
     with tempfile.TemporaryDirectory() as name:

@@ -1,9 +1,9 @@
 """Programs that are not drawn, since what they would find is known and not fixed yet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
-from tests.pipeline.generated.program import Program, Shape
+from tests.pipeline.generated.program import Program
 
 from headrace import errors
 
@@ -21,18 +21,6 @@ EXCLUDED: Final[dict[str, Callable[[Program], bool]]] = {
 def _waits_and_ends(kinds: set[str]) -> bool:
     waits = bool(kinds & {"window", "bucket_by_length", "pack"})
     return waits and bool(kinds & {"take", "mix"})
-
-
-def _all(program: Program) -> Iterator[tuple[str, str, Shape]]:
-    """The kind and the text of each stage anywhere, with what comes before it."""
-    beginning = program.beginning
-    for part in beginning.parts:
-        yield from _all(part)
-    shape = beginning.shape
-    yield beginning.kind, "", shape
-    for step in program.steps:
-        yield step.kind, step.text, shape
-        shape = step.shape(shape.with_tags(step.kind))
 
 
 def reason_against(program: Program) -> str | None:
