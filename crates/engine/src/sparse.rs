@@ -166,7 +166,9 @@ fn concatenate(dtype: DType, rows: &[SparseTensor]) -> Result<Tensor> {
         return Tensor::strings(shape, strings);
     }
     let mut bytes = allocate::elements(dtype, &shape).room()?;
-    rows.iter().for_each(|row| bytes.extend_from_slice(row.values.bytes()));
+    for row in rows {
+        bytes.extend_from_slice(row.values.stored()?);
+    }
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::IntoPython;
+use crate::given::given;
 use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
 use headrace_engine::tensor::Tensor;
@@ -18,7 +19,6 @@ use numpy::{
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use smallvec::SmallVec;
 
 /// Smaller arrays are copied, which costs less than keeping the engine's memory alive.
@@ -138,7 +138,7 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
             Bound::from_owned_ptr_or_err(py, scalar)
         };
     }
-    if tensor.bytes().len() < COPY_BYTES {
+    if tensor.stored().into_python(py)?.len() < COPY_BYTES {
         return copied_array(descr, &shape, tensor.bytes());
     }
     let memory = tensor.into_memory().into_python(py)?;
@@ -217,8 +217,9 @@ fn descr(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDescr> {
 fn strings_to_python<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let strings = tensor.string_values();
     if tensor.shape().is_empty() {
-        return Ok(PyBytes::new(py, strings.first().map_or(&[], |value| &value[..])).into_any());
+        return given(py, strings.first().map_or(&[], |value| &value[..])).map(Bound::into_any);
     }
-    let objects = strings.iter().map(|value| PyBytes::new(py, value).into_any().unbind()).collect();
+    let objects = strings.iter().map(|value| given(py, value).map(|value| value.into_any().unbind()));
+    let objects = objects.collect::<PyResult<_>>()?;
     PyArray1::from_vec(py, objects).reshape(tensor.shape().to_vec()).map(Bound::into_any)
 }

@@ -3,6 +3,7 @@
 use crate::array::{to_python as array_of, to_python_shared};
 use crate::attrs::dtype;
 use crate::error::IntoPython;
+use crate::given::given;
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::arrow::Strings;
@@ -12,7 +13,7 @@ use headrace_engine::tensor::dtype::DType;
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyList;
 
 /// One component of some rows.
 #[pyclass(frozen, module = "headrace._native")]
@@ -89,7 +90,7 @@ fn ragged(values: Tensor, ends: &Tensor) -> Result<column::Ragged> {
 fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
         column::Column::Dense(tensor) => to_python_shared(py, tensor.clone()),
-        column::Column::Text(text) => Ok(objects(py, text)),
+        column::Column::Text(text) => objects(py, text),
         column::Column::Ragged(_) | column::Column::Each(_) => {
             let rows = (0..column.len()).map(|row| to_python_shared(py, column.row(row).into_python(py)?));
             Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
@@ -102,9 +103,9 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
 }
 
 /// Strings as an array of `bytes` objects.
-fn objects<'py>(py: Python<'py>, text: &column::Text) -> Bound<'py, PyAny> {
-    let objects = text.rows().map(|row| PyBytes::new(py, row).into_any().unbind()).collect();
-    PyArray1::<Py<PyAny>>::from_vec(py, objects).into_any()
+fn objects<'py>(py: Python<'py>, text: &column::Text) -> PyResult<Bound<'py, PyAny>> {
+    let objects = text.rows().map(|row| given(py, row).map(|row| row.into_any().unbind()));
+    Ok(PyArray1::<Py<PyAny>>::from_vec(py, objects.collect::<PyResult<_>>()?).into_any())
 }
 
 /// The component of a batch, or of some examples, that the user gets: his own, and writable.

@@ -12,6 +12,7 @@ mod error;
 mod execution;
 mod exit;
 mod function;
+mod given;
 mod job;
 mod kept;
 mod mark;

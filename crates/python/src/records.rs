@@ -2,6 +2,7 @@
 
 use crate::detach::waiting;
 use crate::error::IntoPython;
+use crate::given::given;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
@@ -127,7 +128,7 @@ impl RecordIterator {
             Some(record) => Some(record),
             None => waiting(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).next())?,
         };
-        Ok(record.map(|record| PyBytes::new(py, &record)))
+        record.map(|record| given(py, &record)).transpose()
     }
 }
 

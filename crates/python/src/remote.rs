@@ -1,6 +1,7 @@
 //! Files as Python reads them, wherever they are, and what remote storages have.
 
 use crate::detach::waiting;
+use crate::given::given;
 use headrace_engine::error::Error;
 use headrace_engine::files::input::Input;
 use headrace_engine::files::name::FileName;
@@ -88,7 +89,7 @@ impl RemoteFile {
             read.map_err(|error| Error::io(self.name.text(), &error))?;
             Ok(bytes)
         };
-        waiting(py, read).map(|bytes: Vec<u8>| PyBytes::new(py, &bytes))
+        waiting(py, read).and_then(|bytes: Vec<u8>| given(py, &bytes))
     }
 
     /// The next read begins at byte `offset`.

@@ -3,6 +3,7 @@
 use crate::cancellation::Cancellation;
 use crate::detach::{detached, waiting};
 use crate::error::IntoPython;
+use crate::given::given;
 use crate::queue::Queue;
 use crate::resource::{
     Barrier, LookupTable, MutableTable, RandomGenerator, Reader, RecordInput, SparseTable, StagingArea, Variable,
@@ -28,7 +29,7 @@ impl SavedChunks {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).next();
         let chunk = next.transpose().into_python(py)?;
-        Ok(chunk.map(|chunk| PyBytes::new(py, &chunk)))
+        chunk.map(|chunk| given(py, &chunk)).transpose()
     }
 }
 

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::queue::QueueSpec;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::allocate::{self, Refusal};
 use headrace_engine::tensor::dtype::{DType, Numeric};
 use headrace_engine::tensor::shape::Shape;
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -45,6 +46,8 @@ pub enum View<'a> {
     Array { dtype: DType, shape: Shape, bytes: &'a [u8] },
     /// A tensor of Python objects (scalars and strings), which are already copied.
     Tensor(Tensor),
+    /// Nothing: there is no memory for a copy.
+    Refused { shape: Shape, refusal: Refusal },
 }
 
 impl<'a> View<'a> {
@@ -59,6 +62,10 @@ impl<'a> View<'a> {
     fn of(value: &'a Bound<'_, PyAny>, dtype: DType) -> Option<Self> {
         match value.cast::<PyUntypedArray>() {
             Ok(array) => Self::of_array(array, dtype),
+            Err(_) if dtype == DType::String => match value.cast::<PyBytes>() {
+                Ok(bytes) => Some(string(bytes.as_bytes())),
+                Err(_) => value.cast::<PyString>().ok()?.to_str().ok().map(|text| string(text.as_bytes())),
+            },
             Err(_) => number(value, dtype).or_else(|| numpy_scalar(value, dtype)).map(Self::Tensor),
         }
     }
@@ -66,19 +73,24 @@ impl<'a> View<'a> {
     fn of_array(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Option<Self> {
         let shape = Shape::new(array.shape());
         if dtype == DType::String {
-            return Tensor::strings(shape, strings(array)?).ok().map(Self::Tensor);
+            return match strings(array)? {
+                Ok(strings) => Tensor::strings(shape, strings).ok().map(Self::Tensor),
+                Err(refusal) => Some(Self::Refused { shape, refusal }),
+            };
         }
         let bytes = array_bytes(array, dtype)?;
         if dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
-            let bools: Vec<u8> = bytes.iter().map(|byte| u8::from(*byte != 0)).collect();
-            return Tensor::from_bytes(dtype, shape, bools.into()).ok().map(Self::Tensor);
+            return match allocate::collected(bytes.len(), bytes.iter().map(|byte| u8::from(*byte != 0))) {
+                Ok(bools) => Tensor::from_bytes(dtype, shape, bools.into()).ok().map(Self::Tensor),
+                Err(refusal) => Some(Self::Refused { shape, refusal }),
+            };
         }
         Some(Self::Array { dtype, shape, bytes })
     }
 
     pub fn shape(&self) -> &Shape {
         match self {
-            Self::Array { shape, .. } => shape,
+            Self::Array { shape, .. } | Self::Refused { shape, .. } => shape,
             Self::Tensor(tensor) => tensor.shape(),
         }
     }
@@ -87,7 +99,7 @@ impl<'a> View<'a> {
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Array { bytes, .. } => bytes.len(),
-            Self::Tensor(_) => 0,
+            Self::Tensor(_) | Self::Refused { .. } => 0,
         }
     }
 
@@ -95,6 +107,7 @@ impl<'a> View<'a> {
         match self {
             Self::Array { dtype, shape, bytes } => Tensor::copied(dtype, shape, bytes),
             Self::Tensor(tensor) => Ok(tensor),
+            Self::Refused { refusal, .. } => Err(refusal.at("values of Python")),
         }
     }
 
@@ -107,14 +120,34 @@ impl<'a> View<'a> {
                 Tensor::copied(*dtype, row, &bytes[index * length..(index + 1) * length])
             }
             Self::Tensor(tensor) => tensor.row(index),
+            Self::Refused { refusal, .. } => Err(refusal.at("values of Python")),
         }
     }
 }
 
-fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<Vec<Bytes>> {
+/// The strings of an array; `None` if it holds anything else, and why there is no memory for them.
+fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<std::result::Result<Vec<Bytes>, Refusal>> {
     let array = array.cast::<PyArrayDyn<Py<PyAny>>>().ok()?.readonly();
-    let strings = array.as_slice().ok()?.iter();
-    strings.map(|item| Some(Bytes::copy_from_slice(item.bind(array.py()).cast::<PyBytes>().ok()?.as_bytes()))).collect()
+    let items = array.as_slice().ok()?;
+    let mut strings = match allocate::room(items.len()) {
+        Ok(strings) => strings,
+        Err(refusal) => return Some(Err(refusal)),
+    };
+    for item in items {
+        match allocate::copied(item.bind(array.py()).cast::<PyBytes>().ok()?.as_bytes()) {
+            Ok(string) => strings.push(string),
+            Err(refusal) => return Some(Err(refusal)),
+        }
+    }
+    Some(Ok(strings))
+}
+
+/// A string as a tensor.
+fn string(bytes: &[u8]) -> View<'static> {
+    match allocate::copied(bytes) {
+        Ok(copy) => View::Tensor(Tensor::string(copy)),
+        Err(refusal) => View::Refused { shape: Shape::scalar(), refusal },
+    }
 }
 
 /// A Python number, bool or string; an integer may become a float.
@@ -132,11 +165,7 @@ fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
         #[allow(clippy::cast_possible_truncation, reason = "rounding is what the type asks for")]
         DType::Float32 => float(value).map(|value| Tensor::scalar(value as f32)),
         DType::Bool => value.cast_exact::<PyBool>().ok().map(|value| Tensor::bool(value.is_true())),
-        DType::String => match value.cast::<PyBytes>() {
-            Ok(bytes) => Some(Tensor::string(Bytes::copy_from_slice(bytes.as_bytes()))),
-            Err(_) => value.cast::<PyString>().ok()?.to_str().ok().map(|text| Tensor::string(text.to_owned())),
-        },
-        DType::Float16 | DType::Complex64 | DType::Complex128 => None,
+        DType::String | DType::Float16 | DType::Complex64 | DType::Complex128 => None,
     }
 }
 

@@ -56,7 +56,7 @@ impl Column {
     pub(super) fn push(&mut self, component: &mut Tensor) -> Result<()> {
         match self {
             Self::Floats(floats) => component.extend_floats(floats)?,
-            Self::Numbers(numbers) => numbers.extend_from_slice(component.bytes()),
+            Self::Numbers(numbers) => numbers.extend_from_slice(component.stored()?),
             Self::Strings(strings) => component.take_strings(&mut strings.values),
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Aliasing: when a part of something shares its memory, and when it is copied.
 
+use crate::tensor::allocate;
 use bytes::Bytes;
 
 /// Strings of a batch that are no longer than this may lie in one buffer, of any size.
@@ -16,7 +17,8 @@ pub fn is_worth_aliasing(part_bytes: usize, whole_bytes: usize) -> bool {
 pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
     match is_worth_aliasing(part.len(), record.len()) {
         true => record.slice_ref(part),
-        false => Bytes::copy_from_slice(part),
+        // Where there is no memory for the copy, it keeps more alive.
+        false => allocate::copied(part).unwrap_or_else(|_| record.slice_ref(part)),
     }
 }
 
@@ -31,9 +33,10 @@ pub fn unshare(bytes: &mut Bytes) {
 
 /// As [`unshare`] for strings that are kept together: one piece of memory for all that may lie in a batch's buffer.
 pub fn unshare_all(strings: &mut [Bytes]) {
-    let mut short: Vec<&mut Bytes> = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES).collect();
-    #[expect(clippy::disallowed_methods, reason = "no longer than the strings that are there")]
-    let mut buffer = Vec::with_capacity(short.iter().map(|string| string.len()).sum());
+    let short = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES);
+    let Ok(mut short) = allocate::gathered(short) else { return };
+    // Without memory for it, they stay where they are.
+    let Ok(mut buffer) = allocate::room(short.iter().map(|string| string.len()).sum()) else { return };
     short.iter().for_each(|string| buffer.extend_from_slice(string));
     let mut buffer = Bytes::from(buffer);
     short.iter_mut().for_each(|string| **string = buffer.split_to(string.len()));

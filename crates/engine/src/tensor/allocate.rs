@@ -109,6 +109,50 @@ pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::resul
     Ok(collected)
 }
 
+/// The values of an iterator of which nobody knows how many it has.
+pub fn gathered<T>(values: impl Iterator<Item = T>) -> std::result::Result<Vec<T>, Refusal> {
+    let mut gathered = room(values.size_hint().0)?;
+    for value in values {
+        grow(&mut gathered, 1)?;
+        gathered.push(value);
+    }
+    Ok(gathered)
+}
+
+/// As [`gathered`], for a vector whose first values need no memory of their own.
+pub fn gathered_small<A: Array>(values: impl Iterator<Item = A::Item>) -> std::result::Result<SmallVec<A>, Refusal> {
+    let mut gathered = SmallVec::new();
+    grow_small(&mut gathered, values.size_hint().0)?;
+    for value in values {
+        grow_small(&mut gathered, 1)?;
+        gathered.push(value);
+    }
+    Ok(gathered)
+}
+
+/// As [`gathered_small`], for values that may fail: the first of their errors, or that of `place` if there is no memory.
+pub fn try_gathered_small<A: Array>(place: &str, values: impl Iterator<Item = Result<A::Item>>) -> Result<SmallVec<A>> {
+    let mut gathered = SmallVec::new();
+    for value in values {
+        grow_small(&mut gathered, 1).map_err(|refusal| refusal.at(place))?;
+        gathered.push(value?);
+    }
+    Ok(gathered)
+}
+
+/// Adds a copy of `more` to `bytes`.
+#[inline]
+pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refusal> {
+    grow(bytes, more.len())?;
+    bytes.extend_from_slice(more);
+    Ok(())
+}
+
+/// Fails if the system does not give so much memory now: before code of others asks for it, which would end the process.
+pub fn probe(num_bytes: usize) -> std::result::Result<(), Refusal> {
+    room::<u8>(num_bytes).map(drop)
+}
+
 /// A copy of `bytes`.
 #[inline]
 pub fn copied(bytes: &[u8]) -> std::result::Result<Bytes, Refusal> {
@@ -255,6 +299,15 @@ impl Elements<'_> {
             bytes.extend_from_within(..bytes.len().min(num_bytes - bytes.len()));
         }
         Ok(bytes)
+    }
+
+    /// The values of an iterator that has one for each element, or the first of its errors.
+    pub fn try_collect<T>(&self, values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>> {
+        let mut collected = self.room()?;
+        for value in values {
+            collected.push(value?);
+        }
+        Ok(collected)
     }
 
     /// The values of an iterator that has one for each element.

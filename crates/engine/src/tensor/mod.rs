@@ -54,7 +54,7 @@ enum Data {
     /// Floats that are computed when they are read.
     Deferred(Arc<Deferred>),
     String(Bytes),
-    Strings(Arc<[Bytes]>),
+    Strings(Arc<Vec<Bytes>>),
 }
 
 impl Tensor {
@@ -127,7 +127,7 @@ impl Tensor {
         check_length(&shape, values.len())?;
         let data = match <[Bytes; 1]>::try_from(values) {
             Ok([value]) => Data::String(value),
-            Err(values) => Data::Strings(values.into()),
+            Err(values) => Data::Strings(Arc::new(values)),
         };
         Ok(Self { dtype: DType::String, shape, data })
     }
@@ -151,7 +151,7 @@ impl Tensor {
     /// A tensor without elements, of the given type, whose shape has a 0 in it.
     pub fn empty(dtype: DType, shape: Shape) -> Result<Self> {
         check_length(&shape, 0)?;
-        let data = if dtype == DType::String { Data::Strings(Arc::new([])) } else { Data::Inline([0; 2]) };
+        let data = if dtype == DType::String { Data::Strings(Arc::default()) } else { Data::Inline([0; 2]) };
         Ok(Self { dtype, shape, data })
     }
 
@@ -175,7 +175,14 @@ impl Tensor {
         if self.dtype != T::DTYPE {
             return Err(Error::internal(format!("{} tensor read as {}", self.dtype, T::DTYPE)));
         }
-        Ok(bytemuck::cast_slice(self.bytes()))
+        Ok(bytemuck::cast_slice(self.stored()?))
+    }
+
+    /// The bytes of the elements, which are computed now if they are deferred; empty for strings. Fails if there is no
+    /// memory for that.
+    pub fn stored(&self) -> Result<&[u8]> {
+        self.materialise()?;
+        Ok(self.bytes())
     }
 
     /// The bytes that the elements take; of deferred floats, those that they are computed from.
@@ -187,7 +194,8 @@ impl Tensor {
         }
     }
 
-    /// The bytes of the elements; empty for strings.
+    /// As [`Tensor::stored`], where deferred elements have been computed or there are none. Otherwise they are computed here,
+    /// and that there is no memory for them ends the process.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],

@@ -19,7 +19,8 @@ impl Tensor {
             return self.clone().reshaped(shape);
         }
         if self.dtype == DType::String {
-            return Self::strings(shape, self.string_values()[run].to_vec());
+            let strings = allocate::elements(self.dtype, &shape).collect(self.string_values()[run].iter().cloned())?;
+            return Self::strings(shape, strings);
         }
         let size = self.dtype.size();
         let place = run.start * size..run.end * size;
@@ -29,7 +30,7 @@ impl Tensor {
         {
             return Ok(Self { dtype: self.dtype, shape, data: Data::Buffer(part) });
         }
-        Self::copied(self.dtype, shape, &self.bytes()[place])
+        Self::copied(self.dtype, shape, &self.stored()?[place])
     }
 
     /// Row `index` of the first dimension, copied, so that it keeps nothing else alive.
@@ -43,7 +44,10 @@ impl Tensor {
         if self.dtype == DType::String {
             let mut row = match &self.string_values()[elements] {
                 [value] => Self::string(value.clone()).reshaped(shape),
-                values => Self::strings(shape, values.to_vec()),
+                values => {
+                    let strings = allocate::elements(self.dtype, &shape).collect(values.iter().cloned())?;
+                    Self::strings(shape, strings)
+                }
             }?;
             row.unshare();
             return Ok(row);
@@ -52,7 +56,7 @@ impl Tensor {
             return Ok(row);
         }
         let size = self.dtype.size();
-        Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
+        Self::copied(self.dtype, shape, &self.stored()?[elements.start * size..elements.end * size])
     }
 
     /// As [`Tensor::row`], but a long string is moved if this tensor is not shared.
@@ -81,11 +85,12 @@ impl Tensor {
             return Self::strings(shape, rows);
         }
         let row_bytes = length * self.dtype.size();
+        let source = self.stored()?;
         if let [row] = order {
-            return Self::copied(self.dtype, shape, &self.bytes()[row * row_bytes..(row + 1) * row_bytes]);
+            return Self::copied(self.dtype, shape, &source[row * row_bytes..(row + 1) * row_bytes]);
         }
         let mut bytes = allocate::elements(self.dtype, &shape).room()?;
-        order.iter().for_each(|row| bytes.extend_from_slice(&self.bytes()[row * row_bytes..(row + 1) * row_bytes]));
+        order.iter().for_each(|row| bytes.extend_from_slice(&source[row * row_bytes..(row + 1) * row_bytes]));
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
@@ -101,7 +106,7 @@ impl Tensor {
             let strings = starts.flat_map(|start| &self.string_values()[start..start + length]);
             return Self::strings(shape.clone(), elements.collect(strings.cloned())?);
         }
-        let (size, source) = (self.dtype.size(), self.bytes());
+        let (size, source) = (self.dtype.size(), self.stored()?);
         let mut bytes: Vec<u8> = elements.room()?;
         starts.for_each(|start| bytes.extend_from_slice(&source[start * size..(start + length) * size]));
         Self::from_bytes(self.dtype, shape, bytes.into())
@@ -123,8 +128,8 @@ impl Tensor {
             });
             return Self::strings(shape.clone(), strings);
         }
-        let mut bytes = elements.filled(value.map_or(&[], Tensor::bytes))?;
-        let (size, source) = (self.dtype.size(), self.bytes());
+        let mut bytes = elements.filled(value.map_or(Ok(&[][..]), Self::stored)?)?;
+        let (size, source) = (self.dtype.size(), self.stored()?);
         runs.for_each(|(from, to, length)| {
             bytes[to * size..(to + length) * size].copy_from_slice(&source[from * size..(from + length) * size]);
         });
@@ -164,7 +169,7 @@ impl Tensor {
         };
         for (index, tensor) in rows.enumerate() {
             let start = index * row.num_elements();
-            let source = tensor.bytes();
+            let source = tensor.stored()?;
             for (from, to, length) in runs(&tensor.shape, row) {
                 let to = start + to;
                 if dtype == DType::String {

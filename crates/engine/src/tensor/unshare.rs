@@ -18,10 +18,8 @@ impl Tensor {
             }
             Data::String(value) => unshare(value),
             Data::Strings(values) => {
-                if Arc::get_mut(values).is_none() {
-                    *values = values.iter().cloned().collect();
-                }
-                Arc::get_mut(values).into_iter().for_each(unshare_all);
+                // Strings that others hold as well are not changed.
+                unshare_all(Arc::<Vec<_>>::make_mut(values));
             }
         }
     }

@@ -82,7 +82,7 @@ impl View {
         if let Some(run) = self.run() {
             return tensor.part(run, shape);
         }
-        let (dtype, bytes) = (tensor.dtype(), tensor.bytes());
+        let (dtype, bytes) = (tensor.dtype(), tensor.stored()?);
         if dtype == DType::String {
             let strings = self.collected(tensor.string_values(), allocate::elements(dtype, &shape), extend)?;
             return Tensor::strings(shape, strings);

@@ -99,9 +99,13 @@ fn checked(indices: &Tensor, limit: usize) -> Result<SmallVec<[usize; 8]>> {
     };
     match indices.dtype() {
         DType::Int32 => {
-            indices.values::<i32>()?.iter().map(|index| i64::from(*index)).enumerate().map(within).collect()
+            let indices = indices.values::<i32>()?.iter().map(|index| i64::from(*index));
+            allocate::try_gathered_small("indices", indices.enumerate().map(within))
         }
-        DType::Int64 => indices.values::<i64>()?.iter().copied().enumerate().map(within).collect(),
+        DType::Int64 => {
+            let indices = indices.values::<i64>()?.iter().copied();
+            allocate::try_gathered_small("indices", indices.enumerate().map(within))
+        }
         dtype => Err(Error::invalid_argument(format!("indices must be int32 or int64, got {dtype}"))),
     }
 }

@@ -115,7 +115,7 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
         interleave(num_rows, &parts, &mut strings);
         return Tensor::strings(shape, strings);
     }
-    let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::bytes).collect();
+    let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::stored).collect::<Result<_>>()?;
     // Single numbers (columns that become rows) are too small to be copied as slices.
     let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
     let elements = allocate::elements(dtype, &shape);

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
+use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
 /// `(tensor, keep)`: the rows of `tensor` for which the vector of bools `keep` is true.
@@ -21,7 +22,8 @@ impl Kernel for KeepRows {
                 keep.shape()
             )));
         }
-        let kept: Vec<usize> = (0..keep.num_elements()).filter(|row| keep.bytes()[*row] != 0).collect();
+        let kept = (0..keep.num_elements()).filter(|row| keep.bytes()[*row] != 0);
+        let kept = allocate::gathered(kept).map_err(|refusal| refusal.at("rows to keep"))?;
         tensor.take_rows(&kept, &[kept.len()]).map(Step::one)
     }
 }

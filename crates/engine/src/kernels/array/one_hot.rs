@@ -85,7 +85,7 @@ fn filled(places: impl Iterator<Item = usize>, on: &Tensor, off: &Tensor, shape:
         places.for_each(|place| strings[place] = on.clone());
         return Tensor::strings(shape.clone(), strings);
     }
-    let (on, mut bytes) = (on.bytes(), elements.filled(off.bytes())?);
+    let (on, mut bytes) = (on.stored()?, elements.filled(off.stored()?)?);
     places.for_each(|place| bytes[place * on.len()..(place + 1) * on.len()].copy_from_slice(on));
     Tensor::from_bytes(dtype, shape, bytes.into())
 }

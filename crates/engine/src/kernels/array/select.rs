@@ -45,7 +45,7 @@ fn select(condition: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         return Tensor::strings(x.shape().clone(), room.collect(strings.cloned())?);
     }
     let size = run * x.dtype().size();
-    let (x_bytes, y_bytes) = (x.bytes(), y.bytes());
+    let (x_bytes, y_bytes) = (x.stored()?, y.stored()?);
     let mut bytes: Vec<u8> = room.room()?;
     for (row, is_x) in condition.bytes().iter().enumerate() {
         let from = if *is_x != 0 { x_bytes } else { y_bytes };

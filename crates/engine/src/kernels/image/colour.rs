@@ -196,11 +196,15 @@ fn adjust_contrast(images: &Tensor, values: &mut [f32], factor: f32) -> Result<(
             1 => scale_contrast::<1, 16>(image, factor),
             3 => scale_contrast::<3, 24>(image, factor),
             4 => scale_contrast::<4, 16>(image, factor),
-            _ => (0..channels).for_each(|channel| {
-                let mut values: Vec<f32> = image.iter().skip(channel).step_by(channels).copied().collect();
-                scale_contrast::<1, 16>(&mut values, factor);
-                image.iter_mut().skip(channel).step_by(channels).zip(values).for_each(|(old, new)| *old = new);
-            }),
+            _ => {
+                for channel in 0..channels {
+                    let values = image.iter().skip(channel).step_by(channels).copied();
+                    let values = allocate::collected(height * width, values);
+                    let mut values = values.map_err(|refusal| refusal.at("AdjustContrastv2"))?;
+                    scale_contrast::<1, 16>(&mut values, factor);
+                    image.iter_mut().skip(channel).step_by(channels).zip(values).for_each(|(old, new)| *old = new);
+                }
+            }
         }
     }
     Ok(())
@@ -259,7 +263,7 @@ impl Kernel for GreyToRgb {
         shape.push(3);
         let shape = shape.into_iter().collect();
         let mut bytes = allocate::elements(images.dtype(), &shape).room()?;
-        for sample in images.bytes().chunks_exact(images.dtype().size()) {
+        for sample in images.stored()?.chunks_exact(images.dtype().size()) {
             (0..3).for_each(|_| bytes.extend_from_slice(sample));
         }
         Tensor::from_bytes(images.dtype(), shape, bytes.into()).map(Step::one)

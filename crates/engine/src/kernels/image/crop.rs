@@ -123,7 +123,7 @@ fn pad(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usize
     let pixel_bytes = frame.channels * image.dtype().size();
     let (row_bytes, whole_row_bytes) = (frame.width * pixel_bytes, whole.width * pixel_bytes);
     let mut bytes = allocate::elements(image.dtype(), &whole.shape()).zeros::<u8>()?;
-    for (index, row) in image.bytes().chunks_exact(row_bytes).enumerate() {
+    for (index, row) in image.stored()?.chunks_exact(row_bytes).enumerate() {
         let (number, y) = (index / frame.height, index % frame.height);
         let start = (number * whole.height + begin.0 + y) * whole_row_bytes + begin.1 * pixel_bytes;
         bytes[start..start + row_bytes].copy_from_slice(row);

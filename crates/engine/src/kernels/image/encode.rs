@@ -9,6 +9,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use headrace_jpeg::{Colours, Density, EncodeOptions};
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
@@ -151,7 +152,10 @@ pub fn encode_png(image: &Tensor, compression: u8) -> Result<Vec<u8>> {
         DType::UInt8 => Cow::Borrowed(image.bytes()),
         _ => {
             encoder.set_depth(BitDepth::Sixteen);
-            image.values::<u16>()?.iter().flat_map(|sample| sample.to_be_bytes()).collect()
+            let samples = image.values::<u16>()?;
+            let bytes = samples.iter().flat_map(|sample| sample.to_be_bytes());
+            let bytes = allocate::collected(2 * samples.len(), bytes);
+            Cow::Owned(bytes.map_err(|refusal| refusal.at("EncodePng"))?)
         }
     };
     let mut writer = encoder.write_header().map_err(|error| failed(&error))?;

@@ -10,7 +10,6 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
-use std::iter::repeat_n;
 
 /// Which pixel each pixel of the result is: pixel (y, x) is number `first + y * down + x * right` of the input.
 #[derive(Clone, Copy)]
@@ -61,7 +60,7 @@ impl Move {
         let pixel_bytes = frame.channels * image.dtype().size();
         let image_bytes = frame.height * frame.width * pixel_bytes;
         let mut bytes = allocate::elements(image.dtype(), image.shape()).zeros::<u8>()?;
-        let images = image.bytes().chunks_exact(image_bytes).zip(bytes.chunks_exact_mut(image_bytes));
+        let images = image.stored()?.chunks_exact(image_bytes).zip(bytes.chunks_exact_mut(image_bytes));
         for (number, (source, target)) in images.enumerate() {
             if !is_moved(number) {
                 target.copy_from_slice(source);
@@ -142,11 +141,12 @@ impl Kernel for FlipImage {
         let image = inputs.first().ok_or_else(|| Error::internal("no image to flip"))?;
         let frame = Frame::of(image)?;
         let is_flipped: Vec<bool> = match (inputs.get(1), frame.batch) {
-            (None, _) => repeat_n(true, frame.num_images()).collect(),
-            (Some(draws), None) => draws.values::<f32>()?.iter().map(|draw| *draw < 0.5).collect(),
+            (None, _) => allocate::copies(frame.num_images(), true),
+            (Some(draws), None) => allocate::gathered(draws.values::<f32>()?.iter().map(|draw| *draw < 0.5)),
             // For a batch TensorFlow rounds the random numbers, half to even.
-            (Some(draws), Some(_)) => draws.values::<f32>()?.iter().map(|draw| *draw > 0.5).collect(),
-        };
+            (Some(draws), Some(_)) => allocate::gathered(draws.values::<f32>()?.iter().map(|draw| *draw > 0.5)),
+        }
+        .map_err(|refusal| refusal.at("images to flip"))?;
         if is_flipped.len() != frame.num_images() {
             return Err(Error::invalid_argument(format!(
                 "{} random numbers for a batch of {} images, of whose rank nothing was known. Make it known by set_shape",

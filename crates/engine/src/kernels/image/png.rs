@@ -52,7 +52,8 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
         (BitDepth::Sixteen, false) => {
             // libpng uses at most 11 bits if the result has 8.
             let samples = convert(wide(&bytes)?, stored, channels, opaque, &luma(11.min(16 - low_bits)))?;
-            Ok(Samples::Eight(samples.into_iter().map(|sample| (sample >> 8) as u8).collect()))
+            let narrow = samples.iter().map(|sample| (sample >> 8) as u8);
+            allocate::collected(samples.len(), narrow).map(Samples::Eight)
         }
         (_, false) => convert(bytes, stored, channels, opaque as u8, &luma(8)).map(Samples::Eight),
         (_, true) => {

@@ -101,7 +101,7 @@ fn is_same_bits(source: DType, target: DType) -> bool {
 /// Converts the elements with `convert_all`: a loop for each pair of types, and little more, so that those of equal code are linked once.
 fn convert<D: Numeric>(tensor: &Tensor, target: DType, convert_all: fn(&[u8], &mut Vec<D>)) -> Result<Tensor> {
     let mut values = allocate::elements(target, tensor.shape()).room()?;
-    convert_all(tensor.bytes(), &mut values);
+    convert_all(tensor.stored()?, &mut values);
     Tensor::from_values(tensor.shape().clone(), values)
 }
 

@@ -75,8 +75,7 @@ impl Kernel for Compare {
         let values = match dtype {
             DType::Bool => broadcast.map(DType::Bool, x.bytes(), y.bytes(), |x, y| self.apply(&x, &y))?,
             DType::String => {
-                let [x, y] = [x, y].map(|tensor| tensor.string_values().iter().map(|value| &value[..]).collect());
-                let (x, y): (Vec<&[u8]>, Vec<&[u8]>) = (x, y);
+                let (x, y) = (slices(x)?, slices(y)?);
                 broadcast.map(DType::Bool, &x, &y, |x, y| self.apply(&x, &y))?
             }
             _ => dispatch_numeric!(
@@ -87,6 +86,13 @@ impl Kernel for Compare {
         };
         bools(broadcast, values)
     }
+}
+
+/// The strings of a tensor as slices.
+fn slices(tensor: &Tensor) -> Result<Vec<&[u8]>> {
+    let strings = tensor.string_values();
+    let slices = allocate::collected(strings.len(), strings.iter().map(|string| &string[..]));
+    slices.map_err(|refusal| refusal.at("strings to compare"))
 }
 
 impl Kernel for Logical {

@@ -79,19 +79,20 @@ fn number<T: Accumulate>(function: Function, x: &Tensor, walk: Walk) -> Result<T
     let reduced = match function {
         Function::Max => walk.reduce(T::DTYPE, values, Folding::of(T::LEAST, T::larger))?,
         Function::Min => walk.reduce(T::DTYPE, values, Folding::of(T::GREATEST, T::smaller))?,
-        Function::Sum => narrowed(walk.reduce(T::DTYPE, values, sums)?, T::narrow),
-        Function::Prod => narrowed(walk.reduce(T::DTYPE, values, products)?, T::narrow),
+        Function::Sum => narrowed(walk.reduce(T::DTYPE, values, sums)?, T::narrow)?,
+        Function::Prod => narrowed(walk.reduce(T::DTYPE, values, products)?, T::narrow)?,
         Function::Mean => {
             let count = walk.count;
-            narrowed(walk.reduce(T::DTYPE, values, sums)?, |sum| T::mean(sum, count))
+            narrowed(walk.reduce(T::DTYPE, values, sums)?, |sum| T::mean(sum, count))?
         }
         Function::All | Function::Any => return Err(Error::unimplemented(format!("{function:?} of {}", T::DTYPE))),
     };
     Tensor::from_values(walk.shape, reduced)
 }
 
-fn narrowed<T: Accumulate>(wide: Vec<T::Wide>, narrow: impl Fn(T::Wide) -> T) -> Vec<T> {
-    wide.into_iter().map(narrow).collect()
+fn narrowed<T: Accumulate>(wide: Vec<T::Wide>, narrow: impl Fn(T::Wide) -> T) -> Result<Vec<T>> {
+    let narrowed = allocate::collected(wide.len(), wide.into_iter().map(narrow));
+    narrowed.map_err(|refusal| refusal.at("reduced elements"))
 }
 
 /// How elements become one.

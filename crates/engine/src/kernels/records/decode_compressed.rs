@@ -8,6 +8,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate::{self, Unread};
+use crate::tensor::dtype::DType;
 use bytes::Bytes;
 
 /// Inflates each string of a tensor.
@@ -38,7 +39,8 @@ impl Kernel for DecodeCompressed {
                 false => error.at_element(index),
             })
         };
-        let values = strings.string_values().iter().enumerate().map(inflate).collect::<Result<_>>()?;
+        let values = strings.string_values().iter().enumerate().map(inflate);
+        let values = allocate::elements(DType::String, strings.shape()).try_collect(values)?;
         Tensor::strings(strings.shape().clone(), values).map(Step::one)
     }
 }

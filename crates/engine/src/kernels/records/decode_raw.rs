@@ -6,6 +6,7 @@ use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate::{self, Elements, Refusal, elements};
 use crate::tensor::dtype::DType;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -57,15 +58,16 @@ impl InPlace for DecodeRaw {
         let shape = strings.shape().of_rows(length);
         let bytes = match strings.only_string_mut() {
             Some(value) => std::mem::take(value),
-            None => strings.string_values().concat().into(),
+            None => joined(strings.string_values(), elements(self.dtype, &shape))?,
         };
-        *strings = Tensor::from_string(self.dtype, shape, self.in_machine_form(bytes))?;
+        let bytes = self.in_machine_form(bytes).map_err(|refusal| refusal.of_tensor(self.dtype, &shape))?;
+        *strings = Tensor::from_string(self.dtype, shape, bytes)?;
         Ok(())
     }
 }
 
 impl DecodeRaw {
-    fn in_machine_form(&self, bytes: Bytes) -> Bytes {
+    fn in_machine_form(&self, bytes: Bytes) -> std::result::Result<Bytes, Refusal> {
         if self.dtype == DType::Bool {
             return normalised_bools(bytes);
         }
@@ -74,9 +76,16 @@ impl DecodeRaw {
             4 if self.is_swapped => swapped::<4>(&bytes),
             8 if self.is_swapped => swapped::<8>(&bytes),
             16 if self.is_swapped => swapped::<16>(&bytes),
-            _ => bytes,
+            _ => Ok(bytes),
         }
     }
+}
+
+/// The strings one behind the other, which are the elements of a tensor.
+fn joined(strings: &[Bytes], elements: Elements) -> Result<Bytes> {
+    let mut joined: Vec<u8> = elements.room()?;
+    strings.iter().for_each(|string| joined.extend_from_slice(string));
+    Ok(joined.into())
 }
 
 /// The number of elements in each string.
@@ -100,17 +109,17 @@ fn row_length(values: &[Bytes], dtype: DType) -> Result<usize> {
     Ok(first / size)
 }
 
-fn normalised_bools(bytes: Bytes) -> Bytes {
+fn normalised_bools(bytes: Bytes) -> std::result::Result<Bytes, Refusal> {
     match bytes.iter().all(|byte| *byte <= 1) {
-        true => bytes,
-        false => bytes.iter().map(|byte| u8::from(*byte != 0)).collect(),
+        true => Ok(bytes),
+        false => allocate::collected(bytes.len(), bytes.iter().map(|byte| u8::from(*byte != 0))).map(Bytes::from),
     }
 }
 
-fn swapped<const SIZE: usize>(bytes: &[u8]) -> Bytes {
-    let mut bytes = bytes.to_vec();
+fn swapped<const SIZE: usize>(bytes: &[u8]) -> std::result::Result<Bytes, Refusal> {
+    let mut bytes = allocate::collected(bytes.len(), bytes.iter().copied())?;
     bytes.as_chunks_mut::<SIZE>().0.iter_mut().for_each(|element| element.reverse());
-    bytes.into()
+    Ok(bytes.into())
 }
 
 #[cfg(test)]

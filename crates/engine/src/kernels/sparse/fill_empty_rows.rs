@@ -127,7 +127,7 @@ impl Rows {
         }
         let size = values.dtype().size();
         let mut bytes = elements.filled(default.bytes())?;
-        for (value, place) in values.bytes().chunks_exact(size).zip(order) {
+        for (value, place) in values.stored()?.chunks_exact(size).zip(order) {
             bytes[place * size..(place + 1) * size].copy_from_slice(value);
         }
         Tensor::from_bytes(values.dtype(), shape, bytes.into())

@@ -54,7 +54,7 @@ impl Kernel for SparseToDense {
             }
         };
         for (element, place) in places.into_iter().enumerate() {
-            let value = &values.bytes()[at(element) * size..(at(element) + 1) * size];
+            let value = &values.stored()?[at(element) * size..(at(element) + 1) * size];
             bytes[place * size..(place + 1) * size].copy_from_slice(value);
         }
         Tensor::from_bytes(values.dtype(), shape, bytes.into()).map(Step::one)
@@ -139,9 +139,10 @@ fn check(indices: &Tensor, shape: &Tensor, values: &Tensor, default: &Tensor) ->
 }
 
 fn int64s(tensor: &Tensor) -> Result<Vec<i64>> {
+    let elements = allocate::elements(DType::Int64, tensor.shape());
     match tensor.dtype() {
-        DType::Int32 => Ok(tensor.values::<i32>()?.iter().copied().map(i64::from).collect()),
-        _ => Ok(tensor.values::<i64>()?.to_vec()),
+        DType::Int32 => elements.collect(tensor.values::<i32>()?.iter().copied().map(i64::from)),
+        _ => elements.collect(tensor.values::<i64>()?.iter().copied()),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::aliasing::alias_or_copy;
+use crate::tensor::allocate::{self, Refusal};
 use bytes::Bytes;
 
 /// Strings in lower or upper case.
@@ -27,18 +28,20 @@ impl ChangeCase {
         Ok(Self { is_upper, encoding: String::from_utf8_lossy(attrs.bytes("encoding")?).into_owned() })
     }
 
-    fn change(&self, text: &Bytes) -> Bytes {
+    fn change(&self, text: &Bytes) -> std::result::Result<Bytes, Refusal> {
         if !self.encoding.is_empty() {
+            // A letter becomes at most three times as long, and a vector grows by copying.
+            allocate::probe(text.len().saturating_mul(6))?;
             let text = String::from_utf8_lossy(text);
             let changed = if self.is_upper { text.to_uppercase() } else { text.to_lowercase() };
-            return changed.into();
+            return Ok(changed.into());
         }
         let is_other = |byte: &u8| if self.is_upper { byte.is_ascii_lowercase() } else { byte.is_ascii_uppercase() };
-        match text.iter().any(is_other) {
-            true if self.is_upper => text.to_ascii_uppercase().into(),
-            true => text.to_ascii_lowercase().into(),
-            false => text.clone(),
+        if !text.iter().any(is_other) {
+            return Ok(text.clone());
         }
+        let change = |byte: &u8| if self.is_upper { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() };
+        allocate::collected(text.len(), text.iter().map(change)).map(Bytes::from)
     }
 }
 
@@ -56,12 +59,13 @@ impl Kernel for ChangeCase {
 impl Kernel for Strip {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [strings] = expect_inputs(&inputs)?;
-        changed(strings, |text| alias_or_copy(stripped(text), text))
+        changed(strings, |text| Ok(alias_or_copy(stripped(text), text)))
     }
 }
 
-fn changed(strings: &Tensor, change: impl Fn(&Bytes) -> Bytes) -> Result<Step> {
-    let changed = strings.string_values().iter().map(change).collect();
+fn changed(strings: &Tensor, change: impl Fn(&Bytes) -> std::result::Result<Bytes, Refusal>) -> Result<Step> {
+    let changed = strings.string_values().iter().map(|text| change(text).map_err(|refusal| refusal.at("a string")));
+    let changed = allocate::try_gathered_small("strings", changed)?;
     Tensor::strings_from_small_vec(strings.shape().clone(), changed).map(Step::one)
 }
 

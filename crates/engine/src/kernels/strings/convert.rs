@@ -6,6 +6,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::text::excerpt::excerpt;
 use crate::text::number::FromText;
@@ -58,7 +59,8 @@ fn numbers<T: FromText>(strings: &Tensor) -> Result<Tensor> {
             false => misfit(text).at_element(index),
         })
     };
-    let numbers: SmallVec<[T; 1]> = strings.string_values().iter().enumerate().map(number).collect::<Result<_>>()?;
+    let numbers: SmallVec<[T; 1]> =
+        allocate::try_gathered_small("numbers of strings", strings.string_values().iter().enumerate().map(number))?;
     Tensor::from_small_vec(strings.shape().clone(), numbers)
 }
 

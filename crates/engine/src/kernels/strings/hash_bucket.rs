@@ -6,6 +6,8 @@ use crate::kernels::attrs::{Attr, Attrs};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
 use crate::text::{farmhash, murmur, siphash};
 
 /// The hash of each string, modulo the number of buckets.
@@ -46,7 +48,8 @@ impl Kernel for HashBucket {
             Hash::Sip(key) => siphash::hash(key, string),
         };
         let buckets = strings.string_values().iter().map(|string| (hash(string) % self.num_buckets) as i64);
-        Tensor::from_values(strings.shape().clone(), buckets.collect()).map(Step::one)
+        let buckets = allocate::elements(DType::Int64, strings.shape()).collect(buckets)?;
+        Tensor::from_values(strings.shape().clone(), buckets).map(Step::one)
     }
 }
 

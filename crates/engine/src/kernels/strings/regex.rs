@@ -7,6 +7,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::text::re2::{Pattern, Rewrite, WholePattern};
 use bytes::Bytes;
@@ -132,15 +133,20 @@ fn scalar<'a>(tensor: &'a Tensor, what: &str) -> Result<&'a Bytes> {
 
 fn replace(strings: &Tensor, pattern: &Pattern, rewrite: &Rewrite, is_global: bool) -> Result<Step> {
     let change = |text: &Bytes| match pattern.replace(text, rewrite, is_global) {
-        Some(changed) => changed.into_boxed_slice().into(),
-        None => text.clone(),
+        Ok(Some(mut changed)) => {
+            changed.shrink_to_fit();
+            Ok(changed.into())
+        }
+        Ok(None) => Ok(text.clone()),
+        Err(refusal) => Err(refusal.at("a string whose matches are replaced")),
     };
-    let changed = strings.string_values().iter().map(change).collect();
+    let changed = allocate::try_gathered_small("strings", strings.string_values().iter().map(change))?;
     Tensor::strings_from_small_vec(strings.shape().clone(), changed).map(Step::one)
 }
 
 fn match_all(strings: &Tensor, pattern: &WholePattern) -> Result<Step> {
-    let matches: Vec<u8> = strings.string_values().iter().map(|text| u8::from(pattern.matches(text))).collect();
+    let matches = strings.string_values().iter().map(|text| u8::from(pattern.matches(text)));
+    let matches = allocate::elements(DType::Bool, strings.shape()).collect(matches)?;
     Tensor::from_bytes(DType::Bool, strings.shape().clone(), matches.into()).map(Step::one)
 }
 

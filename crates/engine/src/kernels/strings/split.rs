@@ -7,7 +7,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::aliasing::alias_or_copy;
-use crate::tensor::allocate;
+use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
@@ -38,26 +38,27 @@ impl StringSplit {
         Ok(Self::AtWhole { limit: attrs.int("maxsplit")? })
     }
 
-    fn split<'a>(&self, text: &'a [u8], separator: &[u8]) -> Vec<&'a [u8]> {
+    fn split<'a>(&self, text: &'a [u8], separator: &[u8]) -> std::result::Result<Vec<&'a [u8]>, Refusal> {
         match self {
-            Self::AtAny { .. } if separator.is_empty() => text.chunks(1).collect(),
+            Self::AtAny { .. } if separator.is_empty() => allocate::gathered(text.chunks(1)),
             // An empty string has no parts, not one empty part.
-            Self::AtAny { .. } if text.is_empty() => Vec::new(),
+            Self::AtAny { .. } if text.is_empty() => Ok(Vec::new()),
             Self::AtAny { skips_empty } => {
                 let parts = text.split(|byte| separator.contains(byte));
-                parts.filter(|part| !skips_empty || !part.is_empty()).collect()
+                allocate::gathered(parts.filter(|part| !skips_empty || !part.is_empty()))
             }
-            Self::AtWhole { limit: 0 } => vec![text],
+            Self::AtWhole { limit: 0 } => Ok(vec![text]),
             Self::AtWhole { limit } if separator.is_empty() => split_at_spaces(text, *limit),
             Self::AtWhole { limit } => split_at_whole(text, separator, *limit),
         }
     }
 }
 
-fn split_at_spaces(text: &[u8], limit: i64) -> Vec<&[u8]> {
+fn split_at_spaces(text: &[u8], limit: i64) -> std::result::Result<Vec<&[u8]>, Refusal> {
     let mut parts = Vec::new();
     let mut rest = without_spaces(text);
     while !rest.is_empty() {
+        allocate::grow(&mut parts, 2)?;
         let end = rest.iter().position(is_space).unwrap_or(rest.len());
         parts.push(&rest[..end]);
         rest = without_spaces(&rest[end..]);
@@ -67,7 +68,7 @@ fn split_at_spaces(text: &[u8], limit: i64) -> Vec<&[u8]> {
             break;
         }
     }
-    parts
+    Ok(parts)
 }
 
 fn without_spaces(text: &[u8]) -> &[u8] {
@@ -78,17 +79,19 @@ fn is_space(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-fn split_at_whole<'a>(text: &'a [u8], separator: &[u8], limit: i64) -> Vec<&'a [u8]> {
+fn split_at_whole<'a>(text: &'a [u8], separator: &[u8], limit: i64) -> std::result::Result<Vec<&'a [u8]>, Refusal> {
     let mut parts = Vec::new();
     let mut rest = text;
     while parts.len() as i64 != limit
         && let Some(end) = rest.windows(separator.len()).position(|window| window == separator)
     {
+        allocate::grow(&mut parts, 2)?;
         parts.push(&rest[..end]);
         rest = &rest[end + separator.len()..];
     }
+    allocate::grow(&mut parts, 1)?;
     parts.push(rest);
-    parts
+    Ok(parts)
 }
 
 impl Kernel for StringSplit {
@@ -106,7 +109,7 @@ impl Kernel for StringSplit {
         let mut values: Vec<Bytes> = Vec::new();
         let mut longest = 0;
         for (row, text) in strings.string_values().iter().enumerate() {
-            let parts = self.split(text, separator);
+            let parts = self.split(text, separator).map_err(|refusal| refusal.at("the parts of a string"))?;
             longest = longest.max(parts.len());
             let grown = allocate::grow(&mut indices, 2 * parts.len()).and(allocate::grow(&mut values, parts.len()));
             grown.map_err(|refusal| refusal.at("the parts of strings"))?;
@@ -129,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn split(kernel: &StringSplit, separator: &str, text: &str) -> Vec<String> {
-        let parts = kernel.split(text.as_bytes(), separator.as_bytes());
+        let parts = kernel.split(text.as_bytes(), separator.as_bytes()).unwrap();
         parts.into_iter().map(|part| String::from_utf8_lossy(part).into()).collect()
     }
 

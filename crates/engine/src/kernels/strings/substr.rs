@@ -108,7 +108,10 @@ impl Kernel for Substr {
         let elements = allocate::elements(DType::String, broadcast.shape());
         elements.check()?;
         let texts = strings.string_values();
-        let [each_text, each_position]: [Vec<usize>; 2] = [(0..texts.len()).collect(), (0..positions.len()).collect()];
+        let numbers = |count| {
+            allocate::collected(count, 0..count).map_err(|refusal| refusal.of_tensor(DType::String, broadcast.shape()))
+        };
+        let (each_text, each_position) = (numbers(texts.len())?, numbers(positions.len())?);
         let pairs = broadcast.map(DType::String, &each_text, &each_position, |text, place| (text, place))?;
         let mut parts = elements.room()?;
         for (index, (text, place)) in pairs.into_iter().enumerate() {
@@ -130,7 +133,8 @@ impl StringLength {
 impl Kernel for StringLength {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [strings] = expect_inputs(&inputs)?;
-        let lengths = strings.string_values().iter().map(|text| self.0.count(text) as i32).collect();
+        let lengths = strings.string_values().iter().map(|text| self.0.count(text) as i32);
+        let lengths = allocate::elements(DType::Int32, strings.shape()).collect(lengths)?;
         Tensor::from_values(strings.shape().clone(), lengths).map(Step::one)
     }
 }

@@ -217,8 +217,8 @@ impl Slices {
     /// Replaces slices of `length` bytes.
     fn change_bytes(&self, current: &Tensor, updates: &Tensor, length: usize) -> Result<Tensor> {
         let mut bytes: Vec<u8> = allocate::elements(current.dtype(), current.shape()).room()?;
-        bytes.extend_from_slice(current.bytes());
-        self.each(length, &mut bytes, updates.bytes(), |_, given| *given);
+        bytes.extend_from_slice(current.stored()?);
+        self.each(length, &mut bytes, updates.stored()?, |_, given| *given);
         Tensor::from_bytes(current.dtype(), current.shape().clone(), bytes.into())
     }
 

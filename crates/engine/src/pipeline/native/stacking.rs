@@ -98,7 +98,7 @@ impl Values {
     fn extend(&mut self, row: &mut Tensor) -> Result<()> {
         match self {
             Self::Floats(floats) => return row.extend_floats(floats),
-            Self::Bytes(bytes) => bytes.extend_from_slice(row.bytes()),
+            Self::Bytes(bytes) => bytes.extend_from_slice(row.stored()?),
             Self::Strings(strings) => row.take_strings(strings),
         }
         Ok(())

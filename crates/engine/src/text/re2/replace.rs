@@ -4,6 +4,7 @@
 
 use super::rewrite::Piece;
 use super::{Pattern, Rewrite};
+use crate::tensor::allocate::{Refusal, append};
 use regex::bytes::CaptureLocations;
 use std::ops::Range;
 
@@ -17,10 +18,11 @@ enum Found {
 impl Pattern {
     /// The text with all matches or the first one replaced; `None` if nothing changes.
     ///
-    /// A rewrite that refers to a group which the pattern does not have changes nothing, as in TensorFlow.
-    pub fn replace(&self, text: &[u8], rewrite: &Rewrite, is_global: bool) -> Option<Vec<u8>> {
+    /// A rewrite that refers to a group which the pattern does not have changes nothing, as in TensorFlow. Fails if there is
+    /// no memory for the result.
+    pub fn replace(&self, text: &[u8], rewrite: &Rewrite, is_global: bool) -> Result<Option<Vec<u8>>, Refusal> {
         if rewrite.last_group() > self.num_groups {
-            return None;
+            return Ok(None);
         }
         let mut found = match rewrite.last_group() {
             0 => Found::Whole(None),
@@ -30,24 +32,26 @@ impl Pattern {
         let (mut position, mut last_end) = (0, None);
         while position <= text.len() {
             let Some(whole) = self.find(text, position, &mut found) else { break };
-            out.extend_from_slice(&text[position..whole.start]);
+            append(&mut out, &text[position..whole.start])?;
             if whole.is_empty() && last_end == Some(whole.start) {
                 // An empty match right after another one does not count.
                 let length = length_of_first(&text[whole.start..]);
-                out.extend_from_slice(&text[whole.start..(whole.start + length).min(text.len())]);
+                append(&mut out, &text[whole.start..(whole.start + length).min(text.len())])?;
                 position = whole.start + length;
                 continue;
             }
-            found.expand(rewrite, text, &mut out);
+            found.expand(rewrite, text, &mut out)?;
             position = whole.end;
             last_end = Some(position);
             if !is_global {
                 break;
             }
         }
-        last_end?;
-        out.extend_from_slice(text.get(position..).unwrap_or_default());
-        Some(out)
+        if last_end.is_none() {
+            return Ok(None);
+        }
+        append(&mut out, text.get(position..).unwrap_or_default())?;
+        Ok(Some(out))
     }
 
     /// Finds the first match from `start` on. `found` receives the positions of it or of its groups.
@@ -64,13 +68,14 @@ impl Pattern {
 
 impl Found {
     /// Adds the replacement of the match.
-    fn expand(&self, rewrite: &Rewrite, text: &[u8], out: &mut Vec<u8>) {
+    fn expand(&self, rewrite: &Rewrite, text: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
         for piece in rewrite.pieces() {
             match piece {
-                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-                Piece::Group(number) => out.extend_from_slice(&text[self.group(*number)]),
+                Piece::Bytes(bytes) => append(out, bytes)?,
+                Piece::Group(number) => append(out, &text[self.group(*number)])?,
             }
         }
+        Ok(())
     }
 
     /// Where a group matched; empty if it did not.

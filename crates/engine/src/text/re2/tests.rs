@@ -2,7 +2,7 @@ use super::*;
 
 fn replaced(pattern: &str, rewrite: &str, text: &[u8]) -> Vec<u8> {
     let pattern = Pattern::new(pattern.as_bytes()).unwrap();
-    pattern.replace(text, &Rewrite::new(rewrite.as_bytes()).unwrap(), true).unwrap_or_else(|| text.to_vec())
+    pattern.replace(text, &Rewrite::new(rewrite.as_bytes()).unwrap(), true).unwrap().unwrap_or_else(|| text.to_vec())
 }
 
 fn misfit(pattern: &[u8]) -> String {

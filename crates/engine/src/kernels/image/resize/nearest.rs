@@ -12,7 +12,7 @@ pub fn resize(images: &Tensor, frame: &Frame, target: &Frame, grid: Grid) -> Res
     let columns = indices(frame.width, target.width, grid)?;
     let row_bytes = frame.width * pixel_bytes;
     let mut bytes = allocate::elements(images.dtype(), &target.shape()).room()?;
-    for image in images.bytes().chunks_exact(frame.height * row_bytes) {
+    for image in images.stored()?.chunks_exact(frame.height * row_bytes) {
         for row in &rows {
             let row = &image[row * row_bytes..(row + 1) * row_bytes];
             match pixel_bytes {

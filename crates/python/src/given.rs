@@ -1,0 +1,28 @@
+//! Bytes that Python is given, of which there may be more than there is memory for.
+
+use crate::error::to_python;
+use headrace_engine::error::{Code, Error};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Shorter ones are made without looking whether there is memory for them.
+const SHORT_BYTES: usize = 4096;
+
+/// A copy of `bytes` for Python.
+pub fn given<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    if bytes.len() < SHORT_BYTES {
+        return Ok(PyBytes::new(py, bytes));
+    }
+    let copy = |room: &mut [u8]| {
+        room.copy_from_slice(bytes);
+        Ok(())
+    };
+    PyBytes::new_with(py, bytes.len(), copy).map_err(|_| {
+        let text = format!(
+            "a string for Python: {} bytes were asked for, and the system does not give as many now. Ask for less, or use a \
+             machine or a control group with more memory",
+            bytes.len()
+        );
+        to_python(py, &Error::new(Code::ResourceExhausted, text))
+    })
+}
