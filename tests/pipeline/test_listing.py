@@ -11,7 +11,7 @@ from tests.privileges import unprivileged
 
 import headrace as hr
 from headrace import errors
-from headrace.pipeline.listing import files_below, matching
+from headrace.pipeline.listing import files_below, files_in, matching
 
 # Links among them: to a file, to a directory beside, back up, to themselves, and to nothing.
 LINKS = {
@@ -88,10 +88,61 @@ def test_a_pattern_matches_what_python_finds(here, pattern, is_absolute):
     assert matching(text) == sorted(expected)
 
 
-def test_links_that_lead_back_up_are_not_followed(here):
-    found = ["a/1.txt", "a/beside/1.txt", "b/1.txt"]
+def test_a_file_comes_once_under_its_own_name(here):
+    found = ["a/1.txt", "b/1.txt"]
     assert matching("**/1.txt") == found
     assert [path for path in files_below("") if path.endswith("1.txt")] == found
+    assert "link" not in files_below("")
+    Path("c").symlink_to("b")
+    assert matching("*/1.txt") == found
+    assert matching("c/1.txt") == matching("c/1.*") == ["c/1.txt"]
+
+
+def test_a_file_without_a_name_of_its_own_has_that_of_the_first_link(here):
+    Path("x/y").mkdir(parents=True)
+    for name, target in {
+        "x/q": "../a",
+        "x/p": "../a",
+        "x/y/z": "../../b/c",
+        "x/up": "../x",
+    }.items():
+        Path(name).symlink_to(target)
+    assert files_below("x") == [
+        "x/p/1.txt",
+        "x/p/2.txt",
+        "x/p/beside/1.txt",
+        "x/p/beside/self",
+        *(f"x/p/beside/c/{name}" for name in ("[x].txt", "d/3.txt")),
+    ]
+    assert matching("x/**/3.txt") == ["x/p/beside/c/d/3.txt"]
+
+
+def test_links_above_the_directory_are_not_followed(here):
+    # The directory that is listed is within what the link leads to.
+    assert files_below("b") == ["b/1.txt", "b/self", "b/c/[x].txt", "b/c/d/3.txt"]
+    Path("b/c/d/top").symlink_to(here.parent)
+    assert files_below("b/c") == ["b/c/[x].txt", "b/c/d/3.txt"]
+
+
+def test_what_tools_leave_beside_data_is_left_out(here):
+    directory = here / "spark"
+    directory.mkdir()
+    (directory / "_temporary").mkdir()
+    data = ["_mine.txt", "part-0.txt"]
+    left = [
+        "_SUCCESS",
+        "_metadata",
+        "_committed_12",
+        "part-1.txt._COPYING_",
+        "_temporary/x",
+        ".crc",
+    ]
+    for name in (*data, *left):
+        (directory / name).write_text("x\n")
+    assert files_in("spark") == files_below("spark") == [f"spark/{name}" for name in data]
+    assert matching("spark/*") == [f"spark/{name}" for name in data]
+    assert matching("spark/_S*") == ["spark/_SUCCESS"]
+    assert len(list(hr.text_lines("spark"))) == 2
 
 
 def test_files_come_before_those_of_directories_below():

@@ -65,6 +65,26 @@ def test_a_class_without_images_is_an_error(photos):
         iter(pipeline)
 
 
+def test_a_link_gives_no_image_twice_and_none_a_wrong_label(photos):
+    before = [(row["label"], row["path"]) for row in hp.image_folder(photos)]
+    (photos / "a" / "up").symlink_to("..")
+    (photos / "a" / "other").symlink_to("../b")
+    (photos / "b" / "copy.jpg").symlink_to("1.JPG")
+    assert [(row["label"], row["path"]) for row in hp.image_folder(photos)] == before
+    (photos / "c").symlink_to("b")
+    text = r"c: there are no images in .* It is a link to .*b: images that have another name here"
+    with pytest.raises(errors.NotFoundError, match=text):
+        iter(hp.image_folder(photos))
+
+
+def test_images_outside_of_the_directory_have_the_label_of_the_link(photos, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "3.png").write_bytes(b"3")
+    (photos / "c").symlink_to(outside)
+    *_, row = hp.image_folder(photos)
+    assert (row["data"], row["label"], row["path"]) == (b"3", 2, f"{photos}/c/3.png")
+
+
 def test_no_classes_are_an_error(tmp_path):
     pipeline = hp.image_folder(tmp_path)
     with pytest.raises(errors.NotFoundError, match="there are no directories in it"):

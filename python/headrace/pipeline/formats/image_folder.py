@@ -93,12 +93,12 @@ class ImageFolder(Source):
         return [1] * len(self._images())
 
     def _images(self) -> list[str]:
-        root = os.path.join(self.root, "")
-        return [path for name in self.classes for path in self._images_of(root, name)]
+        root, classes = os.path.join(self.root, ""), self.classes
+        files = _files_of_classes(root, classes)
+        images = (self._images_of(os.path.join(root, name), files[name]) for name in classes)
+        return [path for of_class in images for path in of_class]
 
-    def _images_of(self, root: str, name: str) -> list[str]:
-        directory = os.path.join(root, name)
-        files = list(_files_below(directory))
+    def _images_of(self, directory: str, files: list[str]) -> list[str]:
         images = [path for path in files if path.lower().endswith(self.extensions)]
         others = [path for path in files if path.lower().endswith(_OTHERS)]
         if self.extensions == _DECODED and others:
@@ -116,7 +116,7 @@ class ImageFolder(Source):
                 None,
                 f"image_folder: {directory}: there are no images in this directory, expected "
                 f"files whose names end with {_listed(self.extensions)}. Remove it, or put images "
-                "into it.",
+                f"into it.{_why_none(directory)}",
             )
         return images
 
@@ -128,6 +128,8 @@ def image_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None 
     have their labels in the order of their sorted names, which the pipeline and all pipelines made
     of it have as `classes`. Within a class, images are sorted by their paths, those in directories
     below it included. Hidden directories and files without the extension of an image are left out.
+    Links are followed, but a file that has several names in `root` comes once: under its own name,
+    which also says its label, else under the first one.
 
     Args:
         root: The directory.
@@ -161,17 +163,25 @@ def _listed(extensions: tuple[str, ...]) -> str:
     return ", ".join(extensions)
 
 
-def _files_below(directory: str) -> Iterator[str]:
-    """Yields all files of a class, sorted, but hidden ones."""
-    if storage.is_remote(directory):
-        paths = _remote_files(directory)
-    else:
-        paths = iter(files_below(directory))
-    return (path for path in paths if not os.path.basename(path).startswith("."))
+def _files_of_classes(root: str, classes: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the files of each class, sorted, but hidden ones. Each file is in one class."""
+    files: dict[str, list[str]] = {name: [] for name in classes}
+    for path in _remote_files(root) if storage.is_remote(root) else files_below(root):
+        name, *below = path[len(root) :].split("/")
+        if below and name in files and not below[-1].startswith("."):
+            files[name].append(path)
+    return files
 
 
-def _remote_files(directory: str) -> Iterator[str]:
-    for entry in storage.files_below(directory):
-        *directories, _ = entry.path[len(directory) + 1 :].split("/")
+def _why_none(directory: str) -> str:
+    if storage.is_remote(directory) or not os.path.islink(directory):
+        return ""
+    target = os.path.realpath(directory)
+    return f" It is a link to {target}: images that have another name here count there."
+
+
+def _remote_files(root: str) -> Iterator[str]:
+    for entry in storage.files_below(root.rstrip("/")):
+        *directories, _ = entry.path[len(root) :].split("/")
         if not any(name.startswith(".") for name in directories):
             yield entry.path

@@ -1,0 +1,86 @@
+"""Braces in paths: `{000..010}` and `{a,b}` stand for several paths.
+
+Source: the brace expansion of bash, as the library webdataset has it; there are no escapes.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise, product
+from typing import Final
+
+__all__ = ["expanded"]
+
+_MOST_PATHS: Final = 1_000_000
+_NUMBERS: Final = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?", re.ASCII)
+_LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?", re.ASCII)
+
+
+def expanded(path: str) -> list[str]:
+    """Returns the paths that a path with braces stands for, in their order.
+
+    `{a,b}` stands for each of its parts, which may be empty or have braces themselves. `{000..010}`
+    stands for numbers, with zeros in front if one of the two has some; `{0..10..2}` for every
+    second one; `{a..e}` for letters. Other braces stand for themselves.
+
+    Raises:
+        ValueError: If they are more than a million.
+    """
+    return _checked(path, path)
+
+
+def _checked(path: str, whole: str) -> list[str]:
+    found = _first(path)
+    if found is None:
+        return [path]
+    start, end, parts = found
+    options = [one for part in parts for one in (_checked(part, whole) if "{" in part else [part])]
+    ends = _checked(path[end + 1 :], whole)
+    if len(options) * len(ends) > _MOST_PATHS:
+        raise ValueError(
+            f"{whole!r}: its braces stand for more than {_MOST_PATHS:,} paths. Correct them, or "
+            "give the paths as a list."
+        )
+    return [path[:start] + one + rest for one, rest in product(options, ends)]
+
+
+def _first(path: str) -> tuple[int, int, list[str]] | None:
+    """Returns where the first braces are that stand for something, and for what."""
+    for start in (match.start() for match in re.finditer("{", path)):
+        depth, commas = 0, []
+        for place in range(start, len(path)):
+            match path[place]:
+                case "{":
+                    depth += 1
+                case "}":
+                    depth -= 1
+                case "," if depth == 1:
+                    commas.append(place)
+            if depth == 0:
+                cuts = [start, *commas, place]
+                parts = [path[one + 1 : other] for one, other in pairwise(cuts)]
+                if len(parts) == 1:
+                    parts = list(_series(parts[0], path))
+                if parts:
+                    return start, place, parts
+                break
+    return None
+
+
+def _series(text: str, path: str) -> Iterator[str]:
+    """Yields the numbers or letters between two of them; nothing if the text says no such thing."""
+    numbers, letters = _NUMBERS.fullmatch(text), _LETTERS.fullmatch(text)
+    match = numbers or letters
+    if match is None:
+        return
+    first, last, step = match.groups()
+    begin, end = (int(first), int(last)) if numbers else (ord(first), ord(last))
+    by = abs(int(step)) if step and int(step) else 1
+    if abs(end - begin) // by >= _MOST_PATHS:
+        raise ValueError(
+            f"{path!r}: '{{{text}}}' in it stands for more than {_MOST_PATHS:,} paths. Correct it, "
+            "or give the paths as a list."
+        )
+    has_zeros = any(re.match(r"-?0\d", one) for one in (first, last))
+    width = max(len(first), len(last)) if numbers and has_zeros else 0
+    for number in range(begin, end + (1 if end >= begin else -1), by if end >= begin else -by):
+        yield f"{number:0{width}d}" if numbers else chr(number)
