@@ -187,7 +187,10 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
 
 
 def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
-    """Decodes a BMP without palette or compression: 8 (grey), 24 or 32 bits a pixel.
+    """Decodes a BMP without compression: 8 (grey, or a palette), 24 or 32 bits a pixel.
+
+    In a pipeline, a palette gives its colours, or grey if it has none; under the names of
+    TensorFlow 1 it is not read, and the numbers of its colours are taken for grey, as there.
 
     Args:
         contents: The file's bytes, a scalar string.

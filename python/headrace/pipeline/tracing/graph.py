@@ -71,6 +71,8 @@ class TracedGraph(Graph):
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
             raise TypeError(f"{self._name}: {op_type} got bfloat16. {COMPUTES_WITHOUT}")
+        if op_type in _WITH_PALETTES:
+            attrs = {**(attrs or {}), "reads_palette": True}
         op = super().create_op(
             op_type,
             inputs,
@@ -153,3 +155,5 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
+# TensorFlow 1 takes what a palette numbers for shades of grey.
+_WITH_PALETTES: Final = ("DecodeBmp", "DecodeImage")

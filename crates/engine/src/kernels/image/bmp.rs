@@ -1,15 +1,16 @@
 //! BMP: uncompressed pixels of 8 (grey), 24 or 32 bits.
 //!
 //! Source: `tf.image.decode_bmp` of TensorFlow 1.15. It reads four fields of the header and assumes that there is no
-//! palette, no compression and no mask.
+//! palette, no compression and no mask. Pipelines read palettes of 8 bits, as TensorFlow 2 does.
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
 
-/// Decodes to `channels`; 0 means as many as are stored.
-pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
+/// Decodes to `channels`; 0 means as many as are stored. Pixels of 8 bits are shades of grey, or colours of the palette if
+/// `reads_palette`: then a palette with colours gives three channels.
+pub fn decode(contents: &[u8], channels: usize, reads_palette: bool) -> Result<Pixels> {
     if contents.len() < 32 {
         return Err(damaged(&format!(
             "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, \
@@ -20,9 +21,15 @@ pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
     let number = |at: usize| i32::from_le_bytes([0, 1, 2, 3].map(|i| contents[at + i]));
     let (header_size, width, height) = (number(10), number(18), number(22));
     let stored_channels = usize::from(u16::from_le_bytes([contents[28], contents[29]])) / 8;
-    if channels != 0 && channels != stored_channels {
+    let palette = match reads_palette && stored_channels == 1 {
+        true => palette(contents)?,
+        false => None,
+    };
+    let has_colours = palette.is_some_and(|palette| palette.iter().any(|[r, g, b, _]| r != g || g != b));
+    let given_channels = if has_colours { 3 } else { stored_channels };
+    if channels != 0 && channels != given_channels {
         return Err(Error::invalid_argument(format!(
-            "channels attribute {channels} does not match bits per pixel from file {stored_channels}"
+            "channels attribute {channels} does not match bits per pixel from file {given_channels}"
         )));
     }
     if !matches!(stored_channels, 1 | 3 | 4) {
@@ -61,15 +68,49 @@ pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
             contents.len()
         )));
     }
-    let mut samples = allocate::room(row_bytes * height).map_err(|refusal| refusal.at("BMP data"))?;
+    let num_samples = width * height * given_channels;
+    let mut samples = allocate::room(num_samples).map_err(|refusal| refusal.at("BMP data"))?;
     for y in 0..height {
         let start = header_size + stride * if is_top_down { y } else { height - 1 - y };
-        samples.extend_from_slice(&contents[start..start + row_bytes]);
+        let row = &contents[start..start + row_bytes];
+        let Some(palette) = palette else {
+            samples.extend_from_slice(row);
+            continue;
+        };
+        for index in row {
+            let colour = palette.get(usize::from(*index)).ok_or_else(|| outside(*index, palette.len()))?;
+            let [blue, green, red, _] = *colour;
+            let colour = [red, green, blue];
+            samples.extend_from_slice(&colour[..given_channels]);
+        }
     }
     if stored_channels >= 3 {
         samples.chunks_exact_mut(stored_channels).for_each(|pixel| pixel.swap(0, 2)); // Stored as BGR.
     }
-    Ok(Pixels { height, width, channels: stored_channels, samples: Samples::Eight(samples) })
+    Ok(Pixels { height, width, channels: given_channels, samples: Samples::Eight(samples) })
+}
+
+/// The colours of a palette: blue, green, red and nothing. `None` if there is none.
+fn palette(contents: &[u8]) -> Result<Option<&[[u8; 4]]>> {
+    let number = |at: usize| contents.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
+    let (Some(pixels), Some(size), Some(count)) = (number(10), number(14), number(46)) else { return Ok(None) };
+    // Headers of other sizes than these have other fields.
+    if !matches!(size, 40 | 52 | 56 | 108 | 124) || pixels <= 14 + size {
+        return Ok(None);
+    }
+    let count = if count == 0 { 256 } else { count };
+    let colours = contents.get(14 + size..pixels.min(contents.len())).unwrap_or_default().as_chunks::<4>().0;
+    match colours.get(..count).filter(|_| count <= 256) {
+        Some(colours) => Ok(Some(colours)),
+        // Fewer colours than there may be, if nobody says how many there are.
+        None if number(46) == Some(0) => Ok(Some(colours)),
+        None => Err(damaged(&format!("Invalid BMP data: a palette of {count} colours does not fit before the pixels"))),
+    }
+}
+
+#[cold]
+fn outside(index: u8, count: usize) -> Error {
+    damaged(&format!("Invalid BMP data: a pixel has colour {index} of a palette of {count} colours"))
 }
 
 #[cfg(test)]
@@ -88,7 +129,7 @@ mod tests {
     }
 
     fn samples(file: &[u8], channels: usize) -> Vec<u8> {
-        match decode(file, channels).unwrap().samples {
+        match decode(file, channels, false).unwrap().samples {
             Samples::Eight(samples) => samples,
             Samples::Sixteen(_) => panic!("BMP has 8 bits"),
         }
@@ -108,10 +149,40 @@ mod tests {
     }
 
     #[test]
+    fn a_palette_is_read_if_asked() {
+        let with = |colours: &[[u8; 4]], pixels: &[u8]| {
+            let mut file = bmp(2, -1, 8, &[]);
+            file[14] = 40;
+            file[46] = colours.len() as u8;
+            file[10] += 4 * colours.len() as u8;
+            file.extend_from_slice(colours.as_flattened());
+            file.extend_from_slice(pixels);
+            file
+        };
+        let read = |file: &[u8], channels| decode(file, channels, true).map(|pixels| (pixels.channels, pixels.samples));
+        let is = |found: Result<(usize, Samples)>, expected: (usize, &[u8])| match found.unwrap() {
+            (channels, Samples::Eight(samples)) => assert_eq!((channels, &samples[..]), expected),
+            _ => panic!("BMP has 8 bits"),
+        };
+        let colours = with(&[[0, 0, 255, 0], [9, 8, 7, 0]], &[1, 0, 0, 0]);
+        is(read(&colours, 0), (3, &[7, 8, 9, 255, 0, 0]));
+        is(read(&colours, 3), (3, &[7, 8, 9, 255, 0, 0]));
+        assert_eq!(samples(&colours, 0), [1, 0]);
+        is(read(&with(&[[255, 255, 255, 0], [5, 5, 5, 0]], &[1, 0, 0, 0]), 1), (1, &[5, 255]));
+        is(read(&bmp(2, -1, 8, &[1, 2, 0, 0]), 0), (1, &[1, 2]));
+        let error = read(&with(&[[1, 2, 3, 0]], &[0, 1, 0, 0]), 0).map(drop).unwrap_err();
+        assert!(error.message().contains("a pixel has colour 1 of a palette of 1 colours"), "{error}");
+        let mut long = with(&[[1, 2, 3, 0]], &[0, 0, 0, 0]);
+        long[46] = 9;
+        let error = read(&long, 0).map(drop).unwrap_err();
+        assert!(error.message().contains("a palette of 9 colours does not fit before the pixels"), "{error}");
+    }
+
+    #[test]
     fn compressed_files_are_refused() {
         let mut file = bmp(1, 1, 8, &[0; 4]);
         file[30] = 1;
-        let error = decode(&file, 0).unwrap_err();
+        let error = decode(&file, 0, false).unwrap_err();
         assert!(error.message().starts_with("Compressed BMP files (method 1) cannot be read"), "{error}");
     }
 
@@ -128,7 +199,7 @@ mod tests {
             (bmp(1, 3, 24, &pixels), 0, "requires at least 65 bytes, got 62 bytes"),
             (bmp(i32::MAX, i32::MIN, 32, &pixels), 0, "expected at most"),
         ] {
-            let error = decode(&file, channels).unwrap_err();
+            let error = decode(&file, channels, false).unwrap_err();
             assert!(error.message().contains(text), "{error}");
         }
     }

@@ -20,6 +20,8 @@ pub struct Decode {
     channels: usize,
     dtype: DType,
     jpeg: jpeg::Options,
+    /// Whether palettes of BMP files are read, which TensorFlow 1 does not do.
+    reads_palette: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -57,6 +59,7 @@ impl Decode {
             channels: channels as usize,
             dtype: if has_dtype { attrs.dtype("dtype")? } else { DType::UInt8 },
             jpeg: if matches!(op, Op::Jpeg { .. }) { jpeg::Options::from_attrs(attrs)? } else { Default::default() },
+            reads_palette: attrs.bool("reads_palette").unwrap_or(false),
         })
     }
 
@@ -87,7 +90,7 @@ impl Decode {
         match format {
             Format::Jpeg => self.finish(jpeg::decode(contents, self.channels, &self.jpeg, window)?),
             Format::Png => self.finish(png::decode(contents, self.channels, self.dtype != DType::UInt8)?),
-            Format::Bmp => self.finish(bmp::decode(contents, self.channels)?),
+            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.reads_palette)?),
             Format::Gif => self.decode_gif(contents),
         }
     }

@@ -12,6 +12,9 @@ use std::cell::Cell;
 /// The limit of scans. Each goes over the whole image, and no encoder writes more than about twenty.
 const MAX_SCANS: u16 = 100;
 
+/// Images with fewer blocks, 16 million pixels, are not looked at before they are decoded.
+const MANY_BLOCKS: usize = 1 << 18;
+
 /// The options for decoding, from the attributes of an operation.
 #[derive(Clone, Copy)]
 pub struct Options {
@@ -67,6 +70,9 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     };
     let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| damaged(&format!("{what}: {error}")))?;
     check_size(&what, decoder.height(), decoder.width(), 1)?;
+    if !options.is_recovering {
+        check_fullness(&what, decoder.height(), decoder.width(), contents.len())?;
+    }
     let options_of_image = DecodeOptions {
         colours,
         ratio: options.ratio,
@@ -94,6 +100,16 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     }
     let (height, width, channels) = (image.height, image.width, image.channels);
     Ok(Pixels { height, width, channels, samples: Samples::Eight(image.pixels) })
+}
+
+/// Refuses a large image that cannot be in so few bytes. The first scan has a bit or more for each block of 8 by 8 samples, and
+/// a component has at least a quarter of the samples of an image.
+fn check_fullness(what: &str, height: usize, width: usize, num_bytes: usize) -> Result<()> {
+    let blocks = height.div_ceil(8) * width.div_ceil(8);
+    match blocks < MANY_BLOCKS || num_bytes >= blocks / 32 {
+        true => Ok(()),
+        false => Err(damaged(&format!("{what}: {width} x {height} pixels are claimed, more than these bytes can hold"))),
+    }
 }
 
 /// Height, width and channels, from the header alone.
