@@ -1,15 +1,29 @@
-"""How objects name their package in `repr`, and how texts show URLs.
+"""How objects name their package in `repr`, and how messages show names, data and URLs.
 
 `headrace` is what a program sees, unless it has imported `headrace.tf1`: its users know `tf`.
 """
 
+import os
 import re
 from typing import Final
 
-__all__ = ["displayed_name", "set_displayed_package", "without_passwords"]
+__all__ = [
+    "displayed_name",
+    "printable",
+    "printable_lines",
+    "set_displayed_package",
+    "without_passwords",
+]
 
 # As in `without_passwords` of the engine.
 _USER: Final = re.compile(r"(?<=://)[^/?#\\\s]*@")
+# Control characters, those that turn a text round, end lines or take no room, and halves of pairs.
+_HIDDEN: Final = (
+    "\\0-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f"
+    "\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff"
+)
+_UNPRINTABLE: Final = re.compile(f"[{_HIDDEN}]")
+_UNPRINTABLE_IN_LINES: Final = re.compile(rf"(?![\n\t])[{_HIDDEN}]")
 
 _package: str | None = None
 
@@ -28,3 +42,21 @@ def displayed_name(module: str, name: str) -> str:
 def without_passwords(text: str) -> str:
     """Returns a text without users and passwords of URLs in it, as in `https://***@host/name`."""
     return _USER.sub("***@", text) if "://" in text else text
+
+
+def printable(name: "str | bytes | os.PathLike[str]") -> str:
+    """Returns a name as messages show it: what a terminal would act upon is escaped."""
+    return _UNPRINTABLE.sub(_escaped, os.fsdecode(name))
+
+
+def printable_lines(text: str) -> str:
+    """Returns a message, which may have several lines, with all else escaped."""
+    return _UNPRINTABLE_IN_LINES.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    letter = match[0]
+    # A byte of a name that is not UTF-8.
+    if "\udc80" <= letter <= "\udcff":
+        return f"\\x{ord(letter) - 0xDC00:02x}"
+    return letter.encode("unicode_escape", "surrogatepass").decode()

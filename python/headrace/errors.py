@@ -10,7 +10,7 @@ Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Protocol
 
-from headrace.display import without_passwords
+from headrace.display import printable_lines, without_passwords
 
 __all__ = [
     "ABORTED",
@@ -115,7 +115,7 @@ class OpError(Exception):
         super().__init__(node_def, op, message, error_code)
         self._node_def = node_def
         self._op = op
-        self._message = message
+        self._message = printable_lines(message)
         self._error_code = error_code
 
     @property

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from headrace import errors
+from headrace.display import printable
 
 __all__ = ["os_errors"]
 
@@ -50,5 +51,5 @@ def os_errors(path: str | bytes | os.PathLike[str], remedy: str = "") -> Iterato
         yield
     except OSError as error:
         error_type = _TYPES.get(error.errno, errors.UnknownError)
-        text = f"{os.fsdecode(path)}; {error.strerror or error}{remedy}"
+        text = f"{printable(path)}; {error.strerror or error}{remedy}"
         raise error_type(None, None, text) from error

@@ -13,6 +13,8 @@ from typing import IO, Any, Final
 
 import click
 
+from headrace.display import printable_lines
+
 __all__ = ["Commands", "Failure", "failure_of"]
 
 _BROKEN_PIPE: Final = 128 + signal.SIGPIPE
@@ -28,7 +30,9 @@ class Failure(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Says it in one line."""
-        click.echo(f"headrace: {self.format_message()}", file=file, err=file is None)
+        click.echo(
+            f"headrace: {printable_lines(self.format_message())}", file=file, err=file is None
+        )
 
 
 class Commands(click.Group):

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from headrace.cli.wording import count_of, echo_json
+from headrace.display import printable
 
 __all__ = ["index"]
 
@@ -43,7 +44,9 @@ def index(files: tuple[str, ...], output: Path | None, as_json: bool) -> None:
                 one = write_index(path, directory, interrupts)
                 written.append(one._asdict())
                 if not as_json:
-                    click.echo(f"{one.index_path}: {count_of(one.num_records, 'record')}")
+                    click.echo(
+                        f"{printable(one.index_path)}: {count_of(one.num_records, 'record')}"
+                    )
     except Interrupted as interruption:
         click.echo("Interrupted.", err=True)
         click.get_current_context().exit(interruption.exit_code)

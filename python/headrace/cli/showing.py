@@ -10,6 +10,8 @@ from typing import NoReturn, Self
 
 from tqdm import tqdm
 
+from headrace.display import printable
+
 __all__ = ["Bar"]
 
 
@@ -57,7 +59,7 @@ def _bar(what: str, total: int | None, unit: str) -> tqdm[NoReturn]:
     tqdm.set_lock(threading.RLock())
     terminal = shutil.get_terminal_size()  # Unlike tqdm's, it has a guess for one of 0 x 0.
     return tqdm(
-        desc=what,
+        desc=printable(what),
         total=total,
         unit=unit,
         unit_scale=True,

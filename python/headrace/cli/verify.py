@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headrace.cli.wording import count_of, echo_json, seconds, shortened, size
+from headrace.display import printable
 
 if TYPE_CHECKING:
     from headrace.cli.verifying.files import Verified
@@ -61,13 +62,13 @@ def _document(found: Verified, took: float) -> dict[str, Any]:
 
 def _print(found: Verified, took: float, is_verbose: bool) -> None:
     for result in found.results:
-        path = result.content.path
+        path = printable(result.content.path)
         for one in result.damage:
             click.echo(f"{path}: {_place_of(one)}{shortened(one['reason'], 400)}")
         if is_verbose and not result.damage:
             click.echo(f"{path}: whole, {count_of(result.num_records, 'record')}")
     for reason in found.unreadable:
-        click.echo(f"headrace: {reason}", err=True)
+        click.echo(f"headrace: {printable(reason)}", err=True)
     records = count_of(sum(result.num_records for result in found.results), "record")
     num_bytes = sum(result.content.size_bytes for result in found.results)
     damaged = [result for result in found.results if result.damage]

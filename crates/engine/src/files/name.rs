@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::files::input::{self, Input};
 use crate::files::storage::{self, Ahead, Status, local_path, scheme};
+use crate::text::printable::printable_name;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
@@ -38,7 +39,7 @@ impl FileName {
             Some(scheme) if scheme.eq_ignore_ascii_case("file") => Place::At(as_path(&local_path(&bytes)).into()),
             Some(_) => Place::Remote(text.as_ref().into()),
         };
-        let text = storage::without_passwords(&text).into();
+        let text = storage::without_passwords(&printable_name(&bytes)).into();
         Self { bytes, text, place }
     }
 
@@ -47,7 +48,7 @@ impl FileName {
         &self.bytes
     }
 
-    /// The name as text, for messages: without the password of a URL.
+    /// The name as text, for messages: without the password of a URL, and what a terminal would act upon is escaped.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }

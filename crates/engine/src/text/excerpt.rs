@@ -1,13 +1,20 @@
 //! Excerpts of the user's data for error messages.
 
+use super::printable::push_printable;
+
 /// How many bytes an error shows.
 const SHOWN_BYTES: usize = 256;
 
-/// `bytes` as text, shortened if they are long.
+/// `bytes` as text, shortened if they are long; what a terminal would act upon is escaped.
 pub fn excerpt(bytes: &[u8]) -> String {
+    let shown = |bytes: &[u8]| {
+        let mut text = String::new();
+        push_printable(&mut text, &String::from_utf8_lossy(bytes));
+        text
+    };
     match bytes.split_at_checked(SHOWN_BYTES) {
-        Some((shown, [_, ..])) => format!("{}... ({} bytes)", String::from_utf8_lossy(shown), bytes.len()),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        Some((first, [_, ..])) => format!("{}... ({} bytes)", shown(first), bytes.len()),
+        _ => shown(bytes),
     }
 }
 
@@ -18,6 +25,7 @@ mod tests {
     #[test]
     fn long_text_is_shown_in_part() {
         assert_eq!(excerpt(b"a\xff"), "a\u{fffd}");
+        assert_eq!(excerpt(b"a\r\x1b"), "a\\r\\x1b");
         assert_eq!(excerpt(&[b'x'; 256]), "x".repeat(256));
         assert_eq!(excerpt(&[b'x'; 257]), "x".repeat(256) + "... (257 bytes)");
     }

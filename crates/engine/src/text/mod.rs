@@ -4,5 +4,6 @@ pub(crate) mod excerpt;
 pub(crate) mod farmhash;
 pub(crate) mod murmur;
 pub mod number;
+pub(crate) mod printable;
 pub(crate) mod re2;
 pub(crate) mod siphash;

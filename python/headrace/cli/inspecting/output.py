@@ -18,6 +18,7 @@ from headrace.cli.inspecting.file import inspected
 from headrace.cli.inspecting.folder import Folder
 from headrace.cli.inspecting.report import Looked, Shown
 from headrace.cli.inspecting.text import damage_lines, lines_of
+from headrace.display import printable
 from headrace.pipeline.listing import is_directory
 from headrace.storage import is_remote
 
@@ -89,7 +90,7 @@ class Output:
             self.reports.append(report)
         if self._is_printed:
             for name in pictures:
-                click.echo(f"  wrote {name}")
+                click.echo(f"  wrote {printable(name)}")
 
     def _pictures(self, path: str, shown: list[Shown]) -> list[str]:
         return [str(name) for one in shown for name in self._written(path, one)]

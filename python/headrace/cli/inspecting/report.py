@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
 from headrace.cli.reading import counted
+from headrace.display import printable
 from headrace.pipeline import Skipped
 
 __all__ = ["Looked", "Shown", "counts", "damage_of"]
@@ -78,4 +79,4 @@ def damage_of(skipped: list[Skipped]) -> list[dict[str, Any]]:
 
 def _without_path(one: Skipped) -> str:
     first, *_ = one.reason.splitlines()
-    return first.removeprefix(f"{one.file}: ")
+    return first.removeprefix(f"{printable(one.file or '')}: ")

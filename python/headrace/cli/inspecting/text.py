@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from headrace.cli.content.text import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
+from headrace.display import printable
 
 __all__ = ["damage_lines", "kind_of", "lines_of", "place_of"]
 
@@ -18,7 +19,7 @@ _MOST_TENSORS: Final = 50
 
 def lines_of(report: dict[str, Any]) -> Iterator[str]:
     """Yields the lines of a report, but for the examples and the damage."""
-    yield report["file"]
+    yield printable(report["file"])
     kind = _NAMES.get(report["kind"], report["kind"])
     packing = report["compression"]
     packed = f"compressed with {packing}" if packing else "not compressed"
