@@ -46,6 +46,8 @@ impl Kept {
         let version = match version? {
             Version::Tag(tag) => tag.to_string(),
             Version::Modified(time) => format!("{time:?}"),
+            // No remote file has such a version.
+            Version::Local { .. } => return None,
         };
         let mut digest = Context::new(&SHA256);
         for part in [url, &version, &size.to_string()] {

@@ -7,7 +7,7 @@ use crate::waits::{self, Awaited};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// How often a wait for a pipe checks whether its run has to end.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -86,8 +86,20 @@ impl Input {
 
 /// What is known of a local file.
 pub fn status(metadata: &Metadata) -> Status {
-    let version = metadata.modified().ok().map(Version::Modified);
+    let version = metadata.modified().ok().map(|modified| version(metadata, modified));
     Status { len: metadata.len(), is_regular: metadata.is_file(), version }
+}
+
+#[cfg(unix)]
+fn version(metadata: &Metadata, modified: SystemTime) -> Version {
+    use std::os::unix::fs::MetadataExt;
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    Version::Local { modified, changed, identity: (metadata.dev(), metadata.ino()) }
+}
+
+#[cfg(not(unix))]
+fn version(_metadata: &Metadata, modified: SystemTime) -> Version {
+    Version::Modified(modified)
 }
 
 impl LocalFile {

@@ -28,6 +28,15 @@ pub struct Status {
 pub enum Version {
     /// When it was written.
     Modified(SystemTime),
+    /// Of a file on this machine: when it was written, which programs set as they like, and what they cannot set.
+    Local {
+        /// When it was written.
+        modified: SystemTime,
+        /// When it or what is known of it was changed, in seconds and nanoseconds.
+        changed: (i64, i64),
+        /// The number of its device and that of the file there.
+        identity: (u64, u64),
+    },
     /// What the storage calls this content, such as an ETag.
     Tag(Arc<str>),
 }
