@@ -42,6 +42,8 @@ __all__ = [
     "Variable",
     "__version__",
     "begin_exit",
+    "codec_of",
+    "content_of",
     "crc32c",
     "csv_fields",
     "csv_records",
@@ -70,6 +72,8 @@ __version__: str
 
 class EngineError(Exception): ...
 
+def codec_of(start: bytes) -> str: ...
+def content_of(start: bytes) -> tuple[str, str] | None: ...
 def crc32c(data: bytes) -> int: ...
 
 _Given = tuple[str, int, bool, bool, list[int], Any]

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import lzma
 import os
 import tarfile
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -141,3 +143,44 @@ def test_an_empty_file_and_one_that_is_given_twice():
     code, found = verified("a", "b", "b")
     assert code == 0
     assert [one["records"] for one in found.values()] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.jpg", b"<html>404\n", "it is an HTML page, expected image as its name says. Copy it"),
+        ("a.jpg", b"no image\n", "it is text, expected image as its name says. Copy it again."),
+        ("a.png", b"", "it is empty, expected image as its name says."),
+        ("a.parquet", b"x,y\n1,2\n", "it is text, expected parquet as its name says."),
+        ("a.tfrecord", b"one\n", "it is text, expected tfrecord as its name says."),
+        ("a.jsonl.gz", b"", "it is empty, expected compressed as its name says."),
+        ("a", b"PK\x03\x04\0", "it looks like a zip archive"),
+        ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_damage(name, data, reason):
+    Path(name).write_bytes(data)
+    code, found = verified(name)
+    assert code == 1
+    assert reason in found[name]["damage"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    "compress", [lzma.compress, zlib.compress, lambda data: zlib.compress(data, 3)]
+)
+def test_all_that_is_compressed_is_known(compress):
+    Path("a").write_bytes(compress(b"one\ntwo\n") * 2)
+    code, found = verified("a")
+    assert (code, found["a"]["records"]) == (0, 4)
+    assert found["a"]["compression"] in ("xz", "zlib")
+    Path("a").write_bytes(compress(b"one\ntwo\n") + b"rest")
+    code, found = verified("a")
+    assert code == 1
+    assert "a: whole" not in call("verify", "-v", "a").stdout
+
+
+def test_names_do_not_reach_the_terminal_as_they_are():
+    Path("a\r\x1b[2J").write_bytes(b"text\n")
+    done = call("verify", "-v", "a\r\x1b[2J", "gone\r")
+    assert "a\\r\\x1b[2J: whole" in done.stdout
+    assert not set(done.stdout + done.stderr) & {"\r", "\x1b"}

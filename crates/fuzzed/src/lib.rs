@@ -38,9 +38,10 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
+    Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
     Target { name: "example", body: examples::example, times: 64, besides: PARSER_BYTES },
     Target { name: "sequence_example", body: examples::sequence_example, times: 64, besides: PARSER_BYTES },
     Target { name: "tensor_proto", body: tensors::tensor_proto, times: 64, besides: PARSER_BYTES },

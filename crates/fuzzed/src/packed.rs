@@ -1,8 +1,11 @@
 //! Files as they are compressed: by us, so that what is made up reaches the parser, or as they were made up.
 
-use bzip2::read::{BzEncoder, MultiBzDecoder};
-use headrace_engine::files::compression::{Compression, Deflate, Inflate};
-use headrace_engine::pipeline::formats::{Codec, MARK_BYTES};
+use bzip2::read::BzEncoder;
+use headrace_engine::files::compression::{Compression, Deflate};
+use headrace_engine::files::content::content;
+use headrace_engine::pipeline::formats::{Codec, uncompressed};
+use liblzma::read::XzEncoder;
+use lz4_flex::frame::FrameEncoder;
 use std::io::{self, Read, Write};
 
 /// Larger files take too long.
@@ -18,13 +21,15 @@ pub struct Packed {
     pub num_bytes: usize,
 }
 
-const CODECS: [Codec; 6] = [
+const CODECS: [Codec; 8] = [
     Codec::Known(Compression::None),
     Codec::Known(Compression::Gzip),
     Codec::Known(Compression::Zlib),
     Codec::Zstd,
     Codec::Bzip2,
     Codec::ByContent,
+    Codec::Xz,
+    Codec::Lz4,
 ];
 
 impl Packed {
@@ -64,23 +69,29 @@ fn compressed(codec: Codec, data: Vec<u8>) -> io::Result<Vec<u8>> {
         Codec::Bzip2 => {
             BzEncoder::new(&data[..], bzip2::Compression::fast()).read_to_end(&mut bytes)?;
         }
+        Codec::Xz => {
+            XzEncoder::new(&data[..], 0).read_to_end(&mut bytes)?;
+        }
+        Codec::Lz4 => {
+            let mut output = FrameEncoder::new(&mut bytes);
+            output.write_all(&data)?;
+            output.finish()?;
+        }
         _ => return Ok(data),
     }
     Ok(bytes)
 }
 
-/// How many bytes there are before the end, or the first error.
-fn uncompressed_bytes(codec: Codec, data: &[u8]) -> u64 {
-    let codec = if codec == Codec::ByContent { Codec::of(&data[..data.len().min(MARK_BYTES)]) } else { codec };
-    match codec {
-        Codec::Known(Compression::None) | Codec::ByContent => data.len() as u64,
-        Codec::Known(compression) => count(Inflate::new(data, compression)),
-        Codec::Zstd => zstd::stream::read::Decoder::new(data).map_or(0, count),
-        Codec::Bzip2 => count(MultiBzDecoder::new(data)),
-    }
+/// `[compression, data...]`: data that are decompressed to their end, or refused.
+pub fn compressed_data(data: &[u8]) -> usize {
+    let [option, data @ ..] = data else { return 0 };
+    let _ = content(data);
+    data.len() + uncompressed_bytes(CODECS[usize::from(*option) % CODECS.len()], data) as usize
 }
 
-fn count(mut input: impl Read) -> u64 {
+/// How many bytes there are before the end, or the first error.
+fn uncompressed_bytes(codec: Codec, data: &[u8]) -> u64 {
+    let Ok(mut input) = uncompressed(codec, data) else { return 0 };
     let (mut total, mut buffer) = (0, [0; 8192]);
     while total < MOST_BYTES
         && let Ok(count @ 1..) = input.read(&mut buffer)

@@ -75,6 +75,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(remote::remote_list, module)?)?;
     module.add_function(wrap_pyfunction!(remote::remote_remove, module)?)?;
     module.add_function(wrap_pyfunction!(remote::remote_statuses, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::codec_of, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::content_of, module)?)?;
     module.add_function(wrap_pyfunction!(sources::csv_fields, module)?)?;
     module.add_function(wrap_pyfunction!(sources::csv_records, module)?)?;
     module.add_function(wrap_pyfunction!(sources::infer_csv, module)?)?;

@@ -6,7 +6,6 @@ use crate::error::IntoPython;
 use crate::kept::{Cache, Index};
 use crate::program::Program;
 use crate::view::to_tensor;
-use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
 use headrace_engine::pipeline::arrays::Arrays;
@@ -179,15 +178,7 @@ fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNati
 pub struct Plan(pub(crate) Arc<plan::Plan>);
 
 pub(crate) fn codec(name: &str) -> PyResult<Codec> {
-    match name {
-        "auto" => Ok(Codec::ByContent),
-        "" => Ok(Codec::Known(Compression::None)),
-        "gzip" => Ok(Codec::Known(Compression::Gzip)),
-        "zlib" => Ok(Codec::Known(Compression::Zlib)),
-        "zstd" => Ok(Codec::Zstd),
-        "bzip2" => Ok(Codec::Bzip2),
-        _ => Err(PyValueError::new_err(format!("there is no compression {name}"))),
-    }
+    Codec::from_name(name).ok_or_else(|| PyValueError::new_err(format!("there is no compression {name}")))
 }
 
 #[pymethods]

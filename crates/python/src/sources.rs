@@ -6,9 +6,10 @@ use crate::error::IntoPython;
 use crate::pipeline::{Plan, Stage, codec};
 use crate::view::to_tensor;
 use bytes::Bytes;
+use headrace_engine::files::content;
 use headrace_engine::files::name::FileName;
 use headrace_engine::pipeline::file_origin::FileOrigin;
-use headrace_engine::pipeline::formats::{self, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
+use headrace_engine::pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
 use headrace_engine::pipeline::plan;
 use headrace_engine::pipeline::stages::component::Component;
 use headrace_engine::pipeline::stages::csv::CsvFields;
@@ -126,4 +127,16 @@ pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -
 pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {
     let labels = classes.iter().map(|class| class.as_bytes().to_vec()).zip(0..).collect();
     files(Labelled { root_bytes, labels }, &paths, Numbering::RECORDS)
+}
+
+/// How a file with these first bytes is compressed: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", or "" for not at all.
+#[pyfunction]
+pub fn codec_of(start: &[u8]) -> &'static str {
+    Codec::of(&start[..start.len().min(formats::MARK_BYTES)]).name()
+}
+
+/// What a file with these first bytes is, in words, and what to do about it; `None` if nobody knows, as of most texts.
+#[pyfunction]
+pub fn content_of(start: &[u8]) -> Option<(String, &'static str)> {
+    content::content(start).map(|content| (content.to_string(), content.remedy()))
 }

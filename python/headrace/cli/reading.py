@@ -46,7 +46,7 @@ def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind
     Raises:
         OpError: While it is iterated, if the file cannot be read.
     """
-    path, compression = content.path, content.compression
+    path, compression = content.path, "auto" if content.compression else None
     match content.kind:
         case Kind.CSV:
             delimiter = content.detail or ","

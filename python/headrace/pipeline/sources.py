@@ -27,8 +27,9 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
 
     Args:
         paths: A path, a pattern, a directory or several of them; see `find_files`.
-        compression: None, "gzip", "zlib", "zstd", "bzip2", or "auto" to go by the first bytes of
-            each file, which tell all of these apart; not zlib at its levels 2 to 5.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", None to take files as they are,
+            or "auto" to go by the first bytes of each file, which tell all of these apart. Members,
+            streams and frames that follow each other are all read.
 
     Raises:
         TypeError: If a path is none.
@@ -40,7 +41,9 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
 def text_lines(paths: Paths, compression: str | None = "auto") -> Pipeline:
     r"""Reads the lines of text files. An example is `{"text": bytes}`.
 
-    Lines end with `\n` or `\r\n`, which are left out; the last one may do without.
+    Lines end with `\n` or `\r\n`, which are left out; the last one may do without. A byte order
+    mark of UTF-8 is left out, too. A file that is not a text of lines is an error: one in UTF-16,
+    one whose lines end with `\r` alone, a Parquet file, an image, and the like.
 
     Args:
         paths: As for `tfrecords`.
@@ -58,7 +61,7 @@ def fixed_length_records(
     record_bytes: int,
     header_bytes: int = 0,
     footer_bytes: int = 0,
-    compression: str | None = None,
+    compression: str | None = "auto",
 ) -> Pipeline:
     """Reads files of records of one length. An example is `{"record": bytes}`.
 

@@ -89,7 +89,7 @@ class Files(Stage):
     Attributes:
         kind: The name of the function that made it.
         paths: Paths and patterns, as given.
-        compression: None, "auto", "gzip" or "zlib".
+        compression: None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz" or "lz4".
         lengths: The bytes of the header, of a record and of the footer, where they are fixed.
     """
 

@@ -1,7 +1,9 @@
 """Compressed files: by name and by content, of several parts, cut short."""
 
+import base64
 import bz2
 import gzip
+import lzma
 import zlib
 
 import pytest
@@ -23,11 +25,34 @@ def zstd(data: bytes) -> bytes:
     return frame
 
 
+def lz4(data: bytes) -> bytes:
+    """A frame of blocks that are not compressed, without checksums but that of its header."""
+    blocks = [data[start : start + 65536] for start in range(0, len(data), 65536)]
+    framed = b"".join((len(one) | 1 << 31).to_bytes(4, "little") + one for one in blocks)
+    return b"\x04\x22\x4d\x18\x60\x40\x82" + framed + bytes(4)
+
+
+# "0123456789" 20,000 times, by lz4 1.9.4, and deflated: -BD -BX --content-size -B4, and -l.
+LZ4_LINKED = zlib.decompress(
+    base64.b85decode(
+        "c-mu8@|B2jaNuQT0D(Iqj0_Cx4GfKpO-"
+        "#+qEiAbh{*Q2QF8~}E)6ZKvZ~?=H|JO(lkpC|NfC<CE(2dJK6`WdNX~n>BG_~9d00&0S&dZa<88B0eX#hB+7A~DE"
+        "49aZ=%O)@Z0Pg@NTL"
+    )
+)
+LZ4_LEGACY = zlib.decompress(
+    base64.b85decode("c-mu9^pQ|uW?)!vU}$7)Vrph?Vadhte-w;@Q2+;e0pN@Q0MZ~5BL")
+)
+DIGITS = b"0123456789" * 20_000
+SKIPPABLE = b"\x5a\x2a\x4d\x18\x05\0\0\0hello"
+
 COMPRESS = {
     "gzip": gzip.compress,
     "zlib": zlib.compress,
     "zstd": zstd,
     "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "lz4": lz4,
 }
 TEXT = b"".join(b"line %d\n" % number for number in range(50_000))
 
@@ -36,7 +61,6 @@ def texts(pipeline):
     return [bytes(line) for batch in pipeline.batch(5000) for line in batch["text"]]
 
 
-# zlib has no sure mark, and must be named.
 @pytest.mark.parametrize("how", ["auto", "named"])
 @pytest.mark.parametrize("name", COMPRESS)
 def test_lines_of_compressed_files(tmp_path, name, how):
@@ -52,7 +76,12 @@ def test_zlib_is_known_by_its_first_bytes(tmp_path, level):
 
 
 def test_what_begins_like_zlib_is_not_taken_for_it(tmp_path):
-    for text in (b"x^2 + y^2\n", b"x\x01\n", b"x\xda\x80 is a letter\n", b"x\x9c\xff\xff\xff\n"):
+    for text in (
+        b"x^2 + y^2\n" * 200,
+        b"x\x01\n",
+        b"x\xda\x80 is a letter\n",
+        b"x\x9c\xff\xff\xff\n",
+    ):
         (tmp_path / "a").write_bytes(text)
         assert texts(hp.text_lines(tmp_path / "a")) == text.splitlines(), text
     for length in (0x0178, 0x9C78, 0xDA78):
@@ -62,7 +91,7 @@ def test_what_begins_like_zlib_is_not_taken_for_it(tmp_path):
         assert example["record"] == bytes(length)
 
 
-@pytest.mark.parametrize("name", ["gzip", "zstd", "bzip2"])
+@pytest.mark.parametrize("name", COMPRESS)
 def test_files_put_together_are_read_through(tmp_path, name):
     compress = COMPRESS[name]
     path = tmp_path / "a"
@@ -83,7 +112,8 @@ def test_data_cut_short_are_an_error_after_what_is_there(tmp_path, name):
     with pytest.raises(errors.DataLossError):
         found.extend(example["text"] for example in hp.text_lines(path, name))
     assert found == TEXT.splitlines()[: len(found)]
-    assert len(found) > 5000 or name == "bzip2"  # Its blocks are larger than the text.
+    # Blocks of bzip2 and xz are larger than the text.
+    assert len(found) > 5000 or name in ("bzip2", "xz")
 
 
 @pytest.mark.parametrize("name", COMPRESS)
@@ -96,7 +126,7 @@ def test_damage_names_the_file(tmp_path, name):
         list(hp.text_lines(path, name))
 
 
-@pytest.mark.parametrize("name", ["gzip", "zstd", "bzip2"])
+@pytest.mark.parametrize("name", COMPRESS)
 def test_every_format_may_be_compressed(tmp_path, name):
     compress = COMPRESS[name]
     with TFRecordWriter(tmp_path / "plain") as writer:
@@ -106,7 +136,7 @@ def test_every_format_may_be_compressed(tmp_path, name):
     records = hp.tfrecords(tmp_path / "records")
     assert [row["record"] for row in records] == [b"0", b"1", b"2"]
     (tmp_path / "fixed").write_bytes(compress(b"abcdef"))
-    fixed = hp.fixed_length_records(tmp_path / "fixed", 2, compression="auto")
+    fixed = hp.fixed_length_records(tmp_path / "fixed", 2)
     assert [row["record"] for row in fixed] == [b"ab", b"cd", b"ef"]
     (tmp_path / "csv").write_bytes(compress(b"a\n1\n2\n"))
     assert [row["a"] for row in hp.csv(tmp_path / "csv")] == [1, 2]
@@ -115,7 +145,7 @@ def test_every_format_may_be_compressed(tmp_path, name):
 
 
 def test_what_looks_like_a_mark_is_text(tmp_path):
-    for text in (b"BZh9 is how bzip2 begins", b"BZh", b"\x1f", b"\x28\xb5"):
+    for text in (b"BZh9 is how bzip2 begins", b"BZh", b"\x1f", b"GIF89a", b"PK", b"LZIP"):
         (tmp_path / "a").write_bytes(text)
         assert texts(hp.text_lines(tmp_path / "a")) == [text]
 
@@ -130,3 +160,116 @@ def test_records_cut_short_come_before_the_error(tmp_path):
     assert sum(1 for _ in zip(range(400), records, strict=False)) == 400
     with pytest.raises(errors.DataLossError, match="cut short"):
         list(records)
+
+
+@pytest.mark.parametrize("how", ["auto", "named"])
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_file_cut_anywhere_is_an_error(tmp_path, name, how):
+    path = tmp_path / f"a.{ {'gzip': 'gz', 'bzip2': 'bz2', 'zstd': 'zst'}.get(name, name) }"
+    lines = b"".join(b"line %d\n" % number for number in range(100))
+    whole = COMPRESS[name](lines) + COMPRESS[name](b"more")
+    between = len(COMPRESS[name](lines))
+    # So few bytes may be anything, as no ending of names says that they are of zlib.
+    least = 17 if name == "zlib" else 0
+    for length in {*range(40), *range(between - 12, len(whole))} - {1, between}:
+        path.write_bytes(whole[:length])
+        if how == "named" or length >= least:
+            with pytest.raises(errors.DataLossError, match="cut short"):
+                list(hp.text_lines(path, "auto" if how == "auto" else name))
+    path.write_bytes(whole)
+    assert texts(hp.text_lines(path)) == [*lines.splitlines(), b"more"]
+
+
+@pytest.mark.parametrize("name", ["gzip", "xz"])
+def test_zeros_behind_the_end_are_padding(tmp_path, name):
+    compress = COMPRESS[name]
+    path = tmp_path / "a"
+    for behind, more in ((bytes(4), 0), (bytes(300_000), 0), (bytes(8) + compress(b"two\n"), 1)):
+        path.write_bytes(compress(b"one\n") + behind)
+        assert texts(hp.text_lines(path)) == [b"one", b"two"][: 1 + more]
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_other_bytes_behind_the_end_are_an_error(tmp_path, name):
+    path = tmp_path / "a"
+    path.write_bytes(COMPRESS[name](b"one\n") + b"and more\n")
+    found = []
+    with pytest.raises(errors.DataLossError, match=r"a: .* \(line 1, after byte 4 of the data\)"):
+        found.extend(row["text"] for row in hp.text_lines(path))
+    assert found == [b"one"]
+
+
+@pytest.mark.parametrize("data", [LZ4_LINKED, LZ4_LEGACY, LZ4_LEGACY * 2, LZ4_LEGACY + LZ4_LINKED])
+def test_frames_of_lz4_are_read_however_they_were_written(tmp_path, data):
+    (tmp_path / "a").write_bytes(SKIPPABLE + data + SKIPPABLE)
+    (text,) = texts(hp.text_lines(tmp_path / "a"))
+    assert text == DIGITS * (1 + (len(data) > len(LZ4_LINKED) + 100))
+
+
+@pytest.mark.parametrize("name", ["zstd", "lz4"])
+@pytest.mark.parametrize("length", [0, 3, 1000, 5000])
+def test_frames_that_are_skipped_may_come_first(tmp_path, name, length):
+    skippable = b"\x50\x2a\x4d\x18" + length.to_bytes(4, "little") + bytes(length)
+    frame = COMPRESS[name](b"one\n")
+    (tmp_path / "a").write_bytes(skippable * 2 + frame + skippable + frame)
+    for compression in ("auto", name):
+        assert texts(hp.text_lines(tmp_path / "a", compression)) == [b"one", b"one"]
+    (tmp_path / "a").write_bytes(skippable * 2 + skippable[:-1])
+    with pytest.raises(errors.DataLossError, match="cut short"):
+        list(hp.text_lines(tmp_path / "a"))
+
+
+def test_damage_within_lz4_is_found(tmp_path):
+    for place in (4, 6, 20, len(LZ4_LINKED) // 2, len(LZ4_LINKED) - 1):
+        data = bytearray(LZ4_LINKED)
+        data[place] ^= 4
+        (tmp_path / "a").write_bytes(data)
+        with pytest.raises(errors.DataLossError, match=r"a: (LZ4: |unexpected end|failed to fill)"):
+            list(hp.text_lines(tmp_path / "a", "lz4"))
+
+
+def test_windows_that_take_too_much_memory_are_refused_in_words(tmp_path):
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 28}]
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n", filters=filters))
+    with pytest.raises(errors.DataLossError, match=r"a.xz: .* a window of more than 128 MiB; comp"):
+        list(hp.text_lines(tmp_path / "a.xz"))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("a", b"PK\x03\x04\x14\0", "a zip archive"),
+        ("a", b"7z\xbc\xaf\x27\x1c\0\4", "a 7z archive"),
+        ("a", b"Rar!\x1a\x07\1\0", "a rar archive"),
+        ("a", b"\xff\6\0\0sNaPpY", "compressed by snappy"),
+        ("a", b"\x1f\x9d\x90abc", r"compressed by compress \(.Z\)"),
+        ("a", lzma.compress(b"one\n", lzma.FORMAT_ALONE), "compressed by lzma"),
+        ("a.txt.br", b"\x0b\1\x80one\3", "compressed by Brotli, as its name says"),
+        ("a", b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of Git LFS"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, name, data, what):
+    path = tmp_path / name
+    path.write_bytes(data)
+    for pipeline in (
+        hp.text_lines(path),
+        hp.text_lines(path).shuffle(seed=1),
+        hp.tfrecords(path),
+        hp.fixed_length_records(path, 1),
+        hp.csv(path),
+        hp.json_lines(path),
+        hp.webdataset(path),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match=f"{path}: it is {what}"):
+            list(pipeline)
+    # A text may have such a name.
+    path.write_bytes(b"one\n")
+    assert texts(hp.text_lines(path)) == [b"one"]
+
+
+def test_fixed_length_records_take_files_as_they_are_if_asked(tmp_path):
+    data = gzip.compress(b"abcd", mtime=0)
+    (tmp_path / "a").write_bytes(data)
+    rows = hp.fixed_length_records(tmp_path / "a", 1, compression=None)
+    assert b"".join(row["record"] for row in rows) == data
+    assert [row["record"] for row in hp.fixed_length_records(tmp_path / "a", 2)] == [b"ab", b"cd"]

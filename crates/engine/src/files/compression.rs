@@ -64,9 +64,15 @@ impl Compression {
 ///
 /// All members of a gzip file are read; a zlib stream ends at its end, whatever follows. A truncated input ends where
 /// it is cut. Damage is an error of kind `InvalidData`, in the words of TensorFlow.
+///
+/// [`Inflate::whole`] is stricter: it reads to the end of the input.
 pub struct Inflate<R> {
     input: R,
     compression: Compression,
+    /// Whether the input is read to its end, and a truncated one is an error.
+    is_whole: bool,
+    /// Whether a member has ended.
+    has_member: bool,
     /// `None` between two members.
     stream: Option<Decompress>,
     block: Vec<u8>,
@@ -81,8 +87,25 @@ pub struct Inflate<R> {
 impl<R: Read> Inflate<R> {
     /// Reads from `input`, which is compressed as given.
     pub fn new(input: R, compression: Compression) -> Self {
-        let block = Vec::new();
-        Self { input, compression, stream: None, block, start: 0, end: 0, first: SmallVec::new(), is_over: false }
+        Self {
+            input,
+            compression,
+            is_whole: false,
+            has_member: false,
+            stream: None,
+            block: Vec::new(),
+            start: 0,
+            end: 0,
+            first: SmallVec::new(),
+            is_over: false,
+        }
+    }
+
+    /// Reads from `input` to its end: several zlib streams are read one after the other, as members of a gzip file are, and
+    /// zeros behind the last member of a gzip file are skipped, as `gzip` does. Anything else behind the end is an error, and
+    /// so is an input that ends before.
+    pub fn whole(input: R, compression: Compression) -> Self {
+        Self { is_whole: true, ..Self::new(input, compression) }
     }
 
     /// Tells the user what to do about an error.
@@ -93,6 +116,20 @@ impl<R: Read> Inflate<R> {
     /// Whether the input has ended within a member of a gzip file, or within a zlib stream.
     pub fn is_cut_short(&self) -> bool {
         self.stream.is_some()
+    }
+
+    /// Whether another member begins at the next byte. Skips zeros behind a member of gzip.
+    fn begins_member(&mut self) -> io::Result<bool> {
+        let is_gzip = self.compression == Compression::Gzip;
+        while is_gzip && self.start < self.end && self.block[self.start] == 0 {
+            self.start += 1;
+        }
+        match self.block[self.start..self.end].first() {
+            None => Ok(false),
+            Some(0x1f) if is_gzip => Ok(true),
+            Some(method) if !is_gzip && method & 0x8f == 8 => Ok(true),
+            _ => Err(io::Error::new(ErrorKind::InvalidData, "other bytes follow the end of the compressed data")),
+        }
     }
 
     /// Reads another block. Returns whether there was one.
@@ -113,7 +150,13 @@ impl<R: Read> Read for Inflate<R> {
         while !self.is_over && !output.is_empty() {
             let has_input = self.start < self.end || self.read_block()?;
             if !has_input && self.stream.is_none() {
+                if self.is_whole && !self.has_member {
+                    return Err(cut_short());
+                }
                 break;
+            }
+            if self.is_whole && self.has_member && self.stream.is_none() && !self.begins_member()? {
+                continue;
             }
             let stream = self.stream.get_or_insert_with(|| match self.compression {
                 Compression::Gzip => Decompress::new_gzip(WINDOW_BITS),
@@ -126,7 +169,11 @@ impl<R: Read> Read for Inflate<R> {
             let made = (stream.total_out() - made) as usize;
             if status == Status::StreamEnd {
                 self.stream = None;
-                self.is_over = self.compression != Compression::Gzip;
+                self.has_member = true;
+                self.is_over = self.compression != Compression::Gzip && !self.is_whole;
+            }
+            if made == 0 && !has_input && self.is_whole && self.stream.is_some() {
+                return Err(cut_short());
             }
             if made > 0 || !has_input {
                 return Ok(made);
@@ -134,6 +181,10 @@ impl<R: Read> Read for Inflate<R> {
         }
         Ok(0)
     }
+}
+
+fn cut_short() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "the compressed data end too soon")
 }
 
 fn damage(error: &flate2::DecompressError) -> io::Error {
@@ -234,6 +285,39 @@ mod tests {
         let twice = |compression| inflated(compression, &deflated(compression, 6).repeat(2)).unwrap();
         assert_eq!(twice(Compression::Gzip), TEXT.repeat(2));
         assert_eq!(twice(Compression::Zlib), TEXT);
+    }
+
+    fn whole(compression: Compression, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut output = Vec::new();
+        Inflate::whole(bytes, compression).read_to_end(&mut output)?;
+        Ok(output)
+    }
+
+    #[test]
+    fn a_whole_input_is_read_to_its_end() {
+        for compression in [Compression::Zlib, Compression::Gzip] {
+            let bytes = deflated(compression, 6);
+            assert_eq!(whole(compression, &bytes.repeat(3)).unwrap(), TEXT.repeat(3));
+            for length in 0..bytes.len() {
+                let error = whole(compression, &bytes[..length]).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{length}");
+                let second = [&bytes[..], &bytes[..length]].concat();
+                assert_eq!(whole(compression, &second).is_ok(), length == 0, "{length}");
+            }
+            let error = whole(compression, &[&bytes[..], b"more"].concat()).unwrap_err();
+            assert_eq!(error.to_string(), "other bytes follow the end of the compressed data");
+        }
+    }
+
+    #[test]
+    fn zeros_behind_gzip_are_padding_and_behind_zlib_damage() {
+        let padded = |compression, behind: &[u8]| {
+            whole(compression, &[&deflated(compression, 6), &[0; 200_000], behind].concat())
+        };
+        assert_eq!(padded(Compression::Gzip, b"").unwrap(), TEXT);
+        assert_eq!(padded(Compression::Gzip, &deflated(Compression::Gzip, 6)).unwrap(), TEXT.repeat(2));
+        assert!(padded(Compression::Gzip, b"x").is_err());
+        assert!(padded(Compression::Zlib, b"").is_err());
     }
 
     #[test]

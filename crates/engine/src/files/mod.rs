@@ -1,7 +1,8 @@
-//! Files, on this machine and elsewhere: their names, compression, and replacing one as a whole.
+//! Files, on this machine and elsewhere: their names, compression, contents, and replacing one as a whole.
 
 pub mod atomic_file;
 pub mod compression;
+pub mod content;
 pub mod input;
 pub mod name;
 pub mod numbering;

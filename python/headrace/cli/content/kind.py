@@ -38,10 +38,11 @@ class Content(NamedTuple):
     Attributes:
         path: The file.
         kind: One of `Kind`.
-        compression: "gzip", "zlib", "zstd", "bzip2" or None.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
         size_bytes: Of the file.
         detail: What else is known: the format of an image, the delimiter of a table, what an
             unknown file seems to be.
+        mismatch: Why it is not what its name says, if it is not.
     """
 
     path: str
@@ -49,6 +50,7 @@ class Content(NamedTuple):
     compression: str | None
     size_bytes: int
     detail: str | None = None
+    mismatch: str | None = None
 
 
 _IMAGES: Final = {
@@ -58,15 +60,6 @@ _IMAGES: Final = {
     b"GIF89a": "GIF",
     b"II*\0": "TIFF",
     b"MM\0*": "TIFF",
-}
-_STRANGERS: Final = {
-    b"PK\x03\x04": "a zip archive, such as an .npz",
-    b"\x93NUMPY": "an array of NumPy",
-    b"\x89HDF\r\n\x1a\n": "HDF5",
-    b"ARROW1": "an Arrow file",
-    b"Obj\x01": "Avro",
-    b"\x80\x04": "a pickle",
-    b"%PDF": "a PDF",
 }
 _TABLE_END: Final = bytes.fromhex("57fb808b247547db")
 _LENGTH_BYTES: Final = 8
@@ -88,6 +81,10 @@ _NAMES: Final = {
     ".parquet": Kind.PARQUET,
     ".tar": Kind.TAR,
 }
+_IMAGE_NAMES: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp")
+# Kinds that every text, and every file without a byte, may be taken for.
+_ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.STATE, Kind.EMPTY)
+_COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 
 def content_of(path: str) -> Content:
@@ -99,14 +96,30 @@ def content_of(path: str) -> Content:
     start = start_of(path)
     kind, detail = _kind(start)
     if kind == Kind.UNKNOWN:
-        # zlib has no sure mark: what is nothing else was not compressed by it.
-        compression = start.compression if start.compression != "zlib" else None
         named = _NAMES.get(_named(path))
-        kind, detail = (named, None) if named else (kind, detail)
-        return Content(path, kind, compression, start.size_bytes, detail)
+        kind, detail = (named, None) if named and detail is None else (kind, detail)
+        return Content(path, kind, start.compression, start.size_bytes, detail)
+    mismatch = _mismatch(path, kind, start)
     if kind == Kind.TEXT:
         kind, detail = _TEXTS.get(_named(path), (kind, detail))
-    return Content(path, kind, start.compression, start.size_bytes, detail)
+    return Content(path, kind, start.compression, start.size_bytes, detail, mismatch)
+
+
+def _mismatch(path: str, kind: str, start: Start) -> str | None:
+    if kind not in _ANY_TEXT:
+        return None
+    name = path.lower()
+    expected = Kind.IMAGE if name.endswith(_IMAGE_NAMES) else _NAMES.get(_named(path))
+    if not start.size_bytes and name.endswith(_COMPRESSED_NAMES):
+        expected = "compressed"
+    # There may be no records.
+    if expected is None or (expected == Kind.TFRECORD and kind == Kind.EMPTY):
+        return None
+    found = engine.content_of(start.data)
+    is_what = f"it is {found[0]}" if found else "it is text"
+    if kind == Kind.EMPTY:
+        is_what = "it is empty"
+    return f"{is_what}, expected {expected} as its name says. Copy it again."
 
 
 def image_kind(data: bytes) -> str | None:
@@ -138,9 +151,8 @@ def _kind(start: Start) -> tuple[str, str | None]:  # noqa: PLR0911 (one for eac
         return Kind.BUNDLE, None
     if is_text(data):
         return _kind_of_text(start)
-    return Kind.UNKNOWN, next(
-        (one for mark, one in _STRANGERS.items() if data.startswith(mark)), None
-    )
+    found = engine.content_of(data)
+    return Kind.UNKNOWN, found[0] if found else None
 
 
 def _is_record(data: bytes) -> bool:
@@ -187,7 +199,7 @@ def _kind_of_text(start: Start) -> tuple[str, str | None]:
 def _named(path: str) -> str:
     """Returns the last extension of a name, but for that of a compression."""
     stem = path.lower()
-    for extension in (".gz", ".zst", ".bz2", ".zlib"):
+    for extension in (*_COMPRESSED_NAMES, ".zlib"):
         stem = stem.removesuffix(extension)
     return os.path.splitext(stem)[1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final, NamedTuple
 
-from headrace import ops, pipeline, storage
+from headrace import engine, ops, pipeline, storage
 from headrace.cli.failing import Failure
 from headrace.os_errors import os_errors
 from headrace.pipeline.tracing import native
@@ -15,11 +15,6 @@ __all__ = ["Start", "start_of"]
 # How much of a file says what it is.
 _START_BYTES: Final = 64 * 1024
 _END_BYTES: Final = 8
-_MARKS: Final = {
-    b"\x1f\x8b\x08": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bzip2",
-}
 _MORE_THAN_ANY: Final = 1 << 62
 
 
@@ -30,7 +25,7 @@ class Start(NamedTuple):
         data: The first bytes, decompressed.
         is_whole: Whether there are no more.
         end: The last few bytes of the file, as they are; none if they cannot be had.
-        compression: "gzip", "zlib", "zstd", "bzip2" or None.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
         size_bytes: Of the file.
     """
 
@@ -58,20 +53,11 @@ def start_of(path: str) -> Start:
         if file.seekable():  # A server may give whole files only.
             file.seek(max(0, size_bytes - _END_BYTES))
             end = file.read(_END_BYTES)
-    compression = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
-    if compression is None and _may_be_zlib(head):
-        compression = "zlib"
+    compression = engine.codec_of(head) or None
     if compression is None:
         return Start(head, size_bytes <= _START_BYTES, end, None, size_bytes)
-    data = _decompressed(path, compression)
-    if compression == "zlib" and not data:
-        # Two bytes of anything else may look like zlib.
-        return Start(head, size_bytes <= _START_BYTES, end, None, size_bytes)
+    data = _decompressed(path)
     return Start(data, len(data) < _START_BYTES, end, compression, size_bytes)
-
-
-def _may_be_zlib(head: bytes) -> bool:
-    return len(head) > 2 and head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0
 
 
 @native
@@ -79,9 +65,9 @@ def _byte(example: dict[str, Any]) -> dict[str, Any]:
     return {"byte": ops.decode_raw(example["record"], "uint8")}
 
 
-def _decompressed(path: str, compression: str) -> bytes:
+def _decompressed(path: str) -> bytes:
     """Returns the first bytes of what was compressed, as far as it is not damaged."""
-    records = pipeline.fixed_length_records(path, record_bytes=1, compression=compression)
+    records = pipeline.fixed_length_records(path, record_bytes=1)
     start = records.map(_byte).skip_errors(_MORE_THAN_ANY).batch(_START_BYTES).take(1)
     with iter(start) as batches:
         return b"".join(batch["byte"].tobytes() for batch in batches)

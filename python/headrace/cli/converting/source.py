@@ -116,24 +116,20 @@ def _files(  # noqa: PLR0911 (one for each format)
     found: str, contents: list[Content], request: Request
 ) -> Pipeline:
     paths = [content.path for content in contents]
-    zlib = [content.path for content in contents if content.compression == "zlib"]
-    if zlib and len(zlib) < len(contents):
-        raise Failure(f"{zlib[0]}: compressed with zlib, but others are not. Convert them apart.")
-    compression = "zlib" if zlib else "auto"
     match found:
         case Format.CSV:
-            return _csv(paths, _delimiter(contents), compression, request)
+            return _csv(paths, _delimiter(contents), request)
         case Format.JSON_LINES:
-            return _json_lines(paths, compression, request)
+            return _json_lines(paths, request)
         case Format.TAR:
-            return pipeline.webdataset(paths, dict(request.defaults), compression)
+            return pipeline.webdataset(paths, dict(request.defaults))
         case Format.PARQUET:
             return pipeline.parquet(paths, request.select or None)
         case Format.IMAGES:
             return pipeline.files(paths)
         case Format.TEXT:
-            return pipeline.text_lines(paths, compression)
-    return pipeline.tfrecords(paths, compression)
+            return pipeline.text_lines(paths)
+    return pipeline.tfrecords(paths)
 
 
 def _delimiter(contents: list[Content]) -> str:
@@ -145,10 +141,10 @@ def _delimiter(contents: list[Content]) -> str:
     return found.pop() if found else ","
 
 
-def _csv(paths: list[str], delimiter: str, compression: str, request: Request) -> Pipeline:
+def _csv(paths: list[str], delimiter: str, request: Request) -> Pipeline:
     header = request.header is not False
     if header:
-        plain = pipeline.csv(paths, delimiter=delimiter, compression=compression)
+        plain = pipeline.csv(paths, delimiter=delimiter)
         columns = _columns(plain, request)
         _check_header(paths[0], list(columns), request)
     elif not request.columns:
@@ -159,7 +155,7 @@ def _csv(paths: list[str], delimiter: str, compression: str, request: Request) -
     else:
         columns = {name: _type(name, text) for name, text in request.columns}
     defaults = _defaults(columns, request)
-    examples = pipeline.csv(paths, columns, header, delimiter, defaults, compression)
+    examples = pipeline.csv(paths, columns, header, delimiter, defaults)
     return examples if header or not request.select else examples.select(*request.select)
 
 
@@ -173,9 +169,9 @@ def _check_header(path: str, names: list[str], request: Request) -> None:
         )
 
 
-def _json_lines(paths: list[str], compression: str, request: Request) -> Pipeline:
-    columns = _columns(pipeline.json_lines(paths, compression=compression), request)
-    return pipeline.json_lines(paths, columns, _defaults(columns, request), compression)
+def _json_lines(paths: list[str], request: Request) -> Pipeline:
+    columns = _columns(pipeline.json_lines(paths), request)
+    return pipeline.json_lines(paths, columns, _defaults(columns, request))
 
 
 def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from headrace.cli.failing import Failure
 from headrace.cli.inspecting.parquet import opened
 from headrace.cli.reading import counted
 from headrace.cli.verifying.result import Result
+from headrace.display import printable
 from headrace.errors import OpError
 from headrace.tensor_bundle import BundleReader
 
@@ -18,6 +19,9 @@ __all__ = ["verified_alone"]
 def verified_alone(content: Content) -> Result:
     """Reads all of a file."""
     result = Result(content)
+    if content.mismatch is not None:
+        result.fail("verify", content.mismatch)
+        return result
     try:
         match content.kind:
             case Kind.PARQUET:
@@ -37,7 +41,7 @@ def verified_alone(content: Content) -> Result:
                 result.add(count.damage)
     except (OpError, Failure) as error:
         first, *_ = error.message.splitlines()
-        result.fail(content.kind, first.removeprefix(f"{content.path}: "))
+        result.fail(content.kind, first.removeprefix(f"{printable(content.path)}: "))
     return result
 
 

@@ -69,4 +69,4 @@ def _group(content: Content) -> str:
         return ""
     if content.kind == Kind.IMAGE:
         return "images" if content.detail in DECODED else ""
-    return "zlib" if content.compression == "zlib" else "records"
+    return "records"

@@ -67,6 +67,4 @@ def _source(contents: Sequence[Content]) -> Pipeline:
     paths = [os.fspath(content.path) for content in contents]
     if contents[0].kind == Kind.IMAGE:
         return pipeline.files(paths).with_origin().map(_decoded).select("file")
-    # What zlib has compressed has no mark of its own, so the group is told.
-    compression = "zlib" if contents[0].compression == "zlib" else "auto"
-    return pipeline.tfrecords(paths, compression=compression).with_origin().select("file")
+    return pipeline.tfrecords(paths).with_origin().select("file")

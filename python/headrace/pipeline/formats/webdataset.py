@@ -74,9 +74,11 @@ def webdataset(
     The name of a file is a key and an extension, which begins behind the first point of its last
     part. Neighbours with the same key are one sample. An example is `{"__key__": str, "jpg": bytes,
     "cls": bytes, …}`, a component for each extension of the first sample. Files with other
-    extensions are left out, and so are hidden ones, links, and those below `__NAME__`.
+    extensions are left out, and so are hidden ones, and those below `__NAME__`.
 
-    A sample that lacks a file is an error with its key, unless there is a default.
+    A sample that lacks a file is an error with its key, unless there is a default. So is one with a
+    link or a device for a file: write archives with `tar --dereference --hard-dereference`. Several
+    archives in one file are read one after the other. An archive without an end is cut short.
 
     Args:
         paths: As for `tfrecords`.

@@ -1,7 +1,8 @@
 //! A file in chunks that end between two records.
 
 use super::format::{Place, Scan};
-use super::source::{Codec, Source};
+use super::codec::Codec;
+use super::source::Source;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::pipeline::block::{Block, FileOrigin, Origins};

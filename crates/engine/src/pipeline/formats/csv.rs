@@ -8,7 +8,8 @@
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
 use super::format::{Format, Place, Scan};
 use super::lines::line;
-use super::source::Codec;
+use super::text_start::not_a_text;
+use super::codec::Codec;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::order;
@@ -115,6 +116,12 @@ impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
         let mut records = Records::new(chunk, at, is_last, self.csv.delimiter);
         let mut found = Found::default();
+        if at.offset_bytes == 0
+            && let Some(error) = not_a_text(&self.file, chunk, is_last, true)
+        {
+            found.fault = Some(error.into());
+            return found;
+        }
         if at.offset_bytes == 0 && !self.find_columns(&mut records, &mut found) {
             return found;
         }

@@ -2,7 +2,7 @@
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Split};
 use super::format::{Format, Place, Scan};
-use super::source::Codec;
+use super::codec::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;

@@ -3,7 +3,7 @@
 use super::csv_inference::Inferred;
 use super::format::{Format, Place};
 use super::lines::Lines;
-use super::source::Codec;
+use super::codec::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Text};

@@ -1,8 +1,10 @@
-//! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
+//! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped, and so is
+//! the byte order mark of UTF-8.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
 use super::format::{Format, Place, Scan};
-use super::source::Codec;
+use super::text_start::{begin_of_text, not_a_text};
+use super::codec::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
@@ -20,7 +22,7 @@ pub struct Lines {
 
 impl Format for Lines {
     fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::open(file, self.codec, Splitter { skips_blank: self.skips_blank }, at)?))
+        Ok(Box::new(Chunks::open(file, self.codec, Splitter::new(file, self.skips_blank), at)?))
     }
 
     fn block_bytes(&self) -> usize {
@@ -39,11 +41,17 @@ impl RandomAccess for Lines {
 
     fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
         if self.skips_blank {
-            return scan(file, Splitter { skips_blank: true }, input.len());
+            return scan(file, Splitter::new(file, true), input.len());
         }
         let mut offsets = Offsets::new();
-        offsets.push(0)?;
-        let (mut at, mut start) = (0, 0);
+        let len = input.len();
+        let first = input.at(0, CHUNK_BYTES)?;
+        if let Some(error) = not_a_text(file, first, first.len() as u64 == len, false) {
+            return Ok(Scanned { fault: Some((Place::default(), error)), ..offsets.into() });
+        }
+        let mut start = begin_of_text(first) as u64;
+        let mut at = start;
+        offsets.push(start)?;
         while at < input.len() {
             let bytes = input.at(at, 1)?;
             for end in memchr_iter(b'\n', bytes) {
@@ -66,13 +74,27 @@ impl RandomAccess for Lines {
 }
 
 struct Splitter {
+    file: Arc<FileOrigin>,
     skips_blank: bool,
+}
+
+impl Splitter {
+    fn new(file: &Arc<FileOrigin>, skips_blank: bool) -> Self {
+        Self { file: Arc::clone(file), skips_blank }
+    }
 }
 
 impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
         let mut found = Found::default();
         let mut start = 0;
+        if at.offset_bytes == 0 {
+            if let Some(error) = not_a_text(&self.file, chunk, is_last, self.skips_blank) {
+                found.fault = Some(error.into());
+                return found;
+            }
+            start = begin_of_text(chunk);
+        }
         for end in memchr_iter(b'\n', chunk) {
             found.spans.push(line(chunk, start, end));
             start = end + 1;

@@ -1,21 +1,25 @@
 //! How files are cut into blocks of records.
 
 mod chunks;
+mod codec;
 mod csv;
 mod csv_inference;
 mod fixed_length;
 mod format;
 mod json_inference;
 mod lines;
+mod lz4;
 mod located;
 mod source;
 mod tar;
 mod tar_index;
 mod tar_input;
 mod tar_samples;
+mod text_start;
 mod tfrecord;
 mod whole;
 
+pub use codec::{Codec, MARK_BYTES};
 pub use csv::{Columns, Csv};
 pub use csv_inference::{Inferred, infer_csv};
 pub use fixed_length::FixedLength;
@@ -23,7 +27,7 @@ pub use format::{Format, Place, Scan};
 pub use json_inference::infer_json;
 pub use lines::Lines;
 pub use located::Located;
-pub use source::{Codec, MARK_BYTES};
+pub use source::uncompressed;
 pub use tar::{Tar, infer_tar};
 pub use tfrecord::TfRecords;
 pub use whole::{Labelled, Whole};

@@ -1,5 +1,7 @@
 //! A file as its uncompressed bytes.
 
+use super::codec::{Codec, MARK_BYTES};
+use super::lz4::{self, Lz4};
 use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};
 use crate::files::input::{Input, inner};
@@ -7,21 +9,14 @@ use crate::files::output::retried;
 use crate::pipeline::block::FileOrigin;
 use crate::tensor::allocate::{self, Unread};
 use bzip2::read::MultiBzDecoder;
-use flate2::{Decompress, FlushDecompress, Status};
+use liblzma::read::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read, Seek, SeekFrom};
 
-/// How a file is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codec {
-    /// As the first bytes of each file say.
-    ByContent,
-    /// All files in this way.
-    Known(Compression),
-    /// Zstandard frames (RFC 8878).
-    Zstd,
-    /// Streams of bzip2.
-    Bzip2,
-}
+/// What a decoder of xz may take, as of Zstandard: streams that need more name it.
+const WINDOW_BYTES: u64 = 128 << 20;
+/// What a decoder of xz needs besides its window.
+const BESIDES_BYTES: u64 = 1 << 20;
 
 /// An open file. Of several members, frames or streams all are read, one after the other, as command line tools do.
 pub struct Source(Kind);
@@ -31,30 +26,124 @@ type File = Chain<Cursor<Vec<u8>>, Input>;
 
 enum Kind {
     Plain(File),
-    Inflate(Box<Inflate<File>>),
-    Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<File>>>),
-    Bzip2(Box<MultiBzDecoder<File>>),
+    Decoded(Box<Decoded<File>>),
+}
+
+/// A decoder, which reads its input to the end or fails.
+enum Decoded<R: Read> {
+    Inflate(Inflate<R>),
+    Zstd(zstd::stream::read::Decoder<'static, BufReader<R>>),
+    Bzip2(MultiBzDecoder<R>),
+    Xz(XzDecoder<R>),
+    Lz4(Lz4<BufReader<R>>),
+}
+
+impl<R: Read> Decoded<R> {
+    /// `None` if nothing is compressed.
+    fn new(codec: Codec, input: R) -> io::Result<std::result::Result<Self, R>> {
+        Ok(Ok(match codec {
+            Codec::ByContent | Codec::Known(Compression::None) => return Ok(Err(input)),
+            Codec::Known(compression) => Self::Inflate(Inflate::whole(input, compression)),
+            Codec::Zstd => Self::Zstd(zstd::stream::read::Decoder::new(input)?),
+            Codec::Bzip2 => Self::Bzip2(MultiBzDecoder::new(input)),
+            Codec::Xz => {
+                let stream = Stream::new_stream_decoder(WINDOW_BYTES + BESIDES_BYTES, CONCATENATED)?;
+                Self::Xz(XzDecoder::new_stream(input, stream))
+            }
+            Codec::Lz4 => Self::Lz4(Lz4::new(BufReader::new(input))),
+        }))
+    }
+
+    fn remedy(&self, error: &io::Error) -> &'static str {
+        match (error.kind(), self) {
+            (ErrorKind::UnexpectedEof, _) => "The file is cut short; copy it again.",
+            (_, Self::Inflate(inflate)) => inflate.remedy(),
+            _ if error.to_string().contains("memory") => {
+                "It was compressed with a window of more than 128 MiB; compress it again with a smaller one."
+            }
+            _ => "It is damaged, or compressed in another way; copy it again, or correct its compression.",
+        }
+    }
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Inflate(inflate) => inflate.read(buffer),
+            Self::Zstd(decoder) => decoder.read(buffer),
+            Self::Bzip2(decoder) => decoder.read(buffer),
+            Self::Xz(decoder) => decoder.read(buffer),
+            Self::Lz4(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// The uncompressed bytes of an input, which is read to its end or fails. Where the codec is by content, `input` is given from
+/// its beginning.
+pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut input = input;
+    let mut start = Vec::new();
+    let codec = match codec {
+        Codec::ByContent => begin(&mut input, &mut start)?,
+        codec => codec,
+    };
+    Ok(match Decoded::new(codec, Cursor::new(start).chain(input))? {
+        Ok(decoded) => Box::new(decoded),
+        Err(plain) => Box::new(plain),
+    })
+}
+
+/// Reads the first bytes of an input, which say how it is compressed. Skippable frames at its beginning are left out.
+fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
+    loop {
+        read_start(input, start)?;
+        let Some((magic, length, rest)) = start
+            .split_first_chunk::<4>()
+            .and_then(|(magic, rest)| rest.split_first_chunk::<4>().map(|(length, rest)| (*magic, *length, rest)))
+        else {
+            return Ok(Codec::of(start));
+        };
+        if !lz4::is_skippable(magic) || Codec::of(start) == Codec::Known(Compression::None) {
+            return Ok(Codec::of(start));
+        }
+        let length = u64::from(u32::from_le_bytes(length));
+        let known = rest.len() as u64;
+        if length > known {
+            let missing = length - known;
+            if io::copy(&mut input.take(missing), &mut io::sink())? < missing {
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, "a skippable frame ends too soon"));
+            }
+            start.clear();
+        } else {
+            start.drain(..8 + length as usize);
+        }
+    }
 }
 
 impl Source {
     /// Opens a file at its beginning.
     pub fn open(file: &FileOrigin, codec: Codec) -> Result<Self> {
         let (mut input, _) = file.open()?;
-        let failed = |error: io::Error| Error::io(file.name.text(), &error);
+        let name = file.name.text();
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::UnexpectedEof => {
+                Error::data_loss(format!("{name}: {error}. The file is cut short; copy it again."))
+            }
+            _ => Error::io(name, &error),
+        };
         let mut start = Vec::new();
         let codec = match codec {
             Codec::ByContent => {
                 read_start(&mut input, &mut start).map_err(failed)?;
-                Codec::of(&start)
+                Codec::of_file(&start, name)?;
+                begin(&mut input, &mut start).map_err(failed)?
             }
             codec => codec,
         };
         let whole = Cursor::new(start).chain(input);
-        Ok(Self(match codec {
-            Codec::ByContent | Codec::Known(Compression::None) => Kind::Plain(whole),
-            Codec::Known(compression) => Kind::Inflate(Box::new(Inflate::new(whole, compression))),
-            Codec::Zstd => Kind::Zstd(Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?)),
-            Codec::Bzip2 => Kind::Bzip2(Box::new(MultiBzDecoder::new(whole))),
+        Ok(Self(match Decoded::new(codec, whole).map_err(failed)? {
+            Ok(decoded) => Kind::Decoded(Box::new(decoded)),
+            Err(plain) => Kind::Plain(plain),
         }))
     }
 
@@ -63,13 +152,8 @@ impl Source {
         let name = file.name.text();
         let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
         match &self.0 {
-            Kind::Inflate(_) | Kind::Zstd(_) | Kind::Bzip2(_) if is_damage => {
-                let remedy = match (error.kind(), &self.0) {
-                    (ErrorKind::UnexpectedEof, _) => "The file is cut short; copy it again.",
-                    (_, Kind::Inflate(inflate)) => inflate.remedy(),
-                    _ => "It is damaged, or compressed in another way; copy it again, or correct its compression.",
-                };
-                Error::data_loss(format!("{name}: {error} ({at}). {remedy}"))
+            Kind::Decoded(decoded) if is_damage => {
+                Error::data_loss(format!("{name}: {error} ({at}). {}", decoded.remedy(error)))
             }
             _ => Error::io(name, error).with_remedy(&format!("It happened at {at}.")),
         }
@@ -123,51 +207,13 @@ impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
             Kind::Plain(file) => file.read(buffer),
-            Kind::Inflate(inflate) => {
-                let count = inflate.read(buffer)?;
-                match count == 0 && !buffer.is_empty() && inflate.is_cut_short() {
-                    true => Err(io::Error::new(ErrorKind::UnexpectedEof, "the compressed data end too soon")),
-                    false => Ok(count),
-                }
-            }
-            Kind::Zstd(decoder) => decoder.read(buffer),
-            Kind::Bzip2(decoder) => decoder.read(buffer),
+            Kind::Decoded(decoded) => decoded.read(buffer),
         }
     }
 }
 
-/// The longest mark of a compression, in bytes.
-pub const MARK_BYTES: usize = 10;
-
-impl Codec {
-    /// How a file with this beginning is compressed. A zlib stream is known by its first two bytes as zlib itself writes them,
-    /// but for its levels 2 to 5, whose bytes are the text `x^`.
-    pub fn of(start: &[u8]) -> Self {
-        match start {
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
-            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Self::Bzip2,
-            _ if Compression::guess(start) == Compression::Gzip => Self::Known(Compression::Gzip),
-            _ if begins_zlib(start) => Self::Known(Compression::Zlib),
-            _ => Self::Known(Compression::None),
-        }
-    }
-}
-
-fn begins_zlib(start: &[u8]) -> bool {
-    // The length of a TFRecord may begin in the same way, but then it ends with zeros.
-    let is_length = start.get(4..8) == Some(&[0; 4]);
-    // Fewer bytes than were asked for are the whole file.
-    let is_whole = start.len() < MARK_BYTES;
-    let is_inflated = |start: &[u8]| {
-        let done = Decompress::new(true).decompress(start, &mut [0; 64], FlushDecompress::None);
-        done.is_ok_and(|status| !is_whole || status == Status::StreamEnd)
-    };
-    matches!(start, [0x78, 0x01 | 0x9c | 0xda, ..]) && !is_length && is_inflated(start)
-}
-
-/// Reads the first bytes of a file, fewer if it has not as many.
-fn read_start(input: &mut Input, start: &mut Vec<u8>) -> io::Result<()> {
+/// Reads the first bytes of a file behind those that are there, fewer if it has not as many.
+fn read_start(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
     let mut mark = [0; MARK_BYTES];
     while start.len() < MARK_BYTES {
         let missing = MARK_BYTES - start.len();

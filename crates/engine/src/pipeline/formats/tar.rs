@@ -4,14 +4,17 @@
 
 use super::chunks::CHUNK_BYTES;
 use super::format::{Format, Place, Scan};
-use super::source::{Codec, Source};
+use super::codec::Codec;
+use super::source::Source;
 use super::tar_input::Input;
 use super::tar_samples::Samples;
 use crate::error::{Error, Result};
+use crate::files::content::content;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
 use crate::pipeline::index::RandomAccess;
 use crate::tensor::allocate::{self, Unread};
+use crate::text::excerpt::excerpt;
 use bytes::Bytes;
 use std::io::Read;
 use std::sync::Arc;
@@ -69,6 +72,8 @@ pub(super) struct Member {
     pub key: Vec<u8>,
     pub extension: String,
     pub num_bytes: u64,
+    /// If it has no contents of its own: what it is, in words.
+    pub stranger: Option<String>,
 }
 
 /// The files of an archive that are part of samples.
@@ -81,6 +86,35 @@ pub(super) struct Archive<I> {
     rest: u64,
     /// Where the headers of the last file begin; at the end, what is behind the last file.
     pub begin: u64,
+    /// Whether the last block that was read is of the end of an archive.
+    has_ended: bool,
+}
+
+/// What headers say of the file that follows them.
+#[derive(Default)]
+struct Long {
+    name: Option<Vec<u8>>,
+    link: Option<Vec<u8>>,
+    size: Option<u64>,
+    is_pax: bool,
+}
+
+fn until_zero(mut name: Vec<u8>) -> Vec<u8> {
+    name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+    name
+}
+
+/// What an entry is that has no contents of its own, in words.
+fn stranger(kind: tar::EntryType, link: Vec<u8>) -> Option<String> {
+    let link = || format!("to '{}'", excerpt(&link));
+    match kind.as_byte() {
+        0 | b'0' | b'7' => None,
+        b'1' => Some(format!("a hard link {}", link())),
+        b'2' => Some(format!("a symbolic link {}", link())),
+        b'3' | b'4' => Some("a device".to_owned()),
+        b'6' => Some("a pipe".to_owned()),
+        other => Some(format!("of type '{}', which is not known", other.escape_ascii())),
+    }
 }
 
 impl Archive<Source> {
@@ -94,59 +128,95 @@ impl Archive<Source> {
 impl<I: Input> Archive<I> {
     /// `source` begins at byte `offset_bytes` of the archive.
     pub fn new(file: &Arc<FileOrigin>, source: I, offset_bytes: u64) -> Self {
-        Self { file: Arc::clone(file), source, offset_bytes, rest: 0, begin: offset_bytes }
+        Self { file: Arc::clone(file), source, offset_bytes, rest: 0, begin: offset_bytes, has_ended: false }
     }
 
     /// The next file that is part of a sample. What was not read of the last one is left out.
     pub fn next(&mut self) -> Result<Option<Member>> {
-        let (mut long_name, mut long_size) = (None, None);
+        let mut long = Long::default();
         self.skip()?;
         self.begin = self.offset_bytes;
         loop {
             self.skip()?;
             let start = self.offset_bytes;
-            let mut header = Vec::new();
-            self.read(HEADER_BYTES as u64, &mut header)?;
-            if header.is_empty() || header.iter().all(|byte| *byte == 0) {
-                return self.finish().map(|()| None);
+            let mut bytes = Vec::new();
+            self.read(HEADER_BYTES as u64, &mut bytes)?;
+            if bytes.iter().all(|byte| *byte == 0) {
+                if bytes.len() < HEADER_BYTES {
+                    return self.finish().map(|()| None);
+                }
+                // Another archive may follow the end of this one.
+                self.has_ended = true;
+                continue;
             }
-            let header = self.checked(&header, start)?;
+            self.has_ended = false;
+            let header = self.checked(&bytes, start)?;
             let kind = header.entry_type();
-            let size = header.entry_size().map_err(|_| self.no_header(start))?;
-            let size = long_size.filter(|_| !kind.is_pax_local_extensions() && !kind.is_gnu_longname()).unwrap_or(size);
-            self.rest = size.checked_next_multiple_of(HEADER_BYTES as u64).ok_or_else(|| self.no_header(start))?;
+            let size = header.entry_size().map_err(|_| self.no_header(start, &bytes))?;
+            let is_about_next = kind.is_pax_local_extensions() || kind.is_gnu_longname() || kind.is_gnu_longlink();
+            let size = long.size.filter(|_| !is_about_next).unwrap_or(size);
+            // Links, directories and devices have no contents, whatever their size says; but a hard link of pax may.
+            let has_contents = !(kind.is_symlink() || kind.is_dir() || kind.is_block_special() || kind.is_character_special());
+            let size = if has_contents && !(kind.is_hard_link() && !long.is_pax) { size } else { 0 };
+            self.rest =
+                size.checked_next_multiple_of(HEADER_BYTES as u64).ok_or_else(|| self.no_header(start, &bytes))?;
             if kind.is_gnu_longname() {
-                let mut name = self.extension_header(size, start)?;
-                name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
-                long_name = Some(name);
+                long.name = Some(until_zero(self.extension_header(size, start)?));
+            } else if kind.is_gnu_longlink() {
+                long.link = Some(until_zero(self.extension_header(size, start)?));
             } else if kind.is_pax_local_extensions() {
                 let pairs = self.extension_header(size, start)?;
-                for pair in tar::PaxExtensions::new(&pairs) {
-                    let pair = pair.map_err(|_| self.no_header(start))?;
-                    match pair.key_bytes() {
-                        b"path" => long_name = Some(pair.value_bytes().to_vec()),
-                        b"size" => long_size = pair.value().ok().and_then(|size| size.parse().ok()),
-                        key if key.starts_with(b"GNU.sparse.") => return Err(self.sparse(start)),
-                        _ => {}
-                    }
-                }
+                self.see(&pairs, start, &mut long)?;
             } else if kind.is_gnu_sparse() {
                 return Err(self.sparse(start));
-            } else if !kind.is_gnu_longlink() && !kind.is_pax_global_extensions() {
-                let name = long_name.take().unwrap_or_else(|| header.path_bytes().into_owned());
-                long_size = None;
-                let is_file = kind.is_file() || kind.is_contiguous();
-                if let Some((key, extension)) = key_and_extension(&name).filter(|_| is_file) {
-                    return Ok(Some(Member { key, extension, num_bytes: size }));
+            } else if kind == tar::EntryType::new(b'M') {
+                return Err(self.damage(start, "there is the rest of a file of another archive").with_remedy(
+                    "It is a part of an archive of several volumes. Put them together with tar first.",
+                ));
+            } else if !kind.is_pax_global_extensions() {
+                let Long { name, link, .. } = std::mem::take(&mut long);
+                let name = name.unwrap_or_else(|| header.path_bytes().into_owned());
+                let link = link.or_else(|| header.link_name_bytes().map(std::borrow::Cow::into_owned));
+                let stranger = stranger(kind, link.unwrap_or_default());
+                // Directories, and labels of volumes, hold no data.
+                let is_named = !kind.is_dir() && ![b'V', b'D'].map(tar::EntryType::new).contains(&kind);
+                if let Some((key, extension)) = key_and_extension(&name).filter(|_| is_named) {
+                    return Ok(Some(Member { key, extension, num_bytes: size, stranger }));
                 }
             }
         }
     }
 
-    /// Lets the checksum of compressed data be checked: it stands behind the end of the archive.
+    /// Takes what a header of pax says of the file that follows.
+    fn see(&self, pairs: &[u8], start: u64, long: &mut Long) -> Result<()> {
+        long.is_pax = true;
+        for pair in tar::PaxExtensions::new(pairs) {
+            let pair = pair.map_err(|_| self.no_header(start, &[]))?;
+            match pair.key_bytes() {
+                b"path" => long.name = Some(pair.value_bytes().to_vec()),
+                b"linkpath" => long.link = Some(pair.value_bytes().to_vec()),
+                b"size" => {
+                    let size = pair.value().ok().and_then(|size| size.parse().ok());
+                    long.size = Some(size.ok_or_else(|| self.no_header(start, &[]))?);
+                }
+                key if key.starts_with(b"GNU.sparse.") => return Err(self.sparse(start)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is left behind the last whole block, so that a checksum of compressed data is checked. Fails if the archive
+    /// has no end.
     fn finish(&mut self) -> Result<()> {
         let place = format!("byte {} of the archive", self.offset_bytes);
-        self.source.finish().map_err(|error| self.source.error(&self.file, &error, &place))
+        self.source.finish().map_err(|error| self.source.error(&self.file, &error, &place))?;
+        match self.has_ended || !self.source.has_end() {
+            true => Ok(()),
+            false => Err(self.damage(self.offset_bytes, "the archive has no end, which is a block of zeros").with_remedy(
+                "It is cut short; copy it again. If whoever wrote it has left the end out, add it: truncate -s +1024 FILE.",
+            )),
+        }
     }
 
     /// A header whose checksum is right.
@@ -160,7 +230,7 @@ impl<I: Input> Archive<I> {
         let sum = before.iter().chain(behind).map(|byte| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
         match header.cksum() {
             Ok(expected) if expected == sum => Ok(header),
-            _ => Err(self.no_header(start)),
+            _ => Err(self.no_header(start, bytes)),
         }
     }
 
@@ -192,7 +262,7 @@ impl<I: Input> Archive<I> {
     fn extension_header(&mut self, num_bytes: u64, start: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         match num_bytes > MAX_NAME_BYTES {
-            true => Err(self.no_header(start)),
+            true => Err(self.no_header(start, &[])),
             false => self.contents(num_bytes, &mut bytes).map(|_| bytes),
         }
     }
@@ -220,12 +290,13 @@ impl<I: Input> Archive<I> {
     }
 
     #[cold]
-    fn no_header(&self, start: u64) -> Error {
-        let remedy = match start {
-            0 => "Is it a tar archive? If it is, copy it again.",
-            _ => "It is damaged; copy it again.",
-        };
-        self.damage(start, "there is no header of tar").with_remedy(remedy)
+    fn no_header(&self, start: u64, bytes: &[u8]) -> Error {
+        let error = self.damage(start, "there is no header of tar");
+        match (start, content(bytes)) {
+            (0, Some(found)) => error.with_remedy(&format!("It is {found}. {}", found.remedy())),
+            (0, None) => error.with_remedy("Is it a tar archive? If it is, copy it again."),
+            _ => error.with_remedy("It is damaged; copy it again."),
+        }
     }
 
     #[cold]

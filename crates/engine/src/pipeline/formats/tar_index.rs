@@ -2,7 +2,7 @@
 //! archive.
 
 use super::format::Place;
-use super::source::Codec;
+use super::codec::Codec;
 use super::tar::{Archive, Tar};
 use super::tar_input::Hopping;
 use super::tar_samples::Samples;

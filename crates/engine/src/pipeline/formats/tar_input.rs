@@ -18,6 +18,11 @@ pub(super) trait Input: Read + Sized {
         Ok(())
     }
 
+    /// Whether it has the end of the archive.
+    fn has_end(&self) -> bool {
+        true
+    }
+
     /// The error for a read that has failed `at` this place.
     fn error(&self, file: &FileOrigin, error: &io::Error, _at: &str) -> Error {
         Error::io(file.name.text(), error)
@@ -38,7 +43,11 @@ impl Input for Source {
 }
 
 /// A part of an archive in memory.
-impl Input for &[u8] {}
+impl Input for &[u8] {
+    fn has_end(&self) -> bool {
+        false
+    }
+}
 
 /// An archive of which most is not read.
 pub(super) struct Hopping<'a> {

@@ -58,6 +58,16 @@ impl<I: Input> Samples<I> {
                     self.at_fault = Some(key);
                     return Err(error);
                 }
+                if let Some(what) = &member.stranger {
+                    let text = format!(
+                        "has a file '{}' that is {what}, expected one with contents of its own. Write the archive with \
+                         tar --dereference --hard-dereference.",
+                        member.extension
+                    );
+                    let error = self.wrong(&key, &text);
+                    self.at_fault = Some(key);
+                    return Err(error);
+                }
                 spans[column] = Some(self.archive.contents(member.num_bytes, bytes)?);
             }
             match self.archive.next()? {

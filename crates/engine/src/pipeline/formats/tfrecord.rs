@@ -2,9 +2,10 @@
 
 use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Split};
 use super::format::{Format, Place, Scan};
-use super::source::Codec;
+use super::codec::Codec;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::files::content::{Kind, content};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
@@ -155,6 +156,12 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     Ok(Some(length))
 }
 
+/// What a file is that begins with these bytes, if not TFRecords. What is compressed is told otherwise.
+fn other_file(rest: &[u8], place: Place) -> Option<String> {
+    let found = content(rest).filter(|found| place.offset_bytes == 0 && !matches!(found.kind, Kind::Records))?;
+    Some(format!("It is {found}. {}", found.remedy()))
+}
+
 impl Splitter {
     fn truncated(&self, rest: &[u8], place: Place) -> Error {
         let text = match rest.first_chunk::<8>() {
@@ -164,11 +171,16 @@ impl Splitter {
             }
             _ => "it ends within its header".to_owned(),
         };
+        if let Some(other) = other_file(rest, place) {
+            return self.damage("truncated", place, &format!("{text}. {other}"));
+        }
         self.damage("truncated", place, &format!("{text}. The file is cut short; copy it again."))
     }
 
     fn corrupted(&self, part: Part, rest: &[u8], place: Place) -> Error {
+        let other = other_file(rest, place);
         let remedy = match (place.record, self.codec) {
+            _ if other.is_some() => format!(". {}", other.unwrap_or_default()),
             (0, Codec::Known(compression)) if Compression::guess(rest) != compression => {
                 format!(". {}", compression.remedy(rest))
             }

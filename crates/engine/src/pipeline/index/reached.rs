@@ -84,7 +84,10 @@ impl Locate for FileIndex {
 
 fn check_uncompressed(codec: Codec, file: &FileOrigin, hops: &mut Hops) -> Result<()> {
     let codec = match codec {
-        Codec::ByContent => Codec::of(hops.at(0, MARK_BYTES)?),
+        Codec::ByContent => {
+            let start = hops.at(0, MARK_BYTES)?;
+            Codec::of_file(&start[..start.len().min(MARK_BYTES)], file.name.text())?
+        }
         codec => codec,
     };
     match codec {

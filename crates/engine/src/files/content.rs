@@ -1,0 +1,248 @@
+//! What a file is, told by its first bytes: for messages about files that were given to the wrong reader.
+
+use crate::tfrecord::masked_crc32c;
+use std::fmt;
+
+/// How many of the first bytes are looked at.
+pub const START_BYTES: usize = 1024;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The class it belongs to.
+    pub kind: Kind,
+    /// In words: "a zip archive".
+    what: &'static str,
+}
+
+/// Classes of contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Compressed in a way, or an archive, that headrace does not read.
+    Unread,
+    /// Compressed in a way that headrace reads.
+    Compressed,
+    /// A stand-in for a file that was not fetched.
+    Pointer,
+    /// A text in an encoding of two or four bytes a letter.
+    WideText,
+    /// What a web server says, rather than a file.
+    Page,
+    /// Records of TFRecord.
+    Records,
+    /// Any other file that is not a text.
+    Binary,
+}
+
+impl Kind {
+    /// Whether no reader takes such a file for data.
+    pub fn is_never_data(self) -> bool {
+        matches!(self, Self::Unread | Self::Pointer)
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+const fn of(kind: Kind, what: &'static str) -> Content {
+    Content { kind, what }
+}
+
+const UTF_32: Content = of(Kind::WideText, "text in UTF-32, by its byte order mark");
+const UTF_16: Content = of(Kind::WideText, "text in UTF-16, by its byte order mark");
+const PAGE: Content = of(Kind::Page, "an HTML page");
+const XML: Content = of(Kind::Page, "an XML document");
+const POINTER: Content = of(Kind::Pointer, "a pointer of Git LFS, and not the file that it points to");
+const RECORDS: Content = of(Kind::Records, "a TFRecord file");
+const TAR: Content = of(Kind::Binary, "a tar archive");
+const PICKLE: Content = of(Kind::Binary, "a pickle");
+const LZMA: Content = of(Kind::Unread, "compressed by lzma (.lzma, the format before .xz)");
+
+/// Marks with bytes that texts do not have.
+const MARKS: &[(&[u8], Content)] = &[
+    (b"PK\x03\x04", of(Kind::Unread, "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch")),
+    (b"PK\x05\x06", of(Kind::Unread, "an empty zip archive")),
+    (b"PK\x07\x08", of(Kind::Unread, "a part of a zip archive")),
+    (b"7z\xbc\xaf\x27\x1c", of(Kind::Unread, "a 7z archive")),
+    (b"Rar!\x1a\x07", of(Kind::Unread, "a rar archive")),
+    (b"\xff\x06\0\0sNaPpY", of(Kind::Unread, "compressed by snappy")),
+    (b"\x82SNAPPY\0", of(Kind::Unread, "compressed by snappy, as Java does")),
+    (b"\x1f\x9d", of(Kind::Unread, "compressed by compress (.Z)")),
+    (b"\x1f\xa0", of(Kind::Unread, "compressed by compress (LZH)")),
+    (b"\x1f\x1e", of(Kind::Unread, "compressed by pack (.z)")),
+    (b"LZIP\x01", of(Kind::Unread, "compressed by lzip")),
+    (b"\x89LZO\0\r\n\x1a\n", of(Kind::Unread, "compressed by lzop")),
+    (b"LRZI\0", of(Kind::Unread, "compressed by lrzip")),
+    (b"MSCF\0\0\0\0", of(Kind::Unread, "a cabinet archive (.cab)")),
+    (b"\x1f\x8b\x08", of(Kind::Compressed, "compressed by gzip")),
+    (b"\x28\xb5\x2f\xfd", of(Kind::Compressed, "compressed by zstd")),
+    (b"\xfd7zXZ\0", of(Kind::Compressed, "compressed by xz")),
+    (b"\x04\x22\x4d\x18", of(Kind::Compressed, "compressed by lz4")),
+    (b"\x02\x21\x4c\x18", of(Kind::Compressed, "compressed by lz4")),
+    (b"\x89PNG\r\n\x1a\n", of(Kind::Binary, "a PNG image")),
+    (b"\xff\xd8\xff", of(Kind::Binary, "a JPEG image")),
+    (b"II*\0", of(Kind::Binary, "a TIFF image")),
+    (b"MM\0*", of(Kind::Binary, "a TIFF image")),
+    (b"\x93NUMPY", of(Kind::Binary, "an array of NumPy")),
+    (b"\x89HDF\r\n\x1a\n", of(Kind::Binary, "an HDF5 file")),
+    (b"ARROW1\0\0", of(Kind::Binary, "an Arrow file")),
+    (b"\xff\xff\xff\xff", of(Kind::Binary, "a stream of Arrow, or another binary file")),
+    (b"Obj\x01", of(Kind::Binary, "an Avro file")),
+    (b"SQLite format 3\0", of(Kind::Binary, "a SQLite database")),
+    (b"\x7fELF", of(Kind::Binary, "a program (ELF)")),
+    (b"\0\0\xfe\xff", UTF_32),
+    (b"\xff\xfe\0\0", UTF_32),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+];
+
+/// Marks with which texts may begin as well.
+const WORDS: &[(&[u8], Content)] = &[
+    (b"PAR1", of(Kind::Binary, "a Parquet file")),
+    (b"PARE", of(Kind::Binary, "an encrypted Parquet file")),
+    (b"ORC", of(Kind::Binary, "an ORC file")),
+    (b"GIF87a", of(Kind::Binary, "a GIF image")),
+    (b"GIF89a", of(Kind::Binary, "a GIF image")),
+    (b"BM", of(Kind::Binary, "a BMP image")),
+    (b"BZh", of(Kind::Compressed, "compressed by bzip2")),
+    (b"%PDF-", of(Kind::Binary, "a PDF")),
+    (b"fLaC", of(Kind::Binary, "a FLAC sound file")),
+    (b"OggS", of(Kind::Binary, "an Ogg file")),
+    (b"ID3", of(Kind::Binary, "an MP3 sound file")),
+    (b"SEQ", of(Kind::Binary, "a sequence file of Hadoop")),
+    (b"fea1", of(Kind::Binary, "a Feather file")),
+];
+
+/// Endings of names of what has no mark.
+const ENDINGS: &[(&str, Content)] = &[
+    (".br", of(Kind::Unread, "compressed by Brotli, as its name says")),
+    (".snappy", of(Kind::Unread, "compressed by snappy, as its name says")),
+    (".sz", of(Kind::Unread, "compressed by snappy, as its name says")),
+    (".lzo_deflate", of(Kind::Unread, "compressed by LZO, as its name says")),
+    (".lzma", of(Kind::Unread, "compressed by lzma, as its name says")),
+];
+
+impl Content {
+    /// What a file of this name is, if its name alone can say that.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, content)| *content)
+    }
+
+    /// What to do about it.
+    pub fn remedy(self) -> &'static str {
+        match self.kind {
+            Kind::Unread => "headrace does not read that. Unpack it, or compress it with gzip, zstd, bzip2, xz or lz4.",
+            Kind::Compressed => "Leave compression as \"auto\", or name it.",
+            Kind::Pointer => "Fetch the file: git lfs pull.",
+            Kind::WideText => "Convert it to UTF-8, with iconv for example.",
+            Kind::Page => "A server has sent it instead of the data; fetch the file again.",
+            Kind::Records => "Read it with tfrecords.",
+            Kind::Binary => "Give it to what reads such files.",
+        }
+    }
+}
+
+/// What a file with these first bytes is; `None` if nobody knows, as of most texts.
+pub fn content(start: &[u8]) -> Option<Content> {
+    let start = &start[..start.len().min(START_BYTES)];
+    if is_record(start) {
+        return Some(RECORDS);
+    }
+    let of_marks = |marks: &[(&[u8], Content)]| {
+        marks.iter().find(|(mark, _)| start.starts_with(mark)).map(|(_, content)| *content)
+    };
+    if start.starts_with(b"version https://git-lfs.github.com/spec/") {
+        return Some(POINTER);
+    }
+    if let Some(found) = of_marks(MARKS) {
+        return Some(found);
+    }
+    match start {
+        // The size of the dictionary is a power of two here, and that of the data is not known or below 256 GiB.
+        [0x5d, 0, 0, _, _, size @ ..] if size.first_chunk::<8>().is_some_and(|size| is_lzma_size(*size)) => Some(LZMA),
+        [0x80, 2..=5, b'c' | b'}' | b']' | b')' | b'(' | b'X' | b'K' | b'G' | b'J' | b'N' | 0x8a | 0x95, ..] => Some(PICKLE),
+        _ if start.get(257..262) == Some(b"ustar") => Some(TAR),
+        _ if is_text(start) => page(start),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(of(Kind::Binary, "a WebP image")),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Some(of(Kind::Binary, "a WAV sound file")),
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(of(Kind::Binary, "an MP4 file, or an image of its kind")),
+        _ => of_marks(WORDS),
+    }
+}
+
+fn is_lzma_size(size: [u8; 8]) -> bool {
+    size == [0xff; 8] || u64::from_le_bytes(size) < 1 << 38
+}
+
+fn page(start: &[u8]) -> Option<Content> {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|text| text.eq_ignore_ascii_case(word));
+    match () {
+        () if begins(b"<!doctype html") || begins(b"<html") => Some(PAGE),
+        () if begins(b"<?xml") => Some(XML),
+        () => None,
+    }
+}
+
+fn is_record(start: &[u8]) -> bool {
+    let Some((length, rest)) = start.split_first_chunk::<8>() else { return false };
+    rest.first_chunk::<4>().is_some_and(|checksum| masked_crc32c(length).to_le_bytes() == *checksum)
+}
+
+/// Whether bytes look like a text, in an encoding of one byte a letter or more: they have none of the control characters that
+/// texts do without.
+pub fn is_text(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(START_BYTES)];
+    start.iter().all(|byte| *byte >= b' ' || b"\t\n\x0b\x0c\r\x08\x1b".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(start: &[u8]) -> String {
+        content(start).map_or(String::new(), |content| content.to_string())
+    }
+
+    #[test]
+    fn files_are_known_by_their_first_bytes() {
+        for (start, what) in [
+            (&b"PK\x03\x04abc"[..], "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch"),
+            (b"7z\xbc\xaf\x27\x1c\0", "a 7z archive"),
+            (b"\xff\x06\0\0sNaPpY", "compressed by snappy"),
+            (b"\x1f\x9d\x90", "compressed by compress (.Z)"),
+            (b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff", "compressed by lzma (.lzma, the format before .xz)"),
+            (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+            (b"PAR1\x15\0", "a Parquet file"),
+            (b"\x80\x04\x95\0", "a pickle"),
+            (b"\xff\xfea\0", "text in UTF-16, by its byte order mark"),
+            (b"\xff\xfe\0\0a\0\0\0", "text in UTF-32, by its byte order mark"),
+            (b"\xef\xbb\xbf \n<!DOCTYPE HTML>", "an HTML page"),
+            (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS, and not the file that it points to"),
+            (b"\0\0\0\0\0\0\0\0", ""),
+            (b"", ""),
+        ] {
+            assert_eq!(shown(start), what, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn texts_that_begin_with_the_mark_of_another_file_are_texts() {
+        for text in ["GIF89a is a format", "BM", "ORC and elf", "PAR1", "RIFF____WEBP", "ID3", "a<html>", "BZh9"] {
+            assert_eq!(content(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn records_are_known_by_their_checksum() {
+        let length = 3_u64.to_le_bytes();
+        let mut start = [&length[..], &masked_crc32c(&length).to_le_bytes()].concat();
+        assert_eq!(shown(&start), "a TFRecord file");
+        start[11] ^= 1;
+        assert_eq!(shown(&start), "");
+    }
+}

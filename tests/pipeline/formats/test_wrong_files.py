@@ -1,0 +1,120 @@
+"""Files that were given to the wrong source: what they are is said, and nothing of them is data."""
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import errors
+
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file that is not there yet."""
+    return tmp_path / "a"
+
+
+def tables(path):
+    return hr.csv(path), hr.json_lines(path)
+
+
+def lines(path):
+    plain = hr.text_lines(path)
+    return plain, plain.shuffle(seed=1)
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        ("a,b\n1,2\n".encode("utf-16"), "text in UTF-16, by its byte order mark"),
+        ("a,b\n1,2\n".encode("utf-32"), "text in UTF-32, by its byte order mark"),
+        (b"PAR1\x15\4\x15\0", "a Parquet file"),
+        (b"\x93NUMPY\1\0v\0", "an array of NumPy"),
+        (b"\x80\4\x95\7\0", "a pickle"),
+        (b"\x89PNG\r\n\x1a\n\0", "a PNG image"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "a JPEG image"),
+        (b"\x89HDF\r\n\x1a\n\0", "an HDF5 file"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"),
+    ],
+)
+def test_what_is_not_a_text_is_named(path, data, what):
+    path.write_bytes(data)
+    for pipeline in (*tables(path), *lines(path)):
+        with pytest.raises(errors.InvalidArgumentError, match=f"a: it is {what}"):
+            list(pipeline)
+    with pytest.raises(errors.OpError, match=rf"(I|i)t is {what}"):
+        list(hr.tfrecords(path))
+
+
+@pytest.mark.parametrize("data", [b"\n<!DOCTYPE HTML>\n<p>Sorry\n", b"<html>\n"])
+def test_a_page_of_a_server_is_no_table_and_no_records(path, data):
+    path.write_bytes(data)
+    for pipeline in tables(path):
+        with pytest.raises(errors.InvalidArgumentError, match=r"an HTML page.* fetch the file ag"):
+            list(pipeline)
+    with pytest.raises(errors.DataLossError, match=r"It is an HTML page\. A server has sent it"):
+        list(hr.tfrecords(path))
+    # To a source of lines it is a text.
+    assert len(list(hr.text_lines(path))) == data.count(b"\n")
+
+
+@pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\r", b'{"a": 1}\r{"a": 2}'])
+def test_lines_that_end_with_a_return_alone_are_refused(path, data):
+    path.write_bytes(data)
+    text = r"a: its lines end with \\r alone, expected \\n or \\r\\n\. Convert it"
+    for pipeline in (*tables(path), *lines(path)):
+        with pytest.raises(errors.InvalidArgumentError, match=text):
+            list(pipeline)
+
+
+@pytest.mark.parametrize("data", [b"10 %\r20 %\n30 %\r", b"one\r", b"one\r\ntwo\r\n", b""])
+def test_returns_among_lines_are_data(path, data):
+    path.write_bytes(data)
+    expected = [line.removesuffix(b"\r") for line in data.split(b"\n") if line]
+    for pipeline in lines(path):
+        assert sorted(row["text"] for row in pipeline) == sorted(expected)
+
+
+def test_the_byte_order_mark_of_utf_8_is_left_out(path):
+    path.write_bytes(BOM + b"one\ntwo\n")
+    for pipeline in lines(path):
+        assert sorted(row["text"] for row in pipeline) == [b"one", b"two"]
+    path.write_bytes(BOM + b'{"a": 1}\n{"a": 2}\n')
+    for pipeline in (hr.json_lines(path), hr.json_lines(path).shuffle(seed=1)):
+        assert sorted(row["a"] for row in pipeline) == [1, 2]
+    path.write_bytes(BOM + b"a\n1\n2\n")
+    assert [row["a"] for row in hr.csv(path)] == [1, 2]
+    for data in (BOM, b""):
+        path.write_bytes(data)
+        assert list(hr.text_lines(path)) == []
+        assert list(hr.text_lines(path).shuffle(seed=1)) == []
+
+
+def test_places_are_the_same_behind_a_byte_order_mark(path):
+    path.write_bytes(BOM + b"one\ntwo\nthree\n")
+    pipeline = hr.text_lines(path).batch(1)
+    batches = iter(pipeline)
+    next(batches)
+    rest = [row["text"].tolist() for row in pipeline.resume(batches.state())]
+    assert rest == [[b"two"], [b"three"]]
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\x1b[2Jb", "a\nb", "a\u202eb"])
+def test_a_name_does_not_reach_the_terminal_as_it_is(tmp_path, name):
+    shown = name.encode("unicode_escape").decode()
+    (tmp_path / name).write_bytes(b"no record, but a text\n")
+    for pipeline in (hr.tfrecords(tmp_path / name), hr.text_lines(tmp_path / f"{name}.gone")):
+        with pytest.raises(errors.OpError) as caught:
+            list(pipeline)
+        assert shown in caught.value.message
+        assert not set(caught.value.message) & {"\r", "\x1b", "\n", "\u202e"}
+    # Names that are data stay as they are.
+    (row,) = hr.files(tmp_path / name)
+    assert row["path"] == str(tmp_path / name)
+
+
+def test_data_in_messages_are_escaped(path):
+    path.write_bytes(b"n\n1\n\x1b[31m2\n")
+    with pytest.raises(errors.InvalidArgumentError, match=r"\\x1b\[31m2"):
+        list(hr.csv(path, {"n": np.int64}))
