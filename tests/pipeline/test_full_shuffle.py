@@ -1,6 +1,7 @@
 """A shuffle of all examples: through arrays, an index of files, and what a cache keeps."""
 
 import gzip
+import os
 import pickle
 
 import numpy as np
@@ -218,3 +219,20 @@ def test_images_in_directories_are_reached(tmp_path, given):
         assert row["label"] == number % 2
         assert row["path"].endswith(f"{number:02}.jpg")
     assert len(found) == 60
+
+
+@pytest.mark.parametrize("how", ["replaced", "written over"])
+def test_another_file_with_the_same_size_and_time_is_scanned_again(tmp_path, how):
+    path = tmp_path / "a"
+    path.write_bytes(b"1\n222\n33\n")
+    before = path.stat()
+    pipeline = hp.text_lines(path).shuffle(seed=1)
+    assert sorted(row["text"] for row in pipeline) == [b"1", b"222", b"33"]
+    new = tmp_path / "new" if how == "replaced" else path
+    new.write_bytes(b"555\n44\n6\n")
+    os.utime(new, ns=(before.st_atime_ns, before.st_mtime_ns))
+    # As rsync -t does.
+    new.replace(path)
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert sorted(row["text"] for row in pipeline) == [b"44", b"555", b"6"]

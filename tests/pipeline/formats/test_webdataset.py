@@ -210,19 +210,15 @@ def test_an_archive_that_ends_between_two_files_is_cut_short(written):
     data = archive(SAMPLES)
     # Up to the header of b.cls.
     files = written(data[: 5 * 512])
-    keys = []
-    for pipeline in (
-        hp.webdataset(files, {"cls": b""}),
-        hp.webdataset(files, {"cls": b""}).shuffle(seed=1),
-    ):
-        with pytest.raises(
-            errors.DataLossError, match=r"0.tar: the archive has no end, .* copy it"
-        ):
-            keys.extend(row["__key__"] for row in pipeline)
-    assert keys[:2] == ["a", "b"]
+    whole = hp.webdataset(files, {"cls": b""})
+    for pipeline in (whole, whole.shuffle(seed=1)):
+        with pytest.raises(errors.DataLossError, match=r"0.tar: the archive has no end.* copy it"):
+            list(pipeline)
+        # Nobody knows whether b has more files: it must not get the default.
+        assert [row["__key__"] for row in pipeline.skip_errors(1)] == ["a"]
     # One block of zeros will do.
-    (written() / "0.tar").write_bytes(data[: 5 * 512] + bytes(512))
-    assert len(list(hp.webdataset(files, {"cls": b""}))) == 2
+    written(data[: 5 * 512] + bytes(512))
+    assert len(list(whole)) == 2
 
 
 def test_what_is_not_an_archive_is_named(written):

@@ -164,7 +164,9 @@ pub fn content(start: &[u8]) -> Option<Content> {
     match start {
         // The size of the dictionary is a power of two here, and that of the data is not known or below 256 GiB.
         [0x5d, 0, 0, _, _, size @ ..] if size.first_chunk::<8>().is_some_and(|size| is_lzma_size(*size)) => Some(LZMA),
-        [0x80, 2..=5, b'c' | b'}' | b']' | b')' | b'(' | b'X' | b'K' | b'G' | b'J' | b'N' | 0x8a | 0x95, ..] => Some(PICKLE),
+        [0x80, 2..=5, b'c' | b'}' | b']' | b')' | b'(' | b'X' | b'K' | b'G' | b'J' | b'N' | 0x8a | 0x95, ..] => {
+            Some(PICKLE)
+        }
         _ if start.get(257..262) == Some(b"ustar") => Some(TAR),
         _ if is_text(start) => page(start),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(of(Kind::Binary, "a WebP image")),
@@ -222,7 +224,10 @@ mod tests {
             (b"\xff\xfea\0", "text in UTF-16, by its byte order mark"),
             (b"\xff\xfe\0\0a\0\0\0", "text in UTF-32, by its byte order mark"),
             (b"\xef\xbb\xbf \n<!DOCTYPE HTML>", "an HTML page"),
-            (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS, and not the file that it points to"),
+            (
+                b"version https://git-lfs.github.com/spec/v1\noid",
+                "a pointer of Git LFS, and not the file that it points to",
+            ),
             (b"\0\0\0\0\0\0\0\0", ""),
             (b"", ""),
         ] {

@@ -108,7 +108,9 @@ fn check_fullness(what: &str, height: usize, width: usize, num_bytes: usize) -> 
     let blocks = height.div_ceil(8) * width.div_ceil(8);
     match blocks < MANY_BLOCKS || num_bytes >= blocks / 32 {
         true => Ok(()),
-        false => Err(damaged(&format!("{what}: {width} x {height} pixels are claimed, more than these bytes can hold"))),
+        false => {
+            Err(damaged(&format!("{what}: {width} x {height} pixels are claimed, more than these bytes can hold")))
+        }
     }
 }
 

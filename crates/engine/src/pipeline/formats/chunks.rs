@@ -1,7 +1,7 @@
 //! A file in chunks that end between two records.
 
-use super::format::{Place, Scan};
 use super::codec::Codec;
+use super::format::{Place, Scan};
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;

@@ -93,7 +93,9 @@ impl Codec {
             _ if begins(ZSTD) => Self::Zstd,
             _ if begins(XZ) => Self::Xz,
             _ if begins(&lz4::MAGIC_BYTES) || begins(&lz4::LEGACY_MAGIC_BYTES) => Self::Lz4,
-            [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] if BZIP2.iter().any(|mark| begins_bzip2(rest, mark, is_whole)) => {
+            [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..]
+                if BZIP2.iter().any(|mark| begins_bzip2(rest, mark, is_whole)) =>
+            {
                 Self::Bzip2
             }
             _ if begins_zlib(start, is_whole) => Self::Known(Compression::Zlib),
@@ -236,9 +238,7 @@ mod tests {
     #[test]
     fn a_skippable_frame_is_followed_by_what_counts() {
         let skippable = b"\x51\x2a\x4d\x18\x03\0\0\0abc";
-        for (behind, codec) in
-            [(ZSTD, Codec::Zstd), (&lz4::MAGIC_BYTES[..], Codec::Lz4), (b"", Codec::Zstd)]
-        {
+        for (behind, codec) in [(ZSTD, Codec::Zstd), (&lz4::MAGIC_BYTES[..], Codec::Lz4), (b"", Codec::Zstd)] {
             assert_eq!(Codec::of(&[&skippable.repeat(2)[..], behind].concat()), codec);
         }
     }

@@ -6,10 +6,10 @@
 //! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use super::codec::Codec;
 use super::format::{Format, Place, Scan};
 use super::lines::line;
 use super::text_start::not_a_text;
-use super::codec::Codec;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::order;

@@ -1,7 +1,7 @@
 //! What the columns of a CSV file are, from its first block.
 
-use super::csv::{first_records, header_names};
 use super::codec::Codec;
+use super::csv::{first_records, header_names};
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::block::FileOrigin;

@@ -1,8 +1,8 @@
 //! Files of records that all have the same length.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Split};
-use super::format::{Format, Place, Scan};
 use super::codec::Codec;
+use super::format::{Format, Place, Scan};
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;

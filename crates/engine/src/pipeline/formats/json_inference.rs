@@ -1,9 +1,9 @@
 //! What the keys of JSON lines hold, from the first block of a file.
 
+use super::codec::Codec;
 use super::csv_inference::Inferred;
 use super::format::{Format, Place};
 use super::lines::Lines;
-use super::codec::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Text};

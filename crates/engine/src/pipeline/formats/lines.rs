@@ -2,9 +2,9 @@
 //! the byte order mark of UTF-8.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use super::codec::Codec;
 use super::format::{Format, Place, Scan};
 use super::text_start::{begin_of_text, not_a_text};
-use super::codec::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;

@@ -171,12 +171,12 @@ impl<R: Read> Lz4<R> {
             };
         }
         self.compressed.clear();
-        allocate::read_to_end(&mut self.input.by_ref().take(length as u64), &mut self.compressed).map_err(|unread| {
-            match unread {
+        allocate::read_to_end(&mut self.input.by_ref().take(length as u64), &mut self.compressed).map_err(
+            |unread| match unread {
                 allocate::Unread::Failed(error) => error,
                 allocate::Unread::Refused(refusal) => io::Error::other(refusal.at("a block of LZ4")),
-            }
-        })?;
+            },
+        )?;
         if self.compressed.len() < length {
             return Err(ErrorKind::UnexpectedEof.into());
         }
@@ -215,7 +215,6 @@ impl<R: Read> Lz4<R> {
             let kept = self.window.len().min(WINDOW_BYTES.saturating_sub(self.block.len()));
             self.window.drain(..self.window.len() - kept);
             let added = &self.block[self.block.len().saturating_sub(WINDOW_BYTES)..];
-            #[expect(clippy::disallowed_methods, reason = "at most 64 KiB")]
             self.window.extend_from_slice(added);
         }
         Ok(())

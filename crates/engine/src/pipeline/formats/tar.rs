@@ -3,8 +3,8 @@
 //! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library `webdataset`.
 
 use super::chunks::CHUNK_BYTES;
-use super::format::{Format, Place, Scan};
 use super::codec::Codec;
+use super::format::{Format, Place, Scan};
 use super::source::Source;
 use super::tar_input::Input;
 use super::tar_samples::Samples;
@@ -96,7 +96,6 @@ struct Long {
     name: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
     size: Option<u64>,
-    is_pax: bool,
 }
 
 fn until_zero(mut name: Vec<u8>) -> Vec<u8> {
@@ -155,9 +154,14 @@ impl<I: Input> Archive<I> {
             let size = header.entry_size().map_err(|_| self.no_header(start, &bytes))?;
             let is_about_next = kind.is_pax_local_extensions() || kind.is_gnu_longname() || kind.is_gnu_longlink();
             let size = long.size.filter(|_| !is_about_next).unwrap_or(size);
-            // Links, directories and devices have no contents, whatever their size says; but a hard link of pax may.
-            let has_contents = !(kind.is_symlink() || kind.is_dir() || kind.is_block_special() || kind.is_character_special());
-            let size = if has_contents && !(kind.is_hard_link() && !long.is_pax) { size } else { 0 };
+            // Whatever their size says.
+            let has_contents = !(kind.is_hard_link()
+                || kind.is_symlink()
+                || kind.is_dir()
+                || kind.is_block_special()
+                || kind.is_character_special()
+                || kind.is_fifo());
+            let size = if has_contents { size } else { 0 };
             self.rest =
                 size.checked_next_multiple_of(HEADER_BYTES as u64).ok_or_else(|| self.no_header(start, &bytes))?;
             if kind.is_gnu_longname() {
@@ -170,9 +174,9 @@ impl<I: Input> Archive<I> {
             } else if kind.is_gnu_sparse() {
                 return Err(self.sparse(start));
             } else if kind == tar::EntryType::new(b'M') {
-                return Err(self.damage(start, "there is the rest of a file of another archive").with_remedy(
-                    "It is a part of an archive of several volumes. Put them together with tar first.",
-                ));
+                return Err(self
+                    .damage(start, "there is the rest of a file of another archive")
+                    .with_remedy("It is a part of an archive of several volumes. Put them together with tar first."));
             } else if !kind.is_pax_global_extensions() {
                 let Long { name, link, .. } = std::mem::take(&mut long);
                 let name = name.unwrap_or_else(|| header.path_bytes().into_owned());
@@ -189,7 +193,6 @@ impl<I: Input> Archive<I> {
 
     /// Takes what a header of pax says of the file that follows.
     fn see(&self, pairs: &[u8], start: u64, long: &mut Long) -> Result<()> {
-        long.is_pax = true;
         for pair in tar::PaxExtensions::new(pairs) {
             let pair = pair.map_err(|_| self.no_header(start, &[]))?;
             match pair.key_bytes() {

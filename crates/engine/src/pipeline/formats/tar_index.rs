@@ -1,8 +1,8 @@
 //! The samples of tar archives one by one. The bytes from the first header of a sample to that of the next one are a small
 //! archive.
 
-use super::format::Place;
 use super::codec::Codec;
+use super::format::Place;
 use super::tar::{Archive, Tar};
 use super::tar_input::Hopping;
 use super::tar_samples::Samples;
@@ -23,22 +23,26 @@ impl RandomAccess for Tar {
     fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
         let mut archive = Archive::new(file, Hopping::new(input), 0);
         let mut offsets = Offsets::new();
-        let mut key = None;
-        let fault = loop {
+        // The sample whose files come next: its key, and where it begins.
+        let mut sample: Option<(Vec<u8>, u64)> = None;
+        let (end, fault) = loop {
             match archive.next() {
-                Ok(Some(member)) if key.as_ref() == Some(&member.key) => {}
-                Ok(Some(member)) => {
-                    offsets.push(archive.begin)?;
-                    key = Some(member.key);
+                Ok(Some(member)) if sample.as_ref().is_some_and(|(key, _)| *key == member.key) => {}
+                Ok(member) => {
+                    if let Some((_, begin)) = &sample {
+                        offsets.push(*begin)?;
+                    }
+                    let Some(member) = member else { break (archive.begin, None) };
+                    sample = Some((member.key, archive.begin));
                 }
-                Ok(None) => break None,
                 Err(error) => {
-                    let at = Place { offset_bytes: archive.begin, record: offsets.num_pushed() };
-                    break Some((at, error));
+                    // Nobody knows whether that sample has more files.
+                    let offset_bytes = sample.map_or(archive.begin, |(_, begin)| begin);
+                    break (offset_bytes, Some((Place { offset_bytes, record: offsets.num_pushed() }, error)));
                 }
             }
         };
-        offsets.push(archive.begin)?;
+        offsets.push(end)?;
         Ok(Scanned { fault, ..offsets.into() })
     }
 

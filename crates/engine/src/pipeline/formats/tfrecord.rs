@@ -1,8 +1,8 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
 use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Split};
-use super::format::{Format, Place, Scan};
 use super::codec::Codec;
+use super::format::{Format, Place, Scan};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::content::{Kind, content};

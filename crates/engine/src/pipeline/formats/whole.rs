@@ -1,7 +1,7 @@
 //! Files that are one record each.
 
-use super::format::{Format, Place, Scan};
 use super::codec::Codec;
+use super::format::{Format, Place, Scan};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::pipeline::block::{Block, FileOrigin, Origins};
