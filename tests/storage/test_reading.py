@@ -106,6 +106,28 @@ def test_every_format(server: Server, tmp_path):
     assert samples == [b"one", b"two"]
 
 
+def test_braces_stand_for_urls(server: Server):
+    for number in range(3):
+        server.files[f"bucket/s-{number:02}.txt"] = b"%d\n" % number
+
+    def texts(url):
+        return [example["text"] for example in hr.text_lines(url)]
+
+    assert texts("s3://bucket/s-{00..02}.txt") == [b"0", b"1", b"2"]
+    assert texts("s3://bucket/s-0{[12],0}.txt") == [b"1", b"2", b"0"]
+    with pytest.raises(errors.NotFoundError, match=r"s-03\.txt"):
+        texts("s3://bucket/s-{02..03}.txt")
+    server.files["bucket/s-{00..02}.txt"] = b"mine\n"
+    assert texts("s3://bucket/s-{00..02}.txt") == [b"mine"]
+
+
+def test_what_tools_leave_beside_data_is_left_out(server: Server):
+    for name in ("part-0", "_SUCCESS", "_committed_1", ".part-0.crc"):
+        server.files[f"bucket/out/{name}"] = b"x\n"
+    for url in ("s3://bucket/out", "s3://bucket/out/*"):
+        assert len(list(hr.text_lines(url))) == 1
+
+
 def test_parquet(server: Server, tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.table({"x": list(range(1000))}), tmp_path / "a")

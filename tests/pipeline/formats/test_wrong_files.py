@@ -118,3 +118,29 @@ def test_data_in_messages_are_escaped(path):
     path.write_bytes(b"n\n1\n\x1b[31m2\n")
     with pytest.raises(errors.InvalidArgumentError, match=r"\\x1b\[31m2"):
         list(hr.csv(path, {"n": np.int64}))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"<html>404", r"It is an HTML page\. A server has sent it"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "It is a pointer of Git LFS"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", r"It is compressed by gzip\. Decompress it first\."),
+        (b"PAR1 and no more", "Is it a Parquet file"),
+    ],
+)
+def test_what_is_not_parquet_is_named(path, data, what):
+    path.write_bytes(data)
+    with pytest.raises(errors.InvalidArgumentError, match=what):
+        list(hr.parquet(path))
+
+
+def test_an_image_that_is_none_is_named(path):
+    path.write_bytes(b"<!DOCTYPE html><p>404")
+
+    @hr.native
+    def image(example):
+        return {"image": hr.ops.decode_image(example["data"])}
+
+    with pytest.raises(errors.InvalidArgumentError, match=r"It is an HTML page\. A server has"):
+        list(hr.files(path).map(image))

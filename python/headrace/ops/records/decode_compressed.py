@@ -17,6 +17,10 @@ def decode_compressed(
 ) -> Tensor:
     """Decompresses strings, each by itself.
 
+    In a pipeline, each is read to its end: several streams one after the other are all read, and
+    data that are cut short are an error. Under the names of TensorFlow 1, the first zlib stream
+    alone is, and what is there of data that are cut short, as there.
+
     Args:
         bytes: The strings, of any shape.
         compression_type: "GZIP" (several members follow each other), "ZLIB", or "" for strings that

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import engine, storage
+from headrace.display import printable
 from headrace.errors import DataLossError, InvalidArgumentError
 from headrace.extras import missing_parquet
 from headrace.os_errors import os_errors
@@ -28,6 +29,8 @@ __all__ = ["Parquet", "parquet"]
 _BLOCK_ROWS: Final = 4096
 # What is read of a column at a time. Without it, pyarrow reads whole row groups, or the whole file.
 _BUFFER_BYTES: Final = 64 * 1024
+# What says what another file is.
+_START_BYTES: Final = 1024
 
 # What Arrow calls them, and NumPy.
 _FLOATS: Final = {"halffloat": "float16", "float": "float32", "double": "float64"}
@@ -220,8 +223,19 @@ def _opened(path: str) -> Any:
                 )
     except arrow.ArrowInvalid as error:
         raise InvalidArgumentError(
-            None, None, f"{path}: {error}. Is it a Parquet file? If it is, copy it again."
+            None, None, f"{printable(path)}: {error}. {_instead(path)}"
         ) from error
+
+
+def _instead(path: str) -> str:
+    """Returns what a file is that is not Parquet, and what to do."""
+    with os_errors(path), storage.open_file(path) as file:
+        start = file.read(_START_BYTES)
+    found = engine.content_of(start)
+    if found is None or start.startswith(b"PAR1"):
+        return "Is it a Parquet file? If it is, copy it again."
+    remedy = "Decompress it first." if engine.codec_of(start) else found[1]
+    return f"It is {found[0]}. {remedy}"
 
 
 @contextmanager

@@ -71,8 +71,8 @@ class TracedGraph(Graph):
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
             raise TypeError(f"{self._name}: {op_type} got bfloat16. {COMPUTES_WITHOUT}")
-        if op_type in _WITH_PALETTES:
-            attrs = {**(attrs or {}), "reads_palette": True}
+        if op_type in _READS:
+            attrs = {**(attrs or {}), _READS[op_type]: True}
         op = super().create_op(
             op_type,
             inputs,
@@ -155,5 +155,10 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
-# TensorFlow 1 takes what a palette numbers for shades of grey.
-_WITH_PALETTES: Final = ("DecodeBmp", "DecodeImage")
+# What kernels read that they do not for TensorFlow 1: it takes what a palette numbers for shades of
+# grey, and ends with the first stream.
+_READS: Final = {
+    "DecodeBmp": "reads_palette",
+    "DecodeImage": "reads_palette",
+    "DecodeCompressed": "reads_whole",
+}

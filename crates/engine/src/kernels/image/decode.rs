@@ -3,6 +3,7 @@
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
 use crate::error::{Error, Result};
+use crate::files::content::content;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
@@ -76,7 +77,10 @@ impl Decode {
                 let remedy = match format {
                     Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
                     None if contents.is_empty() => "Look at what should have written it".to_owned(),
-                    None => "Look at where the contents come from".to_owned(),
+                    None => match content(contents) {
+                        Some(found) => format!("It is {found}. {}", found.remedy()),
+                        None => "Look at where the contents come from".to_owned(),
+                    },
                 };
                 let got = describe_unknown(contents);
                 let text = format!("{prefix}Expected image (JPEG, PNG, or GIF), got {got}. {remedy}");

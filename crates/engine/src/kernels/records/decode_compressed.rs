@@ -16,6 +16,8 @@ use bytes::Bytes;
 /// Source: `tf.decode_compressed` of TensorFlow 1.15.
 pub struct DecodeCompressed {
     compression: Compression,
+    /// Whether strings are read to their end, which TensorFlow 1 does not do.
+    reads_whole: bool,
 }
 
 impl DecodeCompressed {
@@ -23,7 +25,7 @@ impl DecodeCompressed {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let unknown = || Error::invalid_argument("Only ZLIB, GZIP or NONE are supported compressions");
         let compression = Compression::from_name(attrs.string("compression_type")?).ok_or_else(unknown)?;
-        Ok(Self { compression })
+        Ok(Self { compression, reads_whole: attrs.bool("reads_whole").unwrap_or(false) })
     }
 }
 
@@ -48,7 +50,10 @@ impl Kernel for DecodeCompressed {
 impl DecodeCompressed {
     fn inflate(&self, value: &[u8]) -> Result<Bytes> {
         let mut bytes = Vec::new();
-        let mut stream = Inflate::new(value, self.compression);
+        let mut stream = match self.reads_whole && !value.is_empty() {
+            true => Inflate::whole(value, self.compression),
+            false => Inflate::new(value, self.compression),
+        };
         match allocate::read_to_end(&mut stream, &mut bytes) {
             Ok(()) => {
                 bytes.shrink_to_fit();
@@ -92,6 +97,24 @@ mod tests {
         let result = run_one(&decoder("ZLIB"), std::slice::from_ref(&strings)).unwrap();
         assert_eq!((result.shape(), result.string_values()), (strings.shape(), &["one".into(), Bytes::new()][..]));
         assert_eq!(run_one(&decoder(""), std::slice::from_ref(&strings)).unwrap(), strings);
+    }
+
+    #[test]
+    fn strings_are_read_to_their_end_if_asked() {
+        let kernel = |is_whole| {
+            let whole = ("reads_whole", Attr::Bool(is_whole));
+            DecodeCompressed::from_attrs(&attrs([("compression_type", Attr::String("ZLIB".into())), whole])).unwrap()
+        };
+        let run = |is_whole, bytes: Vec<u8>| run_one(&kernel(is_whole), &[Tensor::string(Bytes::from(bytes))]);
+        let one = deflated("one");
+        let (twice, cut) = (one.repeat(2), one[..one.len() - 1].to_vec());
+        for (is_whole, text) in [(false, "one"), (true, "oneone")] {
+            assert_eq!(run(is_whole, twice.clone()).unwrap().string_values(), [Bytes::from(text)]);
+        }
+        assert!(run(false, cut.clone()).is_ok());
+        let error = run(true, cut).unwrap_err();
+        assert!(error.message().starts_with("the compressed data end too soon. It is damaged"), "{error}");
+        assert_eq!(run(true, Vec::new()).unwrap().string_values(), [Bytes::new()]);
     }
 
     #[test]
