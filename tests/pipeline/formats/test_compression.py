@@ -75,6 +75,14 @@ def test_zlib_is_known_by_its_first_bytes(tmp_path, level):
     assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
 
 
+@pytest.mark.parametrize("window_bits", range(9, 16))
+@pytest.mark.parametrize("level", [1, 4, 6, 9])
+def test_every_header_of_zlib_is_known(tmp_path, window_bits, level):
+    stream = zlib.compressobj(level, zlib.DEFLATED, window_bits)
+    (tmp_path / "a").write_bytes(stream.compress(TEXT) + stream.flush())
+    assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
+
+
 def test_what_begins_like_zlib_is_not_taken_for_it(tmp_path):
     for text in (
         b"x^2 + y^2\n" * 200,

@@ -182,18 +182,14 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn every_header_of_zlib_is_known() {
+    fn zlib_is_known_at_all_levels() {
         let text: Vec<_> = (0..5000_u32).flat_map(u32::to_le_bytes).collect();
-        for window_bits in 9..=15 {
-            for level in [1, 4, 6, 9] {
-                let level = flate2::Compression::new(level);
-                let stream = flate2::Compress::new_with_window_bits(level, true, window_bits);
-                let mut output = flate2::write::ZlibEncoder::new_with_compress(Vec::new(), stream);
-                output.write_all(&text).unwrap();
-                let bytes = output.finish().unwrap();
-                assert_eq!(Codec::of(&bytes[..MARK_BYTES]), Codec::Known(Compression::Zlib), "{:02x?}", &bytes[..2]);
-                assert_eq!(Codec::of(&bytes[..40]), Codec::Known(Compression::Zlib), "{:02x?}", &bytes[..2]);
-            }
+        for level in 0..=9 {
+            let mut output = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
+            output.write_all(&text).unwrap();
+            let bytes = output.finish().unwrap();
+            assert_eq!(Codec::of(&bytes[..MARK_BYTES]), Codec::Known(Compression::Zlib), "{:02x?}", &bytes[..2]);
+            assert_eq!(Codec::of(&bytes[..40]), Codec::Known(Compression::Zlib), "{:02x?}", &bytes[..2]);
         }
     }
 

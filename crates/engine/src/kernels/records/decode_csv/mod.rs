@@ -300,7 +300,7 @@ mod tests {
     fn a_record_that_cannot_be_split_is_shown() {
         let text = error_text(&kernel(&[DType::Int32], "", &[]), &[Tensor::string("1\n"), required(DType::Int32)]);
         assert!(
-            text.starts_with("InvalidArgument: Unquoted fields cannot have quotes/CRLFs inside: record 0 is '1\n'. ")
+            text.starts_with("InvalidArgument: Unquoted fields cannot have quotes/CRLFs inside: record 0 is '1\\n'. ")
         );
     }
 

@@ -217,10 +217,10 @@ mod tests {
         let text = |bytes: &[u8]| format!("{:?}", features().find(bytes).map(drop).unwrap_err());
         assert_eq!(
             text(b"\x0a\x02a"),
-            "InvalidArgument: Could not parse example input, value: '\n\x02a'. Check that the file has such messages, and its compression"
+            "InvalidArgument: Could not parse example input, value: '\\n\\x02a'. Check that the file has such messages, and its compression"
         );
         let long = text(&[b'\x0b'; 1000]);
-        assert!(long.contains("\x0b... (1000 bytes)'. Check"), "{long}");
+        assert!(long.contains("\\x0b... (1000 bytes)'. Check"), "{long}");
     }
 
     #[test]
