@@ -31,8 +31,9 @@ def row(*units: str, **inside: str) -> Row:
 
 ROOT = "__init__"
 TABLE = (
+    row("display"),
     row(
-        *("errors", "os_errors", "shapes", "dtypes", "memory", "display", "extras"),
+        *("errors", "os_errors", "shapes", "dtypes", "memory", "extras"),
         *("alive", "blocked"),
         dtypes="errors shapes display",
         errors="display",

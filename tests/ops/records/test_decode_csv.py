@@ -104,7 +104,7 @@ DAMAGED = [
     ("a,b,", strings(2), {}, "Expect 2 fields but have 3 in record 0"),
     ("a,b", strings(2), {"select_cols": [0, 3]}, "Expect 2 fields but have 1 in record 0"),
     (["a,b", "c"], strings(2), {}, "Expect 2 fields but have 1 in record 1"),
-    ("a\n", strings(1), {}, f"{UNQUOTED}: record 0 is 'a\n'. Strip the end of the line"),
+    ("a\n", strings(1), {}, f"{UNQUOTED}: record 0 is 'a\\n'. Strip the end of the line"),
     ("a\rb", strings(1), {"use_quote_delim": False}, UNQUOTED),
     ('a"b', strings(1), {}, UNQUOTED),
     (' "a"', strings(1), {}, UNQUOTED),
