@@ -125,7 +125,11 @@ DAMAGES = [
         for name in ("JPEG", "PNG", "GIF")
         for what, damage, texts in [
             ("empty", lambda _: b"", [UNKNOWN + "empty file. Look at what should have written it"]),
-            ("text", lambda _: b"<html>" * 9, [UNKNOWN, "starting with '<html>", "Look at where"]),
+            (
+                "text",
+                lambda _: b"<html>" * 9,
+                [UNKNOWN, "starting with '<html>", "It is an HTML page. A server has sent it"],
+            ),
             ("beginning moved", lambda f: b"\0" + f, [UNKNOWN, r"starting with '\x00", "Look at"]),
         ]
     ],
