@@ -38,6 +38,7 @@ from headrace._native import (
     RecordIterator,
     RecordWriter,
     RemoteFile,
+    Sightings,
     SparseTable,
     Stage,
     StagingArea,
@@ -103,6 +104,7 @@ __all__ = [
     "RecordIterator",
     "RecordWriter",
     "RemoteFile",
+    "Sightings",
     "SparseTable",
     "Stage",
     "StagingArea",
@@ -156,7 +158,7 @@ NativeParts: TypeAlias = tuple[
 ]
 # A component as native functions of sources take it: its name, the number of its type, whether it
 # is text, whether it is a list, its shape, and what stands for it where it is missing.
-Given: TypeAlias = tuple[str, int, bool, bool, list[int], Any]
+Given: TypeAlias = tuple[str, int, bool, bool, list[int], Any, bool]
 
 
 @contextmanager

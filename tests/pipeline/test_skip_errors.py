@@ -75,12 +75,29 @@ class TestFormats:
         damage(tmp_path / "a", begins[300], begins[30] + 12)
         source = hr.tfrecords([tmp_path / "a", tmp_path / "b"])
         source = source.shuffle(seed=3) if is_shuffled else source
-        numbers, skipped = run(source.map(as_number).skip_errors(2))
+        size = (tmp_path / "a").stat().st_size
+        lost = round((size - begins[300]) * 300 / begins[300])
+        numbers, skipped = run(source.map(as_number).skip_errors(1 + lost))
         assert sorted(numbers) == [n for n in range(600) if n != 30 and not 300 <= n < 500]
         assert sorted(places(skipped)) == [("a", 30, begins[30]), ("a", 300, begins[300])]
         ended = next(one for one in skipped if one.record_number == 300)
         assert "checksum of its length" in ended.reason
-        assert ended.reason.endswith("What follows in the file was not read.")
+        assert ended.num_lost == lost in range(195, 206)
+        end = f"The rest of the file, about {lost} records by the length of those before, was not"
+        assert ended.reason.endswith(f"{end} read.")
+        with pytest.raises(errors.DataLossError, match=f"before .*, and the budget is {lost}"):
+            list(source.map(as_number).skip_errors(lost))
+
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_a_file_without_a_record_cannot_be_counted(self, tmp_path, is_shuffled):
+        begins = numbered(tmp_path / "a", range(500))
+        damage(tmp_path / "a", begins[0])
+        source = hr.tfrecords(tmp_path / "a")
+        source = source.shuffle(seed=3) if is_shuffled else source
+        batches = iter(source.skip_errors(0.99))
+        with pytest.raises(errors.DataLossError, match="nobody can tell how many examples are"):
+            list(batches)
+        assert [one.num_lost for one in batches.skipped] == [None]
 
     def test_a_file_that_is_cut_short(self, tmp_path):
         begins = numbered(tmp_path / "a", range(50))
@@ -88,17 +105,23 @@ class TestFormats:
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(1))
         assert numbers == list(range(49))
         assert places(skipped) == [("a", 49, begins[49])]
+        assert skipped[0].num_lost == 1
 
     def test_compressed_data_that_end_too_soon(self, tmp_path):
         lines = b"".join(b"%d\n" % number for number in range(90_000))
         (tmp_path / "a").write_bytes(gzip.compress(lines)[:100_000])
         (tmp_path / "b").write_bytes(b"7\n")
         pipeline = hr.text_lines([tmp_path / "a", tmp_path / "b"]).map(text_as_number)
-        numbers, skipped = run(pipeline.skip_errors(1))
-        assert numbers == [*range(len(numbers) - 1), 7]
-        assert len(numbers) > 10_000
-        assert [one.record_number for one in skipped] == [len(numbers) - 1]
-        assert "end too soon" in skipped[0].reason
+        for way in WAYS:
+            batches = iter(pipeline.skip_errors(10**9).options(**way))
+            numbers = []
+            with pytest.raises(errors.DataLossError, match="nobody can tell how many examples"):
+                numbers.extend(int(example["number"]) for example in batches)
+            assert numbers == list(range(len(numbers)))
+            assert len(numbers) > 10_000
+            [skipped] = batches.skipped
+            assert (skipped.record_number, skipped.num_lost) == (len(numbers), None)
+            assert "end too soon" in skipped.reason
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
     def test_examples_that_do_not_parse(self, tmp_path, is_shuffled):
@@ -133,10 +156,14 @@ class TestFormats:
         (tmp_path / "b").write_text("other\n2\n")
         (tmp_path / "c").write_text("number\n3\n")
         source = hr.csv([tmp_path / name for name in "abc"], {"number": int})
-        numbers, skipped = run(source.skip_errors(1))
-        assert numbers == [1, 3]
-        assert places(skipped) == [("b", 0, 0)]
-        assert "no column 'number'" in skipped[0].reason
+        # How many examples it has is not known.
+        for way in WAYS:
+            batches = iter(source.skip_errors(10**9).options(**way))
+            assert next(batches)["number"] == 1
+            with pytest.raises(
+                errors.InvalidArgumentError, match=r"no column 'number'.* no budget"
+            ):
+                next(batches)
 
     def test_json_lines(self, tmp_path):
         path = tmp_path / "a.jsonl"
@@ -163,17 +190,36 @@ class TestFormats:
         # Each file has a header of 512 bytes and is filled up to 512.
         assert sorted(places(skipped)) == [("a.tar", 2, 4096), ("a.tar", 4, 7168)]
 
-    def test_an_archive_that_is_cut_short(self, tmp_path):
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_an_archive_that_is_cut_short(self, tmp_path, is_shuffled):
         with tarfile.open(tmp_path / "a.tar", "w") as archive:
             add_members(archive, [(f"{number}.number", b"%d" % number) for number in range(6)])
         (tmp_path / "a.tar").write_bytes((tmp_path / "a.tar").read_bytes()[: 4 * 1024 + 100])
         source = hr.webdataset(tmp_path / "a.tar")
+        source = source.shuffle(seed=3) if is_shuffled else source
         numbers, skipped = run(
             source.map(lambda sample: {"number": int(sample["number"])}).skip_errors(2)
         )
-        assert numbers == [0, 1, 2]
+        assert sorted(numbers) == [0, 1, 2]
         assert [one.record_number for one in skipped] == [3]
         assert "ends within a file" in skipped[0].reason
+        assert skipped[0].num_lost == 1
+
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_a_damaged_header_of_an_archive_loses_its_rest(self, tmp_path, is_shuffled):
+        with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+            add_members(archive, [(f"{number}.number", b"%d" % number) for number in range(40)])
+        raw = bytearray((tmp_path / "a.tar").read_bytes()[: 40 * 1024])
+        raw[10 * 1024 + 3] ^= 1
+        (tmp_path / "a.tar").write_bytes(raw)
+        source = hr.webdataset(tmp_path / "a.tar")
+        source = source.shuffle(seed=3) if is_shuffled else source
+        source = source.map(lambda sample: {"number": int(sample["number"])})
+        numbers, skipped = run(source.skip_errors(40))
+        # The sample before may have more files.
+        assert sorted(numbers) == list(range(9))
+        [lost] = skipped
+        assert (lost.record_number, lost.offset_bytes, lost.num_lost) == (9, 9 * 1024, 31)
 
     def test_records_of_one_length(self, tmp_path):
         (tmp_path / "a").write_bytes(b"0102x304050")
@@ -487,6 +533,7 @@ class TestResume:
             7,
             [[], entries, judges],
             [texts, [entries[0][:-1]], judges],
+            [texts, [[*entries[0][:-1], -1]], judges],
             [texts, [[9, *entries[0][1:]]], judges],
             [texts, [[0, -1, *entries[0][2:]]], judges],
             [texts, entries, [[-1, 0, True]]],

@@ -54,6 +54,15 @@ pub enum Wait {
     CutOff,
 }
 
+/// How many records are lost with the one that an error is about, that one included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// So many; an estimate where nobody can count them.
+    Records(u64),
+    /// Nobody can tell.
+    Unknown,
+}
+
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -73,6 +82,7 @@ struct Inner {
     waiting: Option<Arc<str>>,
     is_interrupting: bool,
     wait: Option<Wait>,
+    lost: Option<Lost>,
 }
 
 impl Error {
@@ -87,6 +97,7 @@ impl Error {
             waiting: None,
             is_interrupting: false,
             wait: None,
+            lost: None,
         }))
     }
 
@@ -177,6 +188,12 @@ impl Error {
         self
     }
 
+    /// Notes how many records are lost.
+    pub fn losing(mut self, lost: Lost) -> Self {
+        self.0.lost = Some(lost);
+        self
+    }
+
     /// Notes which element of a batch the error is about.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
@@ -242,6 +259,11 @@ impl Error {
     /// Whether the wait can be repeated, if the error ended one.
     pub fn wait(&self) -> Option<Wait> {
         self.0.wait
+    }
+
+    /// How many records are lost, if whoever made the error has said it.
+    pub fn lost(&self) -> Option<Lost> {
+        self.0.lost
     }
 
     /// The name of the operation that failed.

@@ -9,7 +9,7 @@ use headrace_engine::error::Result;
 use headrace_engine::kernels::attrs::Attr;
 use headrace_engine::pipeline::formats::{Columns, Csv, Inferred, Lines, infer_csv, infer_json};
 use headrace_engine::pipeline::stages::component::Component;
-use headrace_engine::pipeline::stages::csv::CsvFields;
+use headrace_engine::pipeline::stages::csv::{CsvFields, Words};
 use headrace_engine::pipeline::stages::json::JsonFields;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
@@ -26,7 +26,8 @@ pub fn csv(data: &[u8]) -> usize {
     decode_csv(data, delimiter, options & 1 == 0);
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
-    let inferred = infer_csv(&file.origin(), packed.codec, delimiter).unwrap_or_default();
+    let missing = Words::new(if options & 32 == 0 { Vec::new() } else { vec![b"NA".to_vec()] });
+    let inferred = infer_csv(&file.origin(), packed.codec, delimiter, &missing, &[]).ok().flatten().unwrap_or_default();
     let given = given();
     for components in [inferred.into_iter().map(component).collect(), given] {
         let columns = match options & 16 == 0 {
@@ -34,7 +35,7 @@ pub fn csv(data: &[u8]) -> usize {
             false => Columns::All(components.len()),
         };
         let csv = Csv { codec: packed.codec, delimiter, columns };
-        if let Ok(fields) = CsvFields::new(delimiter, components) {
+        if let Ok(fields) = CsvFields::new(delimiter, components, missing.clone()) {
             read(&csv, &file.origin(), Some(&fields));
         }
         in_order_and_shuffled(Arc::new(csv), &file, options & 2 == 2, packed.codec);
@@ -67,7 +68,7 @@ pub fn json_lines(data: &[u8]) -> usize {
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let lines = Lines { codec: packed.codec, skips_blank: true };
-    let inferred = infer_json(&file.origin(), packed.codec).unwrap_or_default();
+    let inferred = infer_json(&file.origin(), packed.codec, &[]).ok().flatten().unwrap_or_default();
     for components in [inferred.into_iter().map(component).collect(), given()] {
         if let Ok(fields) = JsonFields::new(components) {
             read(&lines, &file.origin(), Some(&fields));
@@ -78,8 +79,8 @@ pub fn json_lines(data: &[u8]) -> usize {
 }
 
 fn component(inferred: Inferred) -> Component {
-    let Inferred { name, dtype, is_text, is_list } = inferred;
-    Component { name, dtype, is_text, is_list, shape: Shape::default(), default: None }
+    let Inferred { name, dtype, is_text, is_list, .. } = inferred;
+    Component { name, dtype, is_text, is_list, shape: Shape::default(), default: None, is_inferred: true }
 }
 
 /// Components of many kinds.
@@ -91,6 +92,7 @@ fn given() -> Vec<Component> {
         is_list: name == "list",
         shape: Shape::new(shape),
         default,
+        is_inferred: false,
     };
     let zeros: Result<Tensor> = Tensor::from_values(Shape::new(&[2, 2]), vec![0_f32; 4]);
     vec![

@@ -53,6 +53,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<note::Failure>()?;
     module.add_class::<note::Passed>()?;
     module.add_class::<pipeline::Plan>()?;
+    module.add_class::<pipeline::Sightings>()?;
     module.add_class::<pipeline::Stage>()?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;

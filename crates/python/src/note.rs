@@ -1,6 +1,7 @@
 //! What an iteration over a pipeline says of what it has left out.
 
 use crate::error::to_python;
+use headrace_engine::error::Lost;
 use headrace_engine::pipeline::skipped::{PassedRows, Skipped};
 use pyo3::prelude::*;
 
@@ -57,6 +58,21 @@ impl Failure {
     #[getter]
     fn ends_file(&self) -> bool {
         self.0.ends_file
+    }
+
+    /// How many records are lost, this one included; None if nobody can tell.
+    #[getter]
+    fn num_lost(&self) -> Option<u64> {
+        match self.0.lost {
+            Lost::Records(count) => Some(count),
+            Lost::Unknown => None,
+        }
+    }
+
+    /// How many records a scan of all files has found beside it; 0 if there was none.
+    #[getter]
+    fn scanned(&self) -> u64 {
+        self.0.scanned
     }
 
     /// The pass of the stage that lets it be left out, and how many examples came through there before, in this pass.

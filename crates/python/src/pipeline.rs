@@ -25,7 +25,9 @@ use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, Map
 use headrace_engine::pipeline::stages::pack::{CutLists, PackRows};
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::pipeline::stages::select::Select;
+use headrace_engine::pipeline::stages::sightings;
 use headrace_engine::pipeline::stages::split::Split;
+use headrace_engine::pipeline::stages::text::CheckText;
 use headrace_engine::pipeline::stages::with_origin::WithOrigin;
 use headrace_engine::reader::Numbering;
 use headrace_engine::tensor::Tensor;
@@ -48,18 +50,28 @@ pub struct Stage(pub(crate) Arc<dyn map::Stage>);
 
 #[pymethods]
 impl Stage {
-    /// `Example`s to columns; the features as `ParseExample` takes them.
+    /// `Example`s to columns; the features as `ParseExample` takes them. The strings of `texts` must be UTF-8; `sightings`
+    /// is told which lists there are.
     #[staticmethod]
     fn parse(
         features: &Bound<'_, PyDict>,
         defaults: Vec<Typed<'_>>,
         record: usize,
         kept: Vec<usize>,
+        texts: Vec<String>,
+        sightings: &Bound<'_, Sightings>,
     ) -> PyResult<Self> {
         let py = features.py();
         let defaults = defaults.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
         let defaults = defaults.collect::<PyResult<_>>()?;
-        Ok(Self(Arc::new(Parse::new(&attrs(features)?, defaults, record, kept).into_python(py)?)))
+        let parse = Parse::new(&attrs(features)?, defaults, record, kept).into_python(py)?;
+        Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(Arc::clone(&sightings.get().0)))))
+    }
+
+    /// Refuses rows in whose columns of these numbers and names a string is not UTF-8.
+    #[staticmethod]
+    fn check_text(columns: Vec<(usize, String)>, remedy: String) -> Self {
+        Self(Arc::new(CheckText { columns, remedy }))
     }
 
     /// Some of the columns.
@@ -171,6 +183,30 @@ impl NativeParts<'_> {
 fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNative {
     let source = |(number, is_kept)| if is_kept { Source::Kept(number) } else { Source::Result(number) };
     MapNative { function: function.whole(), columns: columns.into_iter().map(source).collect() }
+}
+
+/// Which of the lists that are asked for were in records.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Sightings(Arc<sightings::Sightings>);
+
+#[pymethods]
+impl Sightings {
+    #[new]
+    fn new() -> Self {
+        Self(sightings::Sightings::new())
+    }
+
+    /// Whether all were in some record.
+    #[getter]
+    fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+
+    /// How many records there were, the names of the lists that none of them has, and those that one of them has; None if
+    /// there was no record, or each list in one.
+    fn unseen(&self) -> Option<(u64, Vec<String>, Vec<String>)> {
+        self.0.unseen().map(|unseen| (unseen.num_records, unseen.names, unseen.there))
+    }
 }
 
 /// A step of a pipeline, with what comes before it.

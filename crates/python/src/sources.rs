@@ -12,7 +12,7 @@ use headrace_engine::pipeline::file_origin::FileOrigin;
 use headrace_engine::pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
 use headrace_engine::pipeline::plan;
 use headrace_engine::pipeline::stages::component::Component;
-use headrace_engine::pipeline::stages::csv::CsvFields;
+use headrace_engine::pipeline::stages::csv::{CsvFields, Words};
 use headrace_engine::pipeline::stages::json::JsonFields;
 use headrace_engine::reader::Numbering;
 use headrace_engine::tensor::shape::Shape;
@@ -23,15 +23,15 @@ use std::sync::Arc;
 const LINES: Numbering = Numbering { word: "line", first: 1 };
 const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
-/// A component: its name, the number of its type, whether it is text, whether it is a list, its shape, and
-/// what stands for it.
-type Given<'py> = (String, u8, bool, bool, Vec<usize>, Option<Bound<'py, PyAny>>);
+/// A component: its name, the number of its type, whether it is text, whether it is a list, its shape, what stands for it, and
+/// whether its type was inferred.
+type Given<'py> = (String, u8, bool, bool, Vec<usize>, Option<Bound<'py, PyAny>>, bool);
 
 fn component(py: Python<'_>, given: Given<'_>) -> PyResult<Component> {
-    let (name, code, is_text, is_list, shape, default) = given;
+    let (name, code, is_text, is_list, shape, default, is_inferred) = given;
     let dtype = dtype(py, code)?;
     let default = default.map(|value| to_tensor(&value, dtype)).transpose()?;
-    Ok(Component { name, dtype, is_text, is_list, shape: Shape::new(&shape), default })
+    Ok(Component { name, dtype, is_text, is_list, shape: Shape::new(&shape), default, is_inferred })
 }
 
 fn components(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Vec<Component>> {
@@ -61,25 +61,35 @@ pub fn csv_records(
     Ok(files(Csv { codec: codec(compression)?, delimiter, columns }, &paths, LINES))
 }
 
-/// CSV records to components.
+/// CSV records to components. A field that is one of `missing` has no value.
 #[pyfunction]
-pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>) -> PyResult<Stage> {
-    Ok(Stage(Arc::new(CsvFields::new(delimiter, components(py, given)?).into_python(py)?)))
+pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>, missing: Vec<Vec<u8>>) -> PyResult<Stage> {
+    let fields = CsvFields::new(delimiter, components(py, given)?, Words::new(missing));
+    Ok(Stage(Arc::new(fields.into_python(py)?)))
 }
 
-/// The columns of a CSV file with a header, from its first block.
+/// The columns of a CSV file with a header, from its first block; None if it has no records. Those called `filled` have a
+/// value where one is missing.
 #[pyfunction]
-pub fn infer_csv(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str, delimiter: u8) -> PyResult<Vec<Found>> {
-    let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
-    let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter))?;
-    Ok(columns.into_iter().map(found).collect())
+pub fn infer_csv(
+    py: Python<'_>,
+    path: &Bound<'_, PyBytes>,
+    compression: &str,
+    delimiter: u8,
+    missing: Vec<Vec<u8>>,
+    filled: Vec<String>,
+) -> PyResult<Option<Vec<Found>>> {
+    let (file, codec, missing) = (origin(path, LINES, 0), codec(compression)?, Words::new(missing));
+    let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter, &missing, &filled))?;
+    Ok(columns.map(found))
 }
 
 /// A column that was found: its name, the number of its type, whether it is text, whether it is a list.
 type Found = (String, u8, bool, bool);
 
-fn found(column: Inferred) -> Found {
-    (column.name, column.dtype as u8, column.is_text, column.is_list)
+fn found(columns: Vec<Inferred>) -> Vec<Found> {
+    let found = |column: Inferred| (column.name, column.dtype as u8, column.is_text, column.is_list);
+    columns.into_iter().map(found).collect()
 }
 
 /// The lines of JSON files.
@@ -94,12 +104,18 @@ pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Stage> {
     Ok(Stage(Arc::new(JsonFields::new(components(py, given)?).into_python(py)?)))
 }
 
-/// The keys of the objects in the first block of a file.
+/// The keys of the objects in the first block of a file; None if it has no lines. Those called `filled` have a value where
+/// they are missing.
 #[pyfunction]
-pub fn infer_json(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<Found>> {
+pub fn infer_json(
+    py: Python<'_>,
+    path: &Bound<'_, PyBytes>,
+    compression: &str,
+    filled: Vec<String>,
+) -> PyResult<Option<Vec<Found>>> {
     let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
-    let columns = waiting(py, || formats::infer_json(&file, codec))?;
-    Ok(columns.into_iter().map(found).collect())
+    let columns = waiting(py, || formats::infer_json(&file, codec, &filled))?;
+    Ok(columns.map(found))
 }
 
 /// The samples of tar archives: a key, and the contents of a file for each extension. `given` are the extensions and what

@@ -16,7 +16,7 @@ from headrace.pipeline.tracing import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
-# More than any file has.
+# More than any file has; it takes what nobody can count, too.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16
 _TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)

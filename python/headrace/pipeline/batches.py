@@ -16,6 +16,7 @@ from headrace.alive import Alive
 from headrace.blocked import Blocked
 from headrace.errors import FailedPreconditionError
 from headrace.memory import available_bytes
+from headrace.pipeline.absent import Absent
 from headrace.pipeline.columns import decoded
 from headrace.pipeline.doing import doing
 from headrace.pipeline.elements import Spec, delivered
@@ -156,6 +157,7 @@ class Batches:
             if isinstance(counted.stage, SkipErrors)
         }
         self._functions = _functions(planned.lanes, resumed)
+        self._absent = Absent(planned.sightings)
         self._report = Report(judged, list(map(StageReadings.name_of, whole)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
@@ -267,8 +269,10 @@ class Batches:
             self._report.finish()
             if self._at_end is not None:
                 self._at_end()
+            self._absent.look(is_over=True)
             return None
         self._report.settle()
+        self._absent.look()
         num_rows, columns = given
         return num_rows, {
             name: _component(name, spec, column)

@@ -30,11 +30,13 @@ class Component:
         name: Its name, also in the file.
         spec: What it holds.
         default: What stands for it where it is missing; None if it must be there.
+        is_inferred: Whether its type is what the beginning of the files told.
     """
 
     name: str
     spec: Spec
     default: Any = None
+    is_inferred: bool = False
 
 
 def as_columns(where: str, columns: object) -> Pairs | None:
@@ -92,7 +94,10 @@ def components_of(
     for name, word in columns or ():
         if isinstance(word, Feature) and word.default is not None:
             found.setdefault(name, word.default)
-    return [Component(name, spec, found.get(name)) for name, spec in specs.items()]
+    return [
+        Component(name, spec, found.get(name), is_inferred=columns is None)
+        for name, spec in specs.items()
+    ]
 
 
 def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
@@ -109,7 +114,8 @@ def native(component: Component) -> engine.Given:
     name, spec, default = component.name, component.spec, component.default
     shape = [size for size in spec.shape or () if size is not None]
     made = None if default is None else _default(name, spec, default)
-    return name, engine_code(spec.dtype), spec.dtype is str, spec.is_ragged, shape, made
+    code, is_text = engine_code(spec.dtype), spec.dtype is str
+    return name, code, is_text, spec.is_ragged, shape, made, component.is_inferred
 
 
 def _spec(where: str, name: str, word: Any) -> Spec:

@@ -20,7 +20,8 @@ from headrace.pipeline.arguments import (
 )
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.counting import count_of
-from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
+from headrace.pipeline.elements import Spec
+from headrace.pipeline.features import as_feature
 from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
 from headrace.pipeline.ordering import History, check_one_order, warn_of_leaks
@@ -83,8 +84,10 @@ class Pipeline:
         """Reads the component `record` as an `Example`, and replaces it by components.
 
         Args:
-            features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`. An
-                `Example` holds int64, float32 and bytes.
+            features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`; or
+                TensorFlow 1's `FixedLenFeature`, `VarLenFeature` and `FixedLenSequenceFeature` of
+                scalars, which are lists. An `Example` holds int64, float32 and bytes. A list that
+                none of the first 1,000 records has is warned of.
 
         Raises:
             TypeError: If a feature is no type that an `Example` holds.
@@ -97,7 +100,7 @@ class Pipeline:
             )
         if not features:
             raise ValueError("parse: no features given, expected at least one.")
-        chosen = tuple((name, _feature(name, feature)) for name, feature in features.items())
+        chosen = tuple((name, as_feature(name, feature)) for name, feature in features.items())
         return self._then(stages.Parse(chosen))
 
     def map(
@@ -467,9 +470,11 @@ class Pipeline:
 
         That holds for the stages before. What is left out stands in `Batches.skipped`, in order:
         the file, the number and the place of the record, the stage and what happened. It is part of
-        the state. Behind a record of a TFRecord file whose data are damaged the next one is read;
-        damage that hides where the next record begins ends the file, and counts once. What is no
-        fault of an example remains an error: a file that cannot be opened or read, an iterator or a
+        the state. Behind a record of a TFRecord file whose data are damaged the next one is read,
+        and behind a stray quote in a CSV file the next line that fits. Damage that hides where the
+        next record begins ends the file. What is lost counts: lines, or what the rest of the file
+        has by the length of the records before; if nobody can tell, it is an error. What is no
+        fault of an example remains one, too: a file that cannot be opened or read, an iterator or a
         Parquet file that fails, an interrupt.
 
         `take`, `skip`, `shard` and `batch` before this count what is not left out. A batch whose
@@ -478,7 +483,8 @@ class Pipeline:
         Args:
             budget: How many examples may be left out in the whole iteration, at least 0; or which
                 share of those read so far, above 0.0 and below 1.0, which is judged whenever one is
-                left out, from 1,000 examples on, and at the end.
+                left out, from 1,000 examples on, and at the end. 1 << 62 leaves out all, also what
+                nobody can count.
             raises_at_end: Whether `errors.SkippedExamples` follows the last batch if anything was
                 left out. Its text counts them.
 
@@ -869,14 +875,3 @@ class Pipeline:
 def _has_skipped(chain: tuple[Stage, ...]) -> bool:
     """Whether failures are left out; then what is before must not fail alone."""
     return any(isinstance(stage, stages.SkipErrors) for stage in chain)
-
-
-def _feature(name: str, feature: Any) -> Feature | Ragged:
-    chosen = feature if isinstance(feature, (Feature, Ragged)) else Feature(feature)
-    dtype = element_type("parse", chosen.dtype)
-    if not isinstance(dtype, type) and dtype.name not in ("int64", "float32"):
-        raise TypeError(
-            f"parse: the feature {name!r} is {dtype.name}, but an Example holds int64, float32 and "
-            "bytes. Parse it as one of those and convert it in map."
-        )
-    return chosen

@@ -29,7 +29,7 @@ from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.padding import fillers
 from headrace.pipeline.paths import find_files
 from headrace.pipeline.reach import is_read_late
-from headrace.pipeline.source import Source
+from headrace.pipeline.source import Source, check_paths
 from headrace.pipeline.specs import Known, Specs, batch_depth
 from headrace.pipeline.splitting import shuffled_before
 from headrace.pipeline.stages import Stage
@@ -79,6 +79,7 @@ class Planned:
         stages: What is counted, in the order of the numbers under which it is.
         files: What each source reads, in the order of the sources.
         num_ready: How many results may wait for the consumer.
+        sightings: What each `parse` has seen of its lists.
     """
 
     plan: engine.Plan
@@ -86,6 +87,7 @@ class Planned:
     stages: list[Counted] = field(default_factory=list)
     files: list[Sequence[bytes]] = field(default_factory=list)
     num_ready: int = 2
+    sightings: list[engine.Sightings] = field(default_factory=list)
 
 
 def plan(
@@ -102,9 +104,10 @@ def plan(
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    shared = _Shared([], [], [], kept, is_learning)
+    shared = _Shared([], [], [], kept, is_learning, [])
     planning = _Planning(chain, known, shared)
-    return Planned(planning.whole(), shared.lanes, shared.counted, shared.files, planning.num_ready)
+    whole, num_ready = planning.whole(), planning.num_ready
+    return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
 
 
 class _Shared(NamedTuple):
@@ -115,6 +118,7 @@ class _Shared(NamedTuple):
     files: list[Sequence[bytes]]
     kept: Kept | None
     is_learning: bool
+    sightings: list[engine.Sightings]
 
     def keeping(self, source: engine.Plan) -> engine.Plan:
         """Returns the plan of a source, whose remote files are kept if they are to be."""
@@ -162,6 +166,10 @@ class _Planning:
                 self._shared.files.append(paths)
                 self._shared.counted[self._number] = Counted(files, len(paths), reads_files=True)
                 compression = files.compression or ""
+                if files.kind == "files":
+                    self._shared.counted.append(Counted(files, part="names"))
+                    number = len(self._shared.counted) - 1
+                    self._waiting.append(check_paths([(0, "path")]).metered(number))
                 return self._shared.keeping(
                     engine.Plan.files(files.kind, paths, compression, files.lengths)
                 )
@@ -211,6 +219,13 @@ class _Planning:
             # What is fused into a task of the engine is counted there.
             self._plan = self._plan.metered(self._number, counts_rows=not self._is_fused)
 
+    def _seen(self, parse: stages.Parse) -> engine.Sightings:
+        """Returns what is told which lists records have, if there are lists."""
+        sightings = engine.Sightings()
+        if any(isinstance(feature, Ragged) for _, feature in parse.features):
+            self._shared.sightings.append(sightings)
+        return sightings
+
     def _later(self, stage: engine.Stage) -> None:
         """Lets a stage wait for its rows."""
         self._waiting.append(stage.metered(self._number))
@@ -223,7 +238,7 @@ class _Planning:
             self._finish_waiting()
         match self._chain[index]:
             case stages.Parse() as parse:
-                self._later(_parse(parse, before))
+                self._later(_parse(parse, before, self._seen(parse)))
             case stages.Select(names=names):
                 self._later(engine.Stage.select([list(before).index(n) for n in names]))
             case stages.WithOrigin():
@@ -407,7 +422,7 @@ def _rows(arrays: stages.Arrays) -> engine.Plan:
     return engine.Plan.arrays(coded)
 
 
-def _parse(parse: stages.Parse, before: Specs) -> engine.Stage:
+def _parse(parse: stages.Parse, before: Specs, sightings: engine.Sightings) -> engine.Stage:
     lists = [(name, f) for name, f in parse.features if isinstance(f, Ragged)]
     dense = [(name, f) for name, f in parse.features if isinstance(f, Feature)]
     attrs = {
@@ -420,7 +435,8 @@ def _parse(parse: stages.Parse, before: Specs) -> engine.Stage:
     names = list(before)
     kept = [index for index, name in enumerate(names) if name != "record"]
     defaults = [_default(name, feature) for name, feature in dense]
-    return engine.Stage.parse(attrs, defaults, names.index("record"), kept)
+    texts = [name for name, f in parse.features if element_type("parse", f.dtype) is str]
+    return engine.Stage.parse(attrs, defaults, names.index("record"), kept, texts, sightings)
 
 
 def _type_attr(feature: Feature | Ragged) -> tuple[str, int]:

@@ -17,6 +17,8 @@ __all__ = ["Report", "Skipped", "is_report"]
 # A share is judged from so many examples on, and at the end.
 _LEAST_EXAMPLES: Final = 1000
 _KEY_BYTES: Final = 6
+# Who allows so many takes what nobody can count, too.
+_ALL: Final = 1 << 62
 
 
 class Skipped(NamedTuple):
@@ -31,6 +33,9 @@ class Skipped(NamedTuple):
             it is not known.
         stage: The stage that has failed.
         reason: What happened.
+        num_lost: How many records are lost: the lines that a stray quote in a CSV file costs, or
+            what the rest of a file has if its records are as long as those before. That many count
+            for the budget. None if nobody can tell, which no budget covers.
     """
 
     file: str | None
@@ -38,6 +43,7 @@ class Skipped(NamedTuple):
     offset_bytes: int | None
     stage: str
     reason: str
+    num_lost: int | None = 1
 
     def __str__(self) -> str:
         where = [] if self.file is None else [self.file]
@@ -77,21 +83,36 @@ class _Judge:
         Raises:
             Exception: What has failed, if it is more than the budget.
         """
-        self.count += 1
+        lost, budget = failure.num_lost, self.stage.budget
+        if lost is None and budget >= _ALL:
+            lost = 1
+        if lost is None:
+            self._throw(
+                failure,
+                "skip_errors: nobody can tell how many examples are lost here, so no budget covers "
+                "it. Correct the file or copy it again, or leave it out.",
+            )
+            return
+        self.count += lost
         self.is_open = True
-        total = self.rows + failure.passed[1] + self.count
-        budget = self.stage.budget
+        # A scan has read all files, whatever has come through so far.
+        total = self.rows + max(failure.passed[1], failure.scanned) + self.count
         if isinstance(budget, int):
             if self.count > budget:
-                self._throw(failure, _left_out(self.count - 1), str(budget))
+                self._exceed(failure, lost, _left_out(self.count - lost), str(budget))
         elif total >= _LEAST_EXAMPLES and self.count > budget * total:
-            self._throw(failure, _left_out(self.count - 1, total - 1), f"{budget:.3%}")
+            before = _left_out(self.count - lost, total - lost)
+            self._exceed(failure, lost, before, f"{budget:.3%}")
 
-    def _throw(self, failure: engine.Failure, before: str, budget: str) -> None:
-        text = (
-            f"skip_errors: {before} before this one, and the budget is {budget}. See "
-            "Batches.skipped; mend the data or the function, or raise the budget."
+    def _exceed(self, failure: engine.Failure, lost: int, before: str, budget: str) -> None:
+        these = "this one" if lost == 1 else f"these {lost}"
+        self._throw(
+            failure,
+            f"skip_errors: {before} before {these}, and the budget is {budget}. See "
+            "Batches.skipped; mend the data or the function, or raise the budget.",
         )
+
+    def _throw(self, failure: engine.Failure, text: str) -> None:
         try:
             failure.throw(text)
         except engine.EngineError as error:
@@ -179,6 +200,7 @@ class Report:
                 one.offset_bytes,
                 texts[one.stage],
                 one.reason,
+                one.num_lost,
             ]
             for key, one in zip(self._keys, skipped, strict=False)
         ]
@@ -197,14 +219,15 @@ class Report:
         texts, entries, judges = state
         for judge, (rows, next_pass, is_open) in zip(self._judges.values(), judges, strict=True):
             judge.rows, judge.next_pass, judge.is_open = rows, next_pass, bool(is_open)
-        for ordinal, key, file, record, offset, stage, reason in entries:
+        judging = list(self._judges.values())
+        for judge in judging:
+            judge.count = 0
+        for ordinal, key, file, record, offset, stage, reason, lost in entries:
             self._keys.append((ordinal, key))
             name = None if file is None else texts[file]
-            self.skipped.append(Skipped(name, record, offset, texts[stage], reason))
+            self.skipped.append(Skipped(name, record, offset, texts[stage], reason, lost))
+            judging[ordinal].count += 1 if lost is None else lost
         self._known.update(self._keys)
-        counts = Counter(ordinal for ordinal, _ in self._keys)
-        for ordinal, judge in enumerate(self._judges.values()):
-            judge.count = counts[ordinal]
         self._is_settled = False
         self.settle()
 
@@ -235,8 +258,16 @@ def _skipped(failure: engine.Failure, stage: str) -> Skipped:
     file = None if failure.file is None else without_passwords(os.fsdecode(failure.file))
     reason = failure.reason
     if failure.ends_file:
-        reason = f"{reason.rstrip('.')}. What follows in the file was not read."
-    return Skipped(file, failure.record, failure.offset_bytes, stage, reason)
+        lost = failure.num_lost
+        rest = "What follows in the file" if lost == 1 else f"The rest of the file, {_about(lost)},"
+        reason = f"{reason.rstrip('.')}. {rest} was not read."
+    return Skipped(file, failure.record, failure.offset_bytes, stage, reason, failure.num_lost)
+
+
+def _about(lost: int | None) -> str:
+    if lost is None:
+        return "nobody can tell how many records"
+    return f"about {lost} records by the length of those before"
 
 
 def _key(failure: engine.Failure, stage: str) -> int:
@@ -261,8 +292,8 @@ def is_report(state: object) -> bool:
 
 def _is_entry(entry: object, num_texts: int, num_judges: int) -> bool:
     match entry:
-        case [int() as ordinal, int() as key, file, record, offset, int() as stage, str()]:
-            numbers = [number for number in (record, offset, file) if number is not None]
+        case [int() as ordinal, int() as key, file, record, offset, int() as stage, str(), lost]:
+            numbers = [number for number in (record, offset, file, lost) if number is not None]
             return (
                 ordinal in range(num_judges)
                 and stage in range(num_texts)

@@ -1,14 +1,19 @@
 """What sources have in common that know the format of their files."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from headrace import engine
+from headrace.errors import InvalidArgumentError
 from headrace.pipeline.elements import Spec
+from headrace.pipeline.paths import find_files
 from headrace.pipeline.stages import Stage
 
-__all__ = ["InferredSource", "Source", "SourcePlan"]
+__all__ = ["InferredSource", "Source", "SourcePlan", "check_paths", "first_found"]
+
+_Found = TypeVar("_Found")
 
 
 class SourcePlan(NamedTuple):
@@ -85,3 +90,42 @@ class InferredSource(Source):
     @abstractmethod
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
+
+
+def first_found(
+    where: str, paths: Sequence[str], words: str, infer: Callable[[bytes], _Found | None]
+) -> _Found:
+    """Returns what is inferred from the first file that has something to infer it from.
+
+    Args:
+        where: The name of the source.
+        paths: Paths and patterns, as given.
+        words: What the files have to have, for messages.
+        infer: Looks at the beginning of a file; None if there is nothing.
+
+    Raises:
+        OpError: If a file cannot be read, or none has anything.
+    """
+    files = find_files(where, paths)
+    for path in files:
+        with engine.op_errors():
+            found = infer(path)
+        if found is not None:
+            return found
+    first = os.fsdecode(files[0])
+    which = first if len(files) == 1 else f"{first} and {len(files) - 1} more files"
+    have = "has" if len(files) == 1 else "have"
+    raise InvalidArgumentError(
+        None,
+        None,
+        f"{where}: {which} {have} no {words} to infer the columns from. Give them, with "
+        "columns={...}.",
+    )
+
+
+def check_paths(columns: Sequence[tuple[int, str]]) -> engine.Stage:
+    """Returns a stage that refuses examples whose columns of these numbers and names are no text.
+
+    They are names of files, which may have any bytes.
+    """
+    return engine.Stage.check_text(columns, "Rename the file.")

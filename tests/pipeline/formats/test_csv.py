@@ -107,11 +107,14 @@ def test_columns_are_inferred_from_the_first_block(written):
         np.float32,
         np.bool_,
         str,
-        np.float32,
-        np.float32,
+        np.float64,
+        str,
     ]
     described = pipeline.batch(2).describe()
-    assert "csv: the columns are inferred from the first block of the first file" in described
+    assert (
+        "csv: the columns are inferred from the first block of the first file with records"
+        in described
+    )
     assert "component 'int': Spec(int64, (None,))" in described
     [first, second] = pipeline.select("int", "text", "holes").take(2)
     assert list(second.values()) == [-3, "é", 4]
@@ -123,8 +126,13 @@ def test_bytes_that_are_no_text_are_inferred_as_bytes(written):
 
 
 def test_inference_needs_a_record(written):
-    with pytest.raises(errors.InvalidArgumentError, match=r"0.csv: it has no records to infer"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"csv: .*0.csv has no records to infer"):
         hp.csv(written("a,b\n")).spec  # noqa: B018
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"0.csv and 1 more files have no records"
+    ):
+        list(hp.csv(written("a,b\n", "")))
+    assert rows(hp.csv(written("", "a\n", "a\n5\n"))) == [(5,)]
 
 
 def test_names_are_checked_once_the_columns_are_known(written):
@@ -161,7 +169,7 @@ def test_compressed_records_longer_than_a_block(written):
         ("a,b\n1,2,3\n", r"line 2: there are 3 fields, expected 2"),
         ("a,b\n1,2,\n", r"line 2: there are 3 fields, expected 2"),
         ('a,b\n1,2"\n', r"line 2: Unquoted fields cannot have quotes"),
-        ('a,b\n1,"2\n3,4\n', r"line 2: Quoted field has to end with quote"),
+        ('a,b\n1,"2\n3,4\n', r"line 2: a quote in line 2 begins a field that no quote ends"),
         ("a,c\n1,2\n", r"0.csv: line 1: the header has no column 'b', it has a, c\. Correct"),
         ("a,b,a\n1,2,3\n", r"line 1: the header has two columns 'a', expected one"),
         ("a,b\n300000000000000000000,2", r"'300000000000000000000', expected int64"),

@@ -160,3 +160,20 @@ def test_strings_that_are_no_text_name_the_file_and_the_column(written):
     path = written({"s": broken}) / "0.parquet"
     with pytest.raises(errors.DataLossError, match=r"0.parquet: from row 0 on: the column 's'"):
         list(hp.parquet(path))
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    table = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "b", "a"])
+    pq.write_table(table, tmp_path / "0.parquet")
+    message = r"0.parquet: there are 2 columns 'a', expected one.*columns=\['b'\]"
+    for columns in (None, ["a"], ["b", "a"]):
+        with pytest.raises(errors.InvalidArgumentError, match=message.replace("'b'", ".*")):
+            list(hp.parquet(tmp_path, columns))
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(hp.parquet(tmp_path))
+    assert [int(example["b"]) for example in hp.parquet(tmp_path, ["b"])] == [2]
+    # A later file, too.
+    pq.write_table(pa.table({"a": [5]}), tmp_path / "0.parquet")
+    pq.write_table(table, tmp_path / "1.parquet")
+    with pytest.raises(errors.InvalidArgumentError, match=r"1.parquet: there are 2 columns 'a'"):
+        list(hp.parquet(tmp_path))

@@ -111,6 +111,11 @@ impl FileOrigin {
         }
     }
 
+    /// How many bytes the file has, `None` if that is not known.
+    pub fn size(&self) -> Option<u64> {
+        self.name.status().ok().filter(|status| status.is_regular).map(|status| status.len)
+    }
+
     /// Begins to open the file to read parts of it. A remote file that is `known` is not looked at before.
     pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
         positioned::Begun::new(&self.name, self.cache.as_ref(), known)

@@ -1,9 +1,12 @@
 //! What is left out, because it is damaged or a function failed at it. Word of it travels among the rows, at its place: so it
 //! comes to the consumer at the same place in every run.
 
+use super::file_origin::FileOrigin;
+use super::formats::Place;
 use super::origin::RowOrigin;
 use super::rows::Rows;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Lost};
+use std::sync::Arc;
 
 /// Word for the consumer, which nodes hand on behind the rows before it.
 #[derive(Clone, Debug)]
@@ -43,6 +46,10 @@ pub struct Skipped {
     pub error: Error,
     /// Whether what follows in the file cannot be read either.
     pub ends_file: bool,
+    /// How many records are lost, this one included.
+    pub lost: Lost,
+    /// How many records a scan of all files has found beside it; 0 if there was none.
+    pub scanned: u64,
     /// What came through before this.
     pub passed: PassedRows,
 }
@@ -51,13 +58,53 @@ impl Skipped {
     /// A row that a stage failed at. The file may be read to find out where its record begins.
     pub fn row(skipper: usize, stage: usize, origin: Option<RowOrigin>, error: Error) -> Self {
         let offset_bytes = origin.as_ref().and_then(RowOrigin::offset_bytes);
-        Self { skipper, stage, origin, offset_bytes, error, ends_file: false, passed: PassedRows::default() }
+        let lost = error.lost().unwrap_or(Lost::Records(1));
+        let passed = PassedRows::default();
+        Self { skipper, stage, origin, offset_bytes, error, ends_file: false, lost, scanned: 0, passed }
     }
 
-    /// What could not be read of a file.
-    pub fn damage(skipper: usize, stage: usize, at: (RowOrigin, u64), error: Error, ends_file: bool) -> Self {
-        let (origin, offset_bytes) = (Some(at.0), Some(at.1));
-        Self { skipper, stage, origin, offset_bytes, error, ends_file, passed: PassedRows::default() }
+    /// What could not be read of a file; with `rest`, the rest of it.
+    pub fn damage(
+        (skipper, stage): (usize, usize),
+        file: &Arc<FileOrigin>,
+        at: Place,
+        error: Error,
+        rest: Option<Rest>,
+    ) -> Self {
+        let lost = match rest {
+            Some(rest) => error.lost().unwrap_or_else(|| rest.lost(at)),
+            None => error.lost().unwrap_or(Lost::Records(1)),
+        };
+        let origin = Some(RowOrigin { file: Arc::clone(file), record: at.record, sub: 0 });
+        let (offset_bytes, passed) = (Some(at.offset_bytes), PassedRows::default());
+        Self { skipper, stage, origin, offset_bytes, error, ends_file: rest.is_some(), lost, scanned: 0, passed }
+    }
+
+    /// With how many records a scan has found beside it.
+    pub fn among(self, scanned: u64) -> Self {
+        Self { scanned, ..self }
+    }
+}
+
+/// The rest of a file, from damage on behind which nothing can be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest {
+    /// How many bytes it has, if that is known.
+    pub num_bytes: Option<u64>,
+}
+
+impl Rest {
+    /// How many records it has if they are as long as those before it, on average.
+    fn lost(self, at: Place) -> Lost {
+        let Place { offset_bytes, record } = at;
+        match self.num_bytes {
+            Some(num_bytes) if offset_bytes > 0 && record > 0 => {
+                let (offset_bytes, record) = (u128::from(offset_bytes), u128::from(record));
+                let count = (u128::from(num_bytes) * record + offset_bytes / 2) / offset_bytes;
+                Lost::Records(u64::try_from(count).unwrap_or(u64::MAX).max(1))
+            }
+            _ => Lost::Unknown,
+        }
     }
 }
 
@@ -82,4 +129,22 @@ pub fn is_damage(error: &Error) -> bool {
 pub fn is_of_example(error: &Error) -> bool {
     !matches!(error.code(), Code::Cancelled | Code::Aborted | Code::Internal | Code::Unavailable)
         && !error.is_interrupting()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_file_is_counted_by_the_length_of_the_records_before_it() {
+        let at = |offset_bytes, record| Place { offset_bytes, record };
+        let lost = |num_bytes, at| Rest { num_bytes }.lost(at);
+        assert_eq!(lost(Some(1000), at(100, 10)), Lost::Records(100));
+        assert_eq!(lost(Some(14), at(100, 10)), Lost::Records(1));
+        assert_eq!(lost(Some(15), at(100, 10)), Lost::Records(2));
+        assert_eq!(lost(Some(0), at(100, 10)), Lost::Records(1));
+        assert_eq!(lost(Some(u64::MAX), at(1, u64::MAX)), Lost::Records(u64::MAX));
+        assert_eq!(lost(None, at(100, 10)), Lost::Unknown);
+        assert_eq!(lost(Some(1000), at(100, 0)), Lost::Unknown);
+    }
 }

@@ -7,3 +7,4 @@ pub mod number;
 pub(crate) mod printable;
 pub(crate) mod re2;
 pub(crate) mod siphash;
+pub(crate) mod written;

@@ -1,6 +1,6 @@
 """CSV files: records of fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from headrace.pipeline.components import (
 from headrace.pipeline.elements import Spec, element_of
 from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import InferredSource, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan, first_found
 
 __all__ = ["Csv", "csv"]
 
@@ -32,6 +32,7 @@ class Csv(InferredSource):
         delimiter: What is between two fields.
         defaults: What stands for empty fields of some columns.
         compression: How the files are compressed.
+        na_values: Texts of fields that are as empty ones.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -42,6 +43,7 @@ class Csv(InferredSource):
     delimiter: str = ","
     defaults: Pairs = ()
     compression: str | None = "auto"
+    na_values: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -54,20 +56,31 @@ class Csv(InferredSource):
         return None if self.columns is None else specs_of("csv", self.columns)
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the columns as the first block of the first file has them."""
-        first, *_ = find_files("csv", self.paths)
-        with engine.op_errors():
-            found = engine.infer_csv(first, self.compression or "", ord(self.delimiter))
+        """Returns the columns as the first block of the first file with records has them."""
+        given = (
+            self.compression or "",
+            ord(self.delimiter),
+            self._missing(),
+            [name for name, _ in self.defaults],
+        )
+        found = first_found(
+            "csv", self.paths, "records", lambda path: engine.infer_csv(path, *given)
+        )
         return {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
 
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
-        return "the columns are inferred from the first block of the first file"
+        return "the columns are inferred from the first block of the first file with records"
+
+    def _missing(self) -> list[bytes]:
+        return [text.encode() for text in self.na_values]
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan: records, whose fields are parsed later."""
         components = components_of("csv", specs, self.columns, self.defaults)
-        fields = engine.csv_fields(ord(self.delimiter), list(map(native, components)))
+        fields = engine.csv_fields(
+            ord(self.delimiter), list(map(native, components)), self._missing()
+        )
         names = list(specs) if self.header else None
         paths = find_files("csv", self.paths)
         records = engine.csv_records(
@@ -83,6 +96,7 @@ def csv(
     delimiter: str = ",",
     defaults: Mapping[str, Any] | None = None,
     compression: str | None = "auto",
+    na_values: str | Iterable[str] = (),
 ) -> Pipeline:
     """Reads CSV files. An example has a component for each column.
 
@@ -90,20 +104,27 @@ def csv(
     are text. Lines end with a line feed, or with a carriage return before it. Blank lines are left
     out.
 
-    An empty field is NaN for floats. For other types it is an error, unless there is a default; an
-    empty string is two quotes. An error names the file and the line.
+    An empty field is NaN for floats and "" for strings. For other types it is an error, unless
+    there is a default. An error names the file and the line.
+
+    A quote that nothing closes costs its line, not the rest of the file: records go on at the next
+    line with as many fields as columns. A field of several lines is closed within 16 MiB.
 
     Args:
         paths: As for `tfrecords`.
         columns: The type of each column that is wanted: `int` (int64), `float` (float32), `bool`
             (true, false, 1, 0), `bytes`, `str` or a NumPy type. With a header they are found by
-            their names, in each file; without one they are all columns, in order. None to infer
-            them from the first block of the first file, in which integers are int64, other numbers
-            and empty fields float32, `true` and `false` bool, and all others `str`.
+            their names, in each file; without one they are all columns, in order. Values are
+            rounded to the type of floats; one that loses more, such as 1e39 for `float`, is an
+            error. None to infer them from the first block of the first file with records, as types
+            that give back what is there: int64, float32, else float64, bool for `true` and `false`,
+            else `str`, which numbers such as 01234 stay too. Integers with gaps and no default are
+            float64. A value further on that its type does not give back is an error.
         header: Whether the first record of each file has the names of the columns.
         delimiter: One ASCII character.
         defaults: What stands for empty fields: a value for some of the columns.
         compression: As for `tfrecords`.
+        na_values: One or several texts of fields that are as empty ones, such as "NA".
 
     Raises:
         TypeError: If a path is none, or a type none of a column.
@@ -124,8 +145,23 @@ def csv(
         raise ValueError(f"csv: delimiter is {delimiter!r}, expected one ASCII character.")
     check_compression("csv", compression)
     values = as_defaults("csv", defaults, chosen)
-    source = Csv(as_paths("csv", paths), chosen, bool(header), delimiter, values, compression)
+    missing = _texts(na_values)
+    source = Csv(
+        as_paths("csv", paths), chosen, bool(header), delimiter, values, compression, missing
+    )
     return Pipeline((source,))
+
+
+def _texts(na_values: object) -> tuple[str, ...]:
+    texts = (na_values,) if isinstance(na_values, str) else na_values
+    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
+        texts = (texts,)
+    found = tuple(texts)
+    if not all(isinstance(text, str) for text in found):
+        raise TypeError(
+            f'csv: na_values is {na_values!r}, expected texts of fields, such as ["NA", "null"].'
+        )
+    return found
 
 
 def _is_delimiter(char: str) -> bool:

@@ -13,7 +13,7 @@ from headrace.os_errors import os_errors
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.listing import files_below
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import Source, SourcePlan
+from headrace.pipeline.source import Source, SourcePlan, check_paths
 
 __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
@@ -86,7 +86,7 @@ class ImageFolder(Source):
         paths = list(map(os.fsencode, self._images()))
         encoded = list(map(os.fsencode, self.classes))
         plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
-        return SourcePlan(plan, paths, num_parallel=len(paths))
+        return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
 
     def counts(self) -> list[int]:
         """Returns one example for each file."""

@@ -1,11 +1,12 @@
 """JSON lines: text files with a JSON object in each line."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from headrace import engine
 from headrace.pipeline.components import (
+    Component,
     Pairs,
     as_columns,
     as_defaults,
@@ -16,7 +17,7 @@ from headrace.pipeline.components import (
 from headrace.pipeline.elements import Spec, element_of
 from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import InferredSource, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan, first_found
 
 __all__ = ["JsonLines", "json_lines"]
 
@@ -50,10 +51,11 @@ class JsonLines(InferredSource):
         return None if self.columns is None else specs_of("json_lines", self.columns)
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the keys in the first block of the first file."""
-        first, *_ = find_files("json_lines", self.paths)
-        with engine.op_errors():
-            found = engine.infer_json(first, self.compression or "")
+        """Returns the keys in the first block of the first file with lines."""
+        given = self.compression or "", [name for name, _ in self.defaults]
+        found = first_found(
+            "json_lines", self.paths, "lines", lambda path: engine.infer_json(path, *given)
+        )
         return {
             name: Spec(element_of(code, is_text), (None,) if is_list else (), is_list)
             for name, code, is_text, is_list in found
@@ -61,11 +63,13 @@ class JsonLines(InferredSource):
 
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
-        return "the columns are inferred from the first block of the first file"
+        return "the columns are inferred from the first block of the first file with lines"
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan: lines, which are parsed later."""
         components = components_of("json_lines", specs, self.columns, self.defaults)
+        if self.columns is None:
+            components = list(map(_filled, components))
         fields = engine.json_fields(list(map(native, components)))
         paths = find_files("json_lines", self.paths)
         records = engine.json_records(paths, self.compression or "")
@@ -81,16 +85,21 @@ def json_lines(
     """Reads text files with a JSON object in each line. An example has a component for each key.
 
     A key that is missing or null is an error, unless there is a default. What was not asked for is
-    left out, and so are blank lines. An error names the file and the line.
+    left out, and so are blank lines. An error names the file and the line. `NaN`, `Infinity` and
+    `-Infinity`, as Python's `json` writes them, are floats.
 
     Args:
         paths: As for `tfrecords`.
         columns: The type of each key that is wanted: `int` (int64), `float` (float32), `bool`,
             `str`, `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Feature(int,
             (2, 3))` for lists of these lengths. "meta.id" is the key "id" of the object "meta".
-            Integers are floats where those are expected. None to infer the keys and their types
-            from the first block of the first file: integers are int64, other numbers float32; lists
-            are ragged; objects and lists of lists are left out.
+            Integers are floats where those are expected, and floats are rounded to their type; one
+            that loses more, such as 1e39 for `float`, is an error. None to infer the keys and their
+            types from the first block of the first file with lines, as types that give back what is
+            there: int64, uint64, float32, else float64; lists are ragged; objects and lists of
+            lists are left out. Then a missing float is NaN, a missing `str` "", and a missing list
+            empty; integers that are missing somewhere in that block are float64. A value further on
+            that its type does not give back is an error.
         defaults: What stands for some of the keys.
         compression: As for `tfrecords`.
 
@@ -109,3 +118,15 @@ def json_lines(
     check_compression("json_lines", compression)
     values = as_defaults("json_lines", defaults, chosen)
     return Pipeline((JsonLines(as_paths("json_lines", paths), chosen, values, compression),))
+
+
+def _filled(component: Component) -> Component:
+    """Returns an inferred component with what stands for it where it is missing."""
+    dtype = component.spec.dtype
+    if component.default is not None:
+        return component
+    if component.spec.is_ragged:
+        return replace(component, default=[])
+    if isinstance(dtype, type):
+        return replace(component, default="")
+    return replace(component, default=float("nan")) if dtype.kind == "f" else component

@@ -259,6 +259,14 @@ def _specs(path: str, schema: Any, columns: Sequence[str] | None) -> dict[str, S
             raise InvalidArgumentError(
                 None, None, f"{path}: there is no column {name!r}, expected one of {there}."
             )
+        if schema.names.count(name) > 1:
+            others = [other for other in dict.fromkeys(names) if schema.names.count(other) == 1]
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{path}: there are {schema.names.count(name)} columns {name!r}, expected one. "
+                f"Rename one of them, or leave them out, with columns={others}.",
+            )
     return {name: _spec(path, name, schema.field(name).type) for name in names}
 
 

@@ -9,7 +9,7 @@ from headrace.pipeline.components import Pairs, components_of
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import InferredSource, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan, check_paths
 
 __all__ = ["WebDataset", "webdataset"]
 
@@ -61,7 +61,7 @@ class WebDataset(InferredSource):
         given = [(component.name, component.default) for component in components]
         paths = find_files("webdataset", self.paths)
         plan = engine.tar_samples(paths, self.compression or "", given)
-        return SourcePlan(plan, paths, num_parallel=len(paths))
+        return SourcePlan(plan, paths, [check_paths([(0, _KEY)])], len(paths))
 
 
 def webdataset(

@@ -8,7 +8,7 @@ use crate::files::compression::Compression;
 use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
-use crate::pipeline::index::Scanned;
+use crate::pipeline::index::{ScanFault, Scanned};
 use crate::tensor::allocate::{self, Unread};
 use std::sync::Arc;
 
@@ -42,14 +42,23 @@ pub struct Found {
 /// What is wrong with a record.
 pub struct Fault {
     pub error: Error,
-    /// How many bytes it has, if that is known: then the next record can be found.
-    pub num_bytes: Option<usize>,
+    /// Where the next record is, if that can be found out.
+    pub extent: Option<Extent>,
+}
+
+/// What is left out with a record that is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// How many bytes.
+    pub num_bytes: usize,
+    /// How many numbers of records, by which the next one's is larger.
+    pub num_records: u64,
 }
 
 impl From<Error> for Fault {
     /// Nobody can tell where the next record begins.
     fn from(error: Error) -> Self {
-        Self { error, num_bytes: None }
+        Self { error, extent: None }
     }
 }
 
@@ -86,8 +95,8 @@ pub struct Chunks<S> {
     fault: Option<Fault>,
     /// Nothing more can be read. The records before it come first.
     failure: Option<Error>,
-    /// Set after an error: nothing follows, unless it goes on behind a record of so many bytes.
-    stopped_at: Option<Option<usize>>,
+    /// Set after an error: nothing follows, unless it goes on behind the record at fault.
+    stopped_at: Option<Option<Extent>>,
 }
 
 impl<S: Split> Chunks<S> {
@@ -146,8 +155,8 @@ impl<S: Split> Chunks<S> {
             if self.stopped_at.is_some() {
                 return Ok(None);
             }
-            if let Some(Fault { error, num_bytes }) = self.fault.take() {
-                self.stopped_at = Some(num_bytes);
+            if let Some(Fault { error, extent }) = self.fault.take() {
+                self.stopped_at = Some(extent);
                 return Err(error);
             }
             if !self.is_last && self.failure.is_none() {
@@ -157,6 +166,9 @@ impl<S: Split> Chunks<S> {
             self.fault = found.fault.take();
             if found.spans.is_empty() {
                 if self.fault.is_some() {
+                    // Before it may be what is no record, such as a header.
+                    self.rest.drain(..found.used);
+                    self.at = found.behind(self.at);
                     continue;
                 }
                 if let Some(failure) = self.failure.take() {
@@ -184,12 +196,17 @@ impl<S: Split> Scan for Chunks<S> {
     }
 
     fn go_on(&mut self) -> bool {
-        let Some(Some(num_bytes)) = self.stopped_at else { return false };
+        let Some(Some(Extent { num_bytes, num_records })) = self.stopped_at else { return false };
         self.rest.drain(..num_bytes);
         self.at.offset_bytes += num_bytes as u64;
-        self.at.record += 1;
+        self.at.record += num_records;
         self.stopped_at = None;
         true
+    }
+
+    fn rest_bytes(&self) -> Option<u64> {
+        let size = if self.source.is_compressed() { None } else { self.file.size() };
+        size?.checked_sub(self.at.offset_bytes)
     }
 
     fn find(&mut self, record: u64) -> Result<Option<u64>> {
@@ -233,8 +250,13 @@ pub fn scan(file: &Arc<FileOrigin>, split: impl Split, len: u64) -> Result<Scann
             Ok(Some((_, found))) => (chunks.at, found),
             Ok(None) => break,
             Err(error) => {
-                last = chunks.at.offset_bytes;
-                scanned.fault = Some((chunks.at, error));
+                let at = chunks.at;
+                if chunks.go_on() {
+                    scanned.faults.push(ScanFault { at, error, rest: None });
+                    continue;
+                }
+                last = at.offset_bytes;
+                scanned.faults.push(ScanFault::end(at, error, len));
                 break;
             }
         };

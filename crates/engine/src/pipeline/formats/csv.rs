@@ -5,12 +5,12 @@
 //!
 //! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Numbers, Split, scan};
 use super::codec::Codec;
+use super::csv_records::{Misfit, Records, Step};
 use super::format::{Format, Place, Scan};
-use super::lines::line;
 use super::text_start::not_a_text;
-use crate::error::{Error, Result};
+use crate::error::{Error, Lost, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::order;
 use crate::pipeline::budget::Budget;
@@ -18,11 +18,7 @@ use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::file_origin::{FileOrigin, Layout};
 use crate::pipeline::index::{Hops, RandomAccess, Scanned};
 use crate::text::excerpt::excerpt;
-use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
-
-const QUOTE: u8 = b'"';
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// CSV files.
 #[derive(Clone)]
@@ -55,8 +51,11 @@ impl Format for Csv {
             Chunks::open(&file, self.codec, splitter, at)
         };
         if at.offset_bytes > 0 {
-            // What the header says holds for the records from there on.
-            open(Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
+            // What the header says holds for the records from there on. The one behind it may be at fault.
+            let first = open(Place::default())?.next(Budget::new(usize::MAX).charge(0));
+            if file.layout.get().is_none() {
+                first?;
+            }
         }
         Ok(Box::new(open(at)?))
     }
@@ -92,19 +91,31 @@ impl RandomAccess for Csv {
 
     /// Behind a record may be blank lines, which are left out.
     fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
-        let first = Records::new(frame, at, true, self.delimiter).next();
-        first.map(|(span, _)| span).ok_or_else(|| Error::internal("a CSV record without a byte"))
+        match Records::new(frame, at, true, self.delimiter).next() {
+            Some(Step::Record(span, _)) => Ok(span),
+            _ => Err(Error::internal("a CSV record that was found before is not there")),
+        }
     }
 }
 
-/// The records in the first block of a file, the header with them.
-pub fn first_records(file: &Arc<FileOrigin>, codec: Codec, delimiter: u8) -> Result<Option<Text>> {
+/// The records in the first block of a file that has some behind the header, which comes first. There may be no more than that.
+pub fn first_records(file: &Arc<FileOrigin>, codec: Codec, delimiter: u8) -> Result<Vec<Text>> {
     let csv = Csv { codec, delimiter, columns: Columns::Unknown };
-    let block = csv.open(file, Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
-    Ok(block.and_then(|block| match block.columns.first() {
-        Some(Column::Text(records)) => Some(records.clone()),
-        _ => None,
-    }))
+    let mut scan = csv.open(file, Place::default())?;
+    let mut found: Vec<Text> = Vec::new();
+    while found.iter().map(Text::len).sum::<usize>() < 2 {
+        match scan.next(Budget::new(usize::MAX).charge(0)) {
+            Ok(Some(block)) => found.extend(block.columns.first().and_then(|column| match column {
+                Column::Text(records) => Some(records.clone()),
+                _ => None,
+            })),
+            Ok(None) => break,
+            // What is wrong is said when it is read, unless it is the header.
+            Err(_) if !found.is_empty() && scan.go_on() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 struct Splitter {
@@ -125,16 +136,31 @@ impl Split for Splitter {
         if at.offset_bytes == 0 && !self.find_columns(&mut records, &mut found) {
             return found;
         }
+        let mut records = records.of_fields(self.file.layout.get().map(|layout| layout.num_fields));
         let mut numbers = Vec::new();
         found.used = records.at;
-        while let Some((span, number)) = records.next() {
-            found.used = records.at;
-            if span.length > 0 {
-                found.spans.push(span);
-                numbers.push(number);
+        let mut next = records.number;
+        while let Some(step) = records.next() {
+            match step {
+                Step::Record(span, number) if span.length > 0 => {
+                    if records.is_of_any_fields() && at.offset_bytes == 0 {
+                        // It is the header.
+                        let count = records.count_fields(&chunk[span.start..][..span.length]);
+                        records = records.of_fields(count);
+                    }
+                    found.spans.push(span);
+                    numbers.push(number);
+                }
+                Step::Record(..) => {}
+                Step::Misfit(misfit) => {
+                    let extent = Some(misfit.extent());
+                    found.fault = Some(Fault { error: self.misfit(&misfit), extent });
+                    break;
+                }
             }
+            (found.used, next) = (records.at, records.number);
         }
-        found.numbers = Some(Numbers { of_records: numbers, next: records.number });
+        found.numbers = Some(Numbers { of_records: numbers, next });
         found
     }
 }
@@ -147,8 +173,11 @@ impl Splitter {
             Columns::All(count) => {
                 Ok(Layout { names: Arc::new([]), fields: (0..*count).map(|at| (at, at)).collect(), num_fields: *count })
             }
-            Columns::Named(names) => match records.find(|(span, _)| span.length > 0) {
-                Some((span, number)) => self.layout(&records.chunk[span.start..][..span.length], number, names),
+            Columns::Named(names) => match records.find(|step| !step.is_blank()) {
+                Some(Step::Record(span, number)) => {
+                    self.layout(&records.chunk[span.start..][..span.length], number, names)
+                }
+                Some(Step::Misfit(misfit)) => Err(self.misfit(&misfit).losing(Lost::Unknown)),
                 None => return false,
             },
         };
@@ -163,6 +192,15 @@ impl Splitter {
                 false
             }
         }
+    }
+
+    /// The error for what is no record.
+    #[cold]
+    fn misfit(&self, misfit: &Misfit) -> Error {
+        let numbering = self.file.numbering;
+        let place = format!("{}: {}", self.file.name.text(), numbering.of(misfit.number));
+        let text = misfit.text(|number| numbering.of(number).to_string());
+        Error::invalid_argument(format!("{place}: {text}")).losing(Lost::Records(misfit.num_lines))
     }
 
     /// Where the columns of these names are, as a header says.
@@ -204,140 +242,4 @@ fn no_column(place: &str, name: &str, there: &[String]) -> Error {
 pub fn header_names(header: &[u8], delimiter: u8) -> std::result::Result<Vec<String>, &'static str> {
     let dialect = Dialect::strict(delimiter, true);
     dialect.split(header).map(|field| field.map(|name| String::from_utf8_lossy(&name).into_owned())).collect()
-}
-
-/// The records of a chunk, each with the number of its first line.
-struct Records<'a> {
-    chunk: &'a [u8],
-    /// Where the next one begins.
-    at: usize,
-    /// The number of its first line.
-    number: u64,
-    /// The first quote that is not before `at`, or the end of the chunk.
-    quote: usize,
-    is_last: bool,
-    delimiter: u8,
-}
-
-impl<'a> Records<'a> {
-    fn new(chunk: &'a [u8], place: Place, is_last: bool, delimiter: u8) -> Self {
-        let has_mark = place.offset_bytes == 0 && chunk.starts_with(BYTE_ORDER_MARK);
-        let at = if has_mark { BYTE_ORDER_MARK.len() } else { 0 };
-        let quote = memchr(QUOTE, chunk).unwrap_or(chunk.len());
-        Self { chunk, at, number: place.record, quote, is_last, delimiter }
-    }
-
-    /// The first quote from `from` on; the end of the chunk if there is none.
-    fn quote_from(&mut self, from: usize) -> usize {
-        if self.quote < from {
-            self.quote = memchr(QUOTE, &self.chunk[from..]).map_or(self.chunk.len(), |place| from + place);
-        }
-        self.quote
-    }
-
-    /// Where the record that begins at `at` ends, a line feed or the end of the file; `None` if that is not there.
-    fn end(&mut self) -> Option<usize> {
-        let mut from = self.at;
-        loop {
-            let end = memchr(b'\n', &self.chunk[from..]).map_or(self.chunk.len(), |place| from + place);
-            let quote = self.quote_from(from);
-            if quote >= end {
-                return (end < self.chunk.len() || self.is_last).then_some(end);
-            }
-            // A quote inside of a field does not begin anything; whoever parses the field refuses it.
-            let begins = quote == self.at || self.chunk[quote - 1] == self.delimiter;
-            from = if begins { self.behind_quotes(quote + 1)? } else { quote + 1 };
-        }
-    }
-
-    /// What follows the quote that ends the text from `from` on; `None` if that is not there.
-    fn behind_quotes(&mut self, mut from: usize) -> Option<usize> {
-        loop {
-            let quote = self.quote_from(from);
-            match (self.chunk.get(quote), self.chunk.get(quote + 1)) {
-                // No quote ends the text. Whoever parses the field says so.
-                (None, _) if self.is_last => return Some(self.chunk.len()),
-                (None, _) => return None,
-                (Some(_), Some(&QUOTE)) => from = quote + 2,
-                (Some(_), Some(_)) => return Some(quote + 1),
-                (Some(_), None) => return self.is_last.then_some(quote + 1),
-            }
-        }
-    }
-}
-
-impl Iterator for Records<'_> {
-    type Item = (Span, u64);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.at >= self.chunk.len() {
-            return None;
-        }
-        let has_quotes = self.quote < self.chunk.len();
-        let (start, end, number) = (self.at, self.end()?, self.number);
-        self.at = (end + 1).min(self.chunk.len());
-        let inner = if has_quotes { memchr_iter(b'\n', &self.chunk[start..end]).count() as u64 } else { 0 };
-        self.number += 1 + inner;
-        Some((line(self.chunk, start, end), number))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// The records, found in chunks that grow by `step` bytes.
-    fn split(text: &str, step: usize) -> Vec<(String, u64)> {
-        let text = text.as_bytes();
-        let (mut start, mut end, mut line) = (0, step.min(text.len()), 0);
-        let mut found = Vec::new();
-        loop {
-            let place = Place { offset_bytes: start as u64, record: line };
-            let mut records = Records::new(&text[start..end], place, end == text.len(), b',');
-            let mut used = records.at;
-            while let Some((span, number)) = records.next() {
-                let bytes = &text[start + span.start..][..span.length];
-                found.push((String::from_utf8_lossy(bytes).into_owned(), number));
-                used = records.at;
-            }
-            line = records.number;
-            if end == text.len() {
-                return found;
-            }
-            start += if found.is_empty() { 0 } else { used };
-            end = (end + step).min(text.len());
-        }
-    }
-
-    fn whole(text: &str) -> Vec<(String, u64)> {
-        split(text, usize::MAX)
-    }
-
-    #[test]
-    fn records_end_with_lines() {
-        for (text, records) in [
-            ("", &[][..]),
-            ("a,b", &[("a,b", 0)]),
-            ("a\r\nb\n", &[("a", 0), ("b", 1)]),
-            ("\n\r\na\n", &[("", 0), ("", 1), ("a", 2)]),
-            ("\"a\nb\",c\nd", &[("\"a\nb\",c", 0), ("d", 2)]),
-            ("\"a\"\"\n\",c\nd", &[("\"a\"\"\n\",c", 0), ("d", 2)]),
-            ("a,\"\n\"\nd", &[("a,\"\n\"", 0), ("d", 2)]),
-            ("5\" pipe\nd", &[("5\" pipe", 0), ("d", 1)]),
-            ("\"a\nb", &[("\"a\nb", 0)]),
-            ("\u{feff}a\nb", &[("a", 0), ("b", 1)]),
-        ] {
-            let records: Vec<_> = records.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect();
-            assert_eq!(whole(text), records, "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn records_are_the_same_in_chunks_of_any_size(text in "[a,\"\n\r]{0,30}", step in 1..9_usize) {
-            prop_assert_eq!(split(&text, step), whole(&text));
-        }
-    }
 }

@@ -3,10 +3,10 @@
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Split};
 use super::codec::Codec;
 use super::format::{Format, Place, Scan};
-use crate::error::{Error, Result};
+use crate::error::{Error, Lost, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
 use std::sync::Arc;
 
 /// Files of a header, records of `record_bytes` (at least 1) and a footer.
@@ -63,7 +63,7 @@ impl RandomAccess for FixedLength {
             false => {
                 let at = Place { offset_bytes: used, record: records / length };
                 let error = self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX));
-                Ok(Scanned { fault: Some((at, error)), ..offsets.into() })
+                Ok(Scanned { faults: vec![ScanFault::end(at, error, input.len())], ..offsets.into() })
             }
         }
     }
@@ -108,5 +108,6 @@ impl Splitter {
              {footer_bytes}, or the footer alone (header_bytes={header_bytes}). Correct the lengths, or copy the file \
              again."
         ))
+        .losing(Lost::Records(1))
     }
 }

@@ -53,6 +53,11 @@ pub trait Scan: Send {
         false
     }
 
+    /// How many uncompressed bytes there are from [`Scan::place`] on, if the size of the file tells.
+    fn rest_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Reads on until record number `record`: where it begins, if it is there.
     fn find(&mut self, record: u64) -> Result<Option<u64>>;
 }

@@ -8,25 +8,29 @@ use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Text};
 use crate::pipeline::file_origin::FileOrigin;
+use crate::pipeline::stages::json_constants::{constant, replaced};
 use crate::tensor::dtype::DType;
+use crate::text::written::is_given_back;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// The keys of the objects in the first block, in the order in which they come, with the types of their values. Objects,
-/// lists of lists and what is always null are left out.
-pub fn infer_json(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<Inferred>> {
+/// The keys of the objects in the first block, in the order in which they come, with types that hold their values; `None` if
+/// there are no lines. Objects, lists of lists and what is always null are left out. Keys of the names `filled` have a value
+/// where they are missing; other integers that are missing somewhere are float64, if that holds them exactly.
+pub fn infer_json(file: &Arc<FileOrigin>, codec: Codec, filled: &[String]) -> Result<Option<Vec<Inferred>>> {
     let name = file.name.text();
     let block =
         Lines { codec, skips_blank: true }.open(file, Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
-    let mut found: Vec<(String, Option<Kind>)> = Vec::new();
-    if let Some(block) = block
-        && let Some(Column::Text(texts)) = block.columns.first()
-    {
+    let Some(block) = block else { return Ok(None) };
+    let mut found: Vec<Key> = Vec::new();
+    let mut num_objects = 0;
+    if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
             // What is wrong with a line is said when it is read.
-            let Ok(Object(pairs)) = serde_json::from_slice(text) else { continue };
+            let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
+            num_objects += 1;
             for (key, value) in pairs {
                 see(&mut found, key, &value).map_err(|text| {
                     let place = block.origin(row).map_or(String::new(), |origin| format!("{origin}: "));
@@ -35,33 +39,48 @@ pub fn infer_json(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<Inferred>>
             }
         }
     }
-    let columns: Vec<_> = found.into_iter().filter_map(|(name, kind)| kind?.column(name)).collect();
+    let column = |key: Key| {
+        let needs_nan = key.num_values < num_objects && !filled.contains(&key.name);
+        let (dtype, is_list) = key.kind?.dtype(needs_nan)?;
+        Some(Inferred { name: key.name, dtype, is_text: true, is_list })
+    };
+    let columns: Vec<_> = found.into_iter().filter_map(column).collect();
     match columns.is_empty() {
-        false => Ok(columns),
+        false => Ok(Some(columns)),
         true => Err(Error::invalid_argument(format!(
             "{name}: it has no objects to infer the columns from. Give them, with columns={{...}}."
         ))),
     }
 }
 
-fn see(found: &mut Vec<(String, Option<Kind>)>, key: String, value: &Value) -> std::result::Result<(), String> {
+/// A key of some objects.
+struct Key {
+    name: String,
+    /// `None` if nothing is known yet.
+    kind: Option<Kind>,
+    /// In how many objects it is, and not null.
+    num_values: usize,
+}
+
+fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result<(), String> {
+    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Say of which type it is, with columns={{...}}.");
     let kind = Kind::of(value);
-    let Some((_, known)) = found.iter_mut().find(|(other, _)| *other == key) else {
-        found.push((key, kind));
+    let num_values = usize::from(kind.is_some());
+    let Some(key) = found.iter_mut().find(|key| key.name == name) else {
+        found.push(Key { name, kind, num_values });
         return Ok(());
     };
-    let both = match (*known, kind) {
+    let both = match (key.kind, kind) {
         (known, None) => Some(known),
         (None, kind) => Some(kind),
         (Some(known), Some(kind)) => known.and(kind).map(Some),
     };
-    *known = both.ok_or_else(|| {
-        format!("'{key}' is {value}, which is of another type than before. Say of which it is, with columns={{...}}.")
-    })?;
+    key.kind = both.ok_or_else(|| wrong("which is of another type than before"))?;
+    key.num_values += num_values;
     Ok(())
 }
 
-/// What values can be. `None` of an option: nothing is known yet.
+/// What values can be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     One(Element),
@@ -74,16 +93,68 @@ enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Element {
     Flag,
-    Int,
-    Float,
+    Number(Numbers),
     Text,
+}
+
+/// Numbers that were seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Numbers {
+    /// Whether all are integers.
+    is_whole: bool,
+    has_negative: bool,
+    /// Whether some are integers that int64 does not hold.
+    is_long: bool,
+    /// Whether float32 and float64 give them back.
+    is_single: bool,
+    is_double: bool,
+}
+
+impl Numbers {
+    fn of_int(value: i128) -> Self {
+        Self {
+            is_whole: true,
+            has_negative: value < 0,
+            is_long: i64::try_from(value).is_err(),
+            is_single: (value as f32) as i128 == value,
+            is_double: (value as f64) as i128 == value,
+        }
+    }
+
+    fn of_float(value: f64) -> Self {
+        let is_single = is_given_back(value as f32, value);
+        Self { is_whole: false, has_negative: false, is_long: false, is_single, is_double: true }
+    }
+
+    /// What holds all of both.
+    fn and(self, other: Self) -> Option<Self> {
+        let both = Self {
+            is_whole: self.is_whole && other.is_whole,
+            has_negative: self.has_negative || other.has_negative,
+            is_long: self.is_long || other.is_long,
+            is_single: self.is_single && other.is_single,
+            is_double: self.is_double && other.is_double,
+        };
+        let is_held = if both.is_whole { !(both.is_long && both.has_negative) } else { both.is_double };
+        is_held.then_some(both)
+    }
+
+    fn dtype(self, needs_nan: bool) -> DType {
+        match self {
+            Self { is_whole: true, is_double: true, .. } if needs_nan => DType::Float64,
+            Self { is_whole: true, is_long: true, .. } => DType::UInt64,
+            Self { is_whole: true, .. } => DType::Int64,
+            Self { is_single: true, .. } => DType::Float32,
+            _ => DType::Float64,
+        }
+    }
 }
 
 impl Element {
     /// The type of both.
     fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Self::Int, Self::Float) | (Self::Float, Self::Int) => Some(Self::Float),
+            (Self::Number(one), Self::Number(other)) => one.and(other).map(Self::Number),
             _ => (self == other).then_some(self),
         }
     }
@@ -95,9 +166,14 @@ impl Kind {
         match value {
             Value::Null => None,
             Value::Bool(_) => one(Element::Flag),
-            Value::Number(number) if number.is_i64() => one(Element::Int),
-            Value::Number(_) => one(Element::Float),
-            Value::String(_) => one(Element::Text),
+            Value::Number(number) => one(Element::Number(match (number.as_i128(), number.as_f64()) {
+                (Some(int), _) => Numbers::of_int(int),
+                (None, float) => Numbers::of_float(float.unwrap_or(f64::NAN)),
+            })),
+            Value::String(text) => one(match constant(text) {
+                Some((_, number)) => Element::Number(Numbers::of_float(number)),
+                None => Element::Text,
+            }),
             Value::Array(values) => {
                 let mut elements = values.iter().map(Self::of);
                 let all = elements.try_fold(None, |all: Option<Element>, kind| match (all, kind) {
@@ -122,19 +198,20 @@ impl Kind {
         }
     }
 
-    fn column(self, name: String) -> Option<Inferred> {
+    /// The type, and whether it is that of lists; `None` if no component is this.
+    fn dtype(self, needs_nan: bool) -> Option<(DType, bool)> {
         let (element, is_list) = match self {
-            Self::One(element) => (element, false),
-            Self::List(element) => (element.unwrap_or(Element::Float), true),
+            Self::One(element) => (Some(element), false),
+            Self::List(element) => (element, true),
             Self::Nested => return None,
         };
         let dtype = match element {
-            Element::Flag => DType::Bool,
-            Element::Int => DType::Int64,
-            Element::Float => DType::Float32,
-            Element::Text => DType::String,
+            Some(Element::Flag) => DType::Bool,
+            Some(Element::Number(numbers)) => numbers.dtype(needs_nan && !is_list),
+            Some(Element::Text) => DType::String,
+            None => DType::Float32,
         };
-        Some(Inferred { name, dtype, is_text: true, is_list })
+        Some((dtype, is_list))
     }
 }
 

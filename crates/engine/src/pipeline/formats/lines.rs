@@ -8,7 +8,7 @@ use super::text_start::{begin_of_text, not_a_text};
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
 use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ impl RandomAccess for Lines {
         let len = input.len();
         let first = input.at(0, CHUNK_BYTES)?;
         if let Some(error) = not_a_text(file, first, first.len() as u64 == len, false) {
-            return Ok(Scanned { fault: Some((Place::default(), error)), ..offsets.into() });
+            let faults = vec![ScanFault::end(Place::default(), error, len)];
+            return Ok(Scanned { faults, ..offsets.into() });
         }
         let mut start = begin_of_text(first) as u64;
         let mut at = start;

@@ -4,6 +4,7 @@ mod chunks;
 mod codec;
 mod csv;
 mod csv_inference;
+mod csv_records;
 mod fixed_length;
 mod format;
 mod json_inference;
@@ -21,7 +22,7 @@ mod whole;
 
 pub use codec::{Codec, MARK_BYTES};
 pub use csv::{Columns, Csv};
-pub use csv_inference::{Inferred, infer_csv};
+pub use csv_inference::{Inferred, infer_csv, is_flag};
 pub use fixed_length::FixedLength;
 pub use format::{Format, Place, Scan};
 pub use json_inference::infer_json;

@@ -8,7 +8,7 @@ use super::format::{Format, Place, Scan};
 use super::source::Source;
 use super::tar_input::Input;
 use super::tar_samples::Samples;
-use crate::error::{Error, Result};
+use crate::error::{Error, Lost, Result};
 use crate::files::content::content;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
@@ -128,6 +128,11 @@ impl<I: Input> Archive<I> {
     /// `source` begins at byte `offset_bytes` of the archive.
     pub fn new(file: &Arc<FileOrigin>, source: I, offset_bytes: u64) -> Self {
         Self { file: Arc::clone(file), source, offset_bytes, rest: 0, begin: offset_bytes, has_ended: false }
+    }
+
+    /// How many bytes the file has, if the archive is not compressed.
+    pub fn size(&self) -> Option<u64> {
+        self.source.is_as_in_file().then(|| self.file.size()).flatten()
     }
 
     /// The next file that is part of a sample. What was not read of the last one is left out.
@@ -289,7 +294,9 @@ impl<I: Input> Archive<I> {
 
     #[cold]
     fn cut_short(&self, start: u64) -> Error {
-        self.damage(start, "the archive ends within a file").with_remedy("It is cut short; copy it again.")
+        // Nothing but the sample of this file is there.
+        let error = self.damage(start, "the archive ends within a file").losing(Lost::Records(1));
+        error.with_remedy("It is cut short; copy it again.")
     }
 
     #[cold]

@@ -9,7 +9,7 @@ use super::tar_samples::Samples;
 use crate::error::{Error, Result};
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::file_origin::FileOrigin;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
 use crate::pipeline::origin::Origins;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ impl RandomAccess for Tar {
 
     /// Goes from header to header; which files a sample has is looked at when it is read.
     fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+        let len = input.len();
         let mut archive = Archive::new(file, Hopping::new(input), 0);
         let mut offsets = Offsets::new();
         // The sample whose files come next: its key, and where it begins.
@@ -36,14 +37,15 @@ impl RandomAccess for Tar {
                     sample = Some((member.key, archive.begin));
                 }
                 Err(error) => {
-                    // Nobody knows whether that sample has more files.
+                    // Nobody can tell whether that sample has more files: it is lost, and the others end where it begins.
                     let offset_bytes = sample.map_or(archive.begin, |(_, begin)| begin);
-                    break (offset_bytes, Some((Place { offset_bytes, record: offsets.num_pushed() }, error)));
+                    let at = Place { offset_bytes, record: offsets.num_pushed() };
+                    break (offset_bytes, Some(ScanFault::end(at, error, len)));
                 }
             }
         };
         offsets.push(end)?;
-        Ok(Scanned { fault, ..offsets.into() })
+        Ok(Scanned { faults: fault.into_iter().collect(), ..offsets.into() })
     }
 
     fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {

@@ -23,6 +23,11 @@ pub(super) trait Input: Read + Sized {
         true
     }
 
+    /// Whether its places are those of the file.
+    fn is_as_in_file(&self) -> bool {
+        false
+    }
+
     /// The error for a read that has failed `at` this place.
     fn error(&self, file: &FileOrigin, error: &io::Error, _at: &str) -> Error {
         Error::io(file.name.text(), error)
@@ -35,6 +40,10 @@ impl Input for Source {
             true => io::copy(self, &mut io::sink()).map(drop),
             false => Ok(()),
         }
+    }
+
+    fn is_as_in_file(&self) -> bool {
+        !self.is_compressed()
     }
 
     fn error(&self, file: &FileOrigin, error: &io::Error, at: &str) -> Error {

@@ -144,6 +144,10 @@ impl<I: Input + Send> Scan for Samples<I> {
         true
     }
 
+    fn rest_bytes(&self) -> Option<u64> {
+        self.archive.size()?.checked_sub(self.place().offset_bytes)
+    }
+
     fn find(&mut self, record: u64) -> Result<Option<u64>> {
         loop {
             let number = self.sample;

@@ -1,14 +1,14 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
-use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
 use super::codec::Codec;
 use super::format::{Format, Place, Scan};
-use crate::error::{Error, Result};
+use crate::error::{Error, Lost, Result};
 use crate::files::compression::Compression;
 use crate::files::content::{Kind, content};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl RandomAccess for TfRecords {
         let mut offsets = Offsets::new();
         let mut at = Place { offset_bytes: 0, record: 0 };
         let size = input.len();
-        let mut fault = None;
+        let mut faults = Vec::new();
         while at.offset_bytes < size {
             let header = input.at(at.offset_bytes, HEADER_BYTES)?;
             let framed = (HEADER_BYTES + FOOTER_BYTES) as u64;
@@ -51,19 +51,19 @@ impl RandomAccess for TfRecords {
             let end = match length(header) {
                 Ok(length) => length.and_then(end).filter(|end| *end <= size),
                 Err(part) => {
-                    fault = Some((at, splitter.corrupted(part, header, at)));
+                    faults.push(ScanFault::end(at, splitter.corrupted(part, header, at), size));
                     break;
                 }
             };
             let Some(end) = end else {
-                fault = Some((at, splitter.truncated(header, at)));
+                faults.push(ScanFault::end(at, splitter.truncated(header, at), size));
                 break;
             };
             offsets.push(at.offset_bytes)?;
             at = Place { offset_bytes: end, record: at.record + 1 };
         }
         offsets.push(at.offset_bytes)?;
-        Ok(Scanned { fault, ..offsets.into() })
+        Ok(Scanned { faults, ..offsets.into() })
     }
 
     fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
@@ -100,11 +100,14 @@ impl Split for Splitter {
                     return found;
                 }
                 Err(part) => {
-                    let num_bytes = match part {
+                    let extent = match part {
                         Part::Length => None,
-                        Part::Data(length) => Some(HEADER_BYTES + length + FOOTER_BYTES),
+                        Part::Data(length) => {
+                            let num_bytes = HEADER_BYTES + length + FOOTER_BYTES;
+                            Some(Extent { num_bytes, num_records: 1 })
+                        }
                     };
-                    found.fault = Some(Fault { error: self.corrupted(part, rest, place), num_bytes });
+                    found.fault = Some(Fault { error: self.corrupted(part, rest, place), extent });
                     return found;
                 }
             }
@@ -174,7 +177,9 @@ impl Splitter {
         if let Some(other) = other_file(rest, place) {
             return self.damage("truncated", place, &format!("{text}. {other}"));
         }
-        self.damage("truncated", place, &format!("{text}. The file is cut short; copy it again."))
+        // Its header is right, so nothing but this record is there.
+        let text = format!("{text}. The file is cut short; copy it again.");
+        self.damage("truncated", place, &text).losing(Lost::Records(1))
     }
 
     fn corrupted(&self, part: Part, rest: &[u8], place: Place) -> Error {

@@ -8,7 +8,7 @@ mod scanned;
 pub use hops::Hops;
 pub use offsets::Offsets;
 pub use reached::{FileIndex, Kept, ReachedFiles};
-pub use scanned::{Numbers, Scanned};
+pub use scanned::{Numbers, ScanFault, Scanned};
 
 use super::block::{FileOrigin, Origins};
 use super::column::{Column, Span, Text};

@@ -6,7 +6,7 @@ use super::super::file_origin::Locate;
 use super::super::formats::{Codec, MARK_BYTES, Place};
 use super::super::nodes::sampled::Indexed;
 use super::super::origin::{Gathered, RowOrigin};
-use super::{Hops, RandomAccess, Scanned};
+use super::{Hops, RandomAccess, ScanFault, Scanned};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::positioned::{Begun, Positioned};
@@ -64,9 +64,19 @@ impl FileIndex {
         self.found.layout.as_ref().is_none_or(|layout| access.fits(layout))
     }
 
-    /// Where and why nothing more of the file can be read.
-    pub fn fault(&self) -> Option<&(Place, Error)> {
-        self.found.fault.as_ref()
+    /// What cannot be read of the file.
+    pub fn faults(&self) -> &[ScanFault] {
+        &self.found.faults
+    }
+
+    /// How many records were found.
+    pub fn len(&self) -> u64 {
+        self.found.offsets.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// How many bytes of memory it takes.

@@ -2,6 +2,7 @@
 
 use super::super::file_origin::Layout;
 use super::super::formats::Place;
+use super::super::skipped::Rest;
 use super::Offsets;
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
@@ -16,8 +17,26 @@ pub struct Scanned {
     pub numbers: Numbers,
     /// Of a table: where the columns are in them.
     pub layout: Option<Arc<Layout>>,
-    /// Where and why nothing more of the file can be read.
-    pub fault: Option<(Place, Error)>,
+    /// What cannot be read of it.
+    pub faults: Vec<ScanFault>,
+}
+
+/// Damage that a scan has met.
+#[derive(Debug)]
+pub struct ScanFault {
+    /// Where.
+    pub at: Place,
+    /// What it is.
+    pub error: Error,
+    /// What is behind it, if that cannot be read either.
+    pub rest: Option<Rest>,
+}
+
+impl ScanFault {
+    /// Damage behind which nothing can be read, in a file of `len` bytes.
+    pub fn end(at: Place, error: Error, len: u64) -> Self {
+        Self { at, error, rest: Some(Rest { num_bytes: len.checked_sub(at.offset_bytes) }) }
+    }
 }
 
 impl From<Offsets> for Scanned {

@@ -1,7 +1,7 @@
 //! The records of files, one file after the other. Some files are read at the same time.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
+use crate::pipeline::block::{Block, FileOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::formats::{Format, Located, Place, Scan};
 use crate::pipeline::mark::{Mark, damaged};
@@ -9,7 +9,7 @@ use crate::pipeline::meters::{Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::{Note, Skipped, is_damage};
+use crate::pipeline::skipped::{Note, Rest, Skipped, is_damage};
 use crate::pipeline::task::{Ring, Slot};
 use crate::run::catch_panic;
 use std::collections::VecDeque;
@@ -268,9 +268,10 @@ fn left_out(
 ) -> Result<Part> {
     let Some(skipper) = position.skipper.filter(|_| is_damage(&error)) else { return Err(error) };
     let at = scan.as_ref().map_or(place, |scan| scan.place());
+    let num_bytes = scan.as_ref().and_then(|scan| scan.rest_bytes());
     let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
-    let origin = RowOrigin { file: Arc::clone(file), record: at.record, sub: 0 };
-    let skipped = Skipped::damage(skipper, position.stage, (origin, at.offset_bytes), error, scan.is_none());
+    let rest = scan.is_none().then_some(Rest { num_bytes });
+    let skipped = Skipped::damage((skipper, position.stage), file, at, error, rest);
     Ok(Part { scan, place, given: Some(Given::Note(skipped.into())) })
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::files::positioned::Begun;
 use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
 use crate::pipeline::budget::Charge;
-use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles};
+use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles, ScanFault};
 use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::{Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
@@ -98,9 +98,10 @@ impl Scans {
             let scan = move |file: &Arc<FileOrigin>, begun: Begun<'_>| {
                 let index = FileIndex::of(&*access, file, begun, kept.get(part, file))?;
                 kept.put(part, &index);
-                match index.fault() {
-                    Some((_, error)) if position.skipper.is_none() || !is_damage(error) => Err(error.clone()),
-                    _ => Ok(index),
+                let must_end = |fault: &&ScanFault| position.skipper.is_none() || !is_damage(&fault.error);
+                match index.faults().iter().find(must_end) {
+                    Some(fault) => Err(fault.error.clone()),
+                    None => Ok(index),
                 }
             };
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
@@ -133,13 +134,13 @@ impl Scans {
         }
         let files: Vec<_> = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
         if let Some(skipper) = self.position.skipper {
-            let left_out = |(file, index): &(Arc<FileOrigin>, Arc<FileIndex>)| {
-                let (at, error) = index.fault()?;
-                let origin = RowOrigin { file: Arc::clone(file), record: at.record, sub: 0 };
-                let at = (origin, at.offset_bytes);
-                Some(Skipped::damage(skipper, self.position.stage, at, error.clone(), true).into())
+            let scanned = files.iter().map(|(_, index)| index.len()).sum();
+            let left_out = |(file, fault): (&Arc<FileOrigin>, &ScanFault)| {
+                let (stages, at, error) = ((skipper, self.position.stage), fault.at, fault.error.clone());
+                Skipped::damage(stages, file, at, error, fault.rest).among(scanned).into()
             };
-            notes.extend(files.iter().filter_map(left_out));
+            let faults = files.iter().flat_map(|(file, index)| index.faults().iter().map(move |fault| (file, fault)));
+            notes.extend(faults.map(left_out));
         }
         let charges = std::mem::take(&mut self.charges);
         Ok(Some(Indexes { files: ReachedFiles::new(Arc::clone(&self.access), files), _charges: charges }))

@@ -21,6 +21,8 @@ pub struct Component {
     /// What stands for it where it is missing: a value of its shape, or a
     /// vector if it is a list.
     pub default: Option<Tensor>,
+    /// Whether its type is what the beginning of the files told. Then values that it does not give back are refused.
+    pub is_inferred: bool,
 }
 
 impl Component {
@@ -35,6 +37,14 @@ impl Component {
             dtype => dtype.to_string(),
         };
         if self.is_list { format!("list of {name}") } else { name }
+    }
+
+    /// What to do about a value of another type.
+    pub fn remedy(&self) -> String {
+        match self.is_inferred {
+            true => "The type was inferred from the first block. Give the types, with columns={...}.".to_owned(),
+            false => "Correct the record, or read the column as another type.".to_owned(),
+        }
     }
 
     /// The error for a type that text does not stand for.

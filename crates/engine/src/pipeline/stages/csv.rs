@@ -2,7 +2,7 @@
 
 use super::component::Component;
 use super::csv_values::{Values, values_of};
-use crate::error::{Error, Result};
+use crate::error::{Error, Lost, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::block::Block;
 use crate::pipeline::column::{Column, look_ahead};
@@ -11,19 +11,46 @@ use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::origin::Origins;
 use crate::pipeline::rows::Rows;
 use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
 use crate::text::excerpt::excerpt;
+use crate::text::number::FromText;
+use std::sync::Arc;
 
 /// Replaces the only column, of records, by one for each component. The files of the records say where the fields are.
 pub struct CsvFields {
     dialect: Dialect,
     components: Vec<Component>,
+    missing: Words,
+}
+
+/// Texts that say that a value is missing, as nothing between two delimiters does.
+#[derive(Clone, Debug, Default)]
+pub struct Words(Arc<[Vec<u8>]>);
+
+impl Words {
+    /// These texts.
+    pub fn new(words: Vec<Vec<u8>>) -> Self {
+        Self(words.into())
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a field is one of them.
+    #[inline]
+    pub fn has(&self, field: &[u8]) -> bool {
+        self.0.iter().any(|word| word == field)
+    }
 }
 
 impl CsvFields {
     /// Fails if a component is of a type that no field stands for.
-    pub fn new(delimiter: u8, components: Vec<Component>) -> Result<Self> {
-        components.iter().try_for_each(|component| values_of(component, 0).map(drop))?;
-        Ok(Self { dialect: Dialect::strict(delimiter, true), components })
+    pub fn new(delimiter: u8, components: Vec<Component>, missing: Words) -> Result<Self> {
+        components.iter().try_for_each(|component| values_of(component, &missing, 0).map(drop))?;
+        Ok(Self { dialect: Dialect::strict(delimiter, true), components, missing })
     }
 
     /// Adds the fields of a record to the columns; returns whether all were right.
@@ -68,25 +95,29 @@ impl CsvFields {
             (0..*field).for_each(|_| drop(fields.next()));
             let text = fields.clone().next()?.ok()?;
             let component = &self.components[*column];
-            let is_right = values_of(component, 1).ok()?.push(&mut fields);
-            (!is_right).then(|| wrong_field(component, &text))
+            let is_right = values_of(component, &self.missing, 1).ok()?.push(&mut fields);
+            (!is_right).then(|| self.wrong_field(component, &text))
         });
         wrong.next().unwrap_or_else(|| "the record is damaged. Correct it.".to_owned())
     }
-}
 
-fn wrong_field(component: &Component, text: &[u8]) -> String {
-    let (name, dtype) = (&component.name, component.type_name());
-    match text.is_empty() {
-        true => format!(
-            "the field of column '{name}' is empty, expected {dtype}. Say what stands for it, with \
-             defaults={{'{name}': ...}}."
-        ),
-        false => format!(
-            "the field of column '{name}' is '{}', expected {dtype}. Correct the record, or read the column as another \
-             type.",
-            excerpt(text)
-        ),
+    #[cold]
+    fn wrong_field(&self, component: &Component, text: &[u8]) -> String {
+        let (name, dtype) = (&component.name, component.type_name());
+        if text.is_empty() || self.missing.has(text) {
+            let what = if text.is_empty() { "empty".to_owned() } else { format!("'{}'", excerpt(text)) };
+            return format!(
+                "the field of column '{name}' is {what}, expected {dtype}. Say what stands for it, with \
+                 defaults={{'{name}': ...}}."
+            );
+        }
+        let is_float = matches!(component.dtype, DType::Float16 | DType::Float32 | DType::Float64);
+        let more = match is_float && !component.is_inferred && f64::from_text(text).is_some() {
+            true => ", which it does not hold; float64 holds more",
+            false => "",
+        };
+        let (text, remedy) = (excerpt(text), component.remedy());
+        format!("the field of column '{name}' is '{text}', expected {dtype}{more}. {remedy}")
     }
 }
 
@@ -107,13 +138,16 @@ fn records(rows: &Rows) -> Result<Vec<(&[u8], &Layout)>> {
 
 impl Stage for CsvFields {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let columns = self.components.iter().map(|component| values_of(component, rows.len()));
+        let columns = self.components.iter().map(|component| values_of(component, &self.missing, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (index, (record, layout)) in records(&rows)?.into_iter().enumerate() {
             if !self.parse(record, layout, &mut columns) {
                 let misfit = self.misfit(record, layout);
                 let origin = rows.origin(index).map_or(String::new(), |origin| format!("{origin}: "));
-                return Err(Error::invalid_argument(format!("{origin}{misfit}")));
+                // Some of the lines may be records of their own, which a quote has made one field of.
+                let lines = record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+                let lost = Lost::Records(lines.count().max(1) as u64);
+                return Err(Error::invalid_argument(format!("{origin}{misfit}")).losing(lost));
             }
         }
         let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<_>>()?;
@@ -133,13 +167,11 @@ mod tests {
     use crate::pipeline::file_origin::FileOrigin;
     use crate::reader::Numbering;
     use crate::tensor::Tensor;
-    use crate::tensor::dtype::DType;
     use crate::tensor::shape::Shape;
-    use std::sync::Arc;
 
     fn component(name: &str, dtype: DType, default: Option<Tensor>) -> Component {
         let (is_text, is_list, shape) = (false, false, Shape::new(&[]));
-        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default }
+        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default, is_inferred: false }
     }
 
     /// Rows of these records, of a file of four fields of which the last and the first but one are wanted.
@@ -158,7 +190,7 @@ mod tests {
 
     fn parsed(records: &[&str], default: Option<Tensor>) -> Result<Vec<Tensor>> {
         let components = vec![component("a", DType::Float32, None), component("b", DType::Int32, default)];
-        let block = CsvFields::new(b',', components).unwrap().apply(rows(records))?.gather()?;
+        let block = CsvFields::new(b',', components, Words::default()).unwrap().apply(rows(records))?.gather()?;
         block.columns.iter().map(Column::to_tensor).collect()
     }
 

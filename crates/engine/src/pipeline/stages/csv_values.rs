@@ -1,14 +1,17 @@
 //! The values of one column of CSV records, parsed field by field.
 
 use super::component::Component;
+use super::csv::Words;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Fields;
 use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::formats::is_flag;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::shape::Shape;
 use crate::text::number::FromText;
+use crate::text::written::{fits_f32, fits_f64, fits_i64, is_rounded};
 use half::f16;
 
 /// Collects the values of one column.
@@ -21,21 +24,21 @@ pub trait Values {
 }
 
 /// Room for `count` values of a component.
-pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>> {
+pub fn values_of(component: &Component, missing: &Words, count: usize) -> Result<Box<dyn Values>> {
     Ok(match component.dtype {
-        DType::Bool => Box::new(Flags::new(component, count)?),
-        DType::Int8 => numbers::<i8>(component, count, None)?,
-        DType::Int16 => numbers::<i16>(component, count, None)?,
-        DType::Int32 => numbers::<i32>(component, count, None)?,
-        DType::Int64 => numbers::<i64>(component, count, None)?,
-        DType::UInt8 => numbers::<u8>(component, count, None)?,
-        DType::UInt16 => numbers::<u16>(component, count, None)?,
-        DType::UInt32 => numbers::<u32>(component, count, None)?,
-        DType::UInt64 => numbers::<u64>(component, count, None)?,
-        DType::Float16 => numbers(component, count, Some(f16::NAN))?,
-        DType::Float32 => numbers(component, count, Some(f32::NAN))?,
-        DType::Float64 => numbers(component, count, Some(f64::NAN))?,
-        DType::String => Box::new(Strings::new(component, count)?),
+        DType::Bool => Box::new(Flags::new(component, missing, count)?),
+        DType::Int8 => numbers::<i8>(component, missing, count, None)?,
+        DType::Int16 => numbers::<i16>(component, missing, count, None)?,
+        DType::Int32 => numbers::<i32>(component, missing, count, None)?,
+        DType::Int64 => numbers::<i64>(component, missing, count, None)?,
+        DType::UInt8 => numbers::<u8>(component, missing, count, None)?,
+        DType::UInt16 => numbers::<u16>(component, missing, count, None)?,
+        DType::UInt32 => numbers::<u32>(component, missing, count, None)?,
+        DType::UInt64 => numbers::<u64>(component, missing, count, None)?,
+        DType::Float16 => numbers(component, missing, count, Some(f16::NAN))?,
+        DType::Float32 => numbers(component, missing, count, Some(f32::NAN))?,
+        DType::Float64 => numbers(component, missing, count, Some(f64::NAN))?,
+        DType::String => Box::new(Strings::new(component, missing, count)?),
         DType::Complex64 | DType::Complex128 => return Err(component.unsupported("csv")),
     })
 }
@@ -43,77 +46,137 @@ pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>>
 /// A number as a field of a record.
 pub trait Field: Numeric {
     /// The number that the next field is in the usual form, as most are. `None` leaves the field where it is.
-    fn usual(fields: &mut Fields) -> Option<Option<Self>>;
+    fn usual<'a>(fields: &mut Fields<'a>) -> Option<(Option<Self>, &'a [u8])>;
 
     /// The number that all of `text` is.
     fn from_field(text: &[u8]) -> Option<Self>;
+
+    /// Whether the type gives the text back.
+    fn gives_back(text: &[u8]) -> bool {
+        fits_i64(text)
+    }
+
+    /// Whether this differs from what is written by rounding alone.
+    #[inline]
+    fn is_rounded(self, _text: &[u8]) -> bool {
+        true
+    }
 }
 
 macro_rules! implement_field {
-    ($($number:ty),*) => {
+    ($($number:ty $({ $($more:item)* })?);*) => {
         $(impl Field for $number {
             #[inline]
-            fn usual(fields: &mut Fields) -> Option<Option<Self>> {
-                fields.number(b"").map(Some)
+            fn usual<'a>(fields: &mut Fields<'a>) -> Option<(Option<Self>, &'a [u8])> {
+                fields.number_and_text().map(|(value, text)| (Some(value), text))
             }
 
             fn from_field(text: &[u8]) -> Option<Self> {
                 Self::from_text(text)
             }
+
+            $($($more)*)?
         })*
     };
 }
 
 /// Numbers that are parsed as a wider type.
 macro_rules! implement_narrow_field {
-    ($($number:ty: $wide:ty, $narrow:expr);*) => {
+    ($($number:ty: $wide:ty, $narrow:expr $(, { $($more:item)* })?);*) => {
         $(impl Field for $number {
             #[inline]
-            fn usual(fields: &mut Fields) -> Option<Option<Self>> {
-                fields.number::<$wide>(b"").map($narrow)
+            fn usual<'a>(fields: &mut Fields<'a>) -> Option<(Option<Self>, &'a [u8])> {
+                fields.number_and_text::<$wide>().map(|(wide, text)| ($narrow(wide), text))
             }
 
             fn from_field(text: &[u8]) -> Option<Self> {
                 std::str::from_utf8(text).ok()?.trim().parse().ok()
             }
+
+            $($($more)*)?
         })*
     };
 }
 
-implement_field!(i32, i64, f32, f64);
+implement_field! {
+    i32;
+    i64;
+    f32 {
+        fn gives_back(text: &[u8]) -> bool {
+            fits_f32(text)
+        }
+
+        #[inline]
+        fn is_rounded(self, text: &[u8]) -> bool {
+            self.is_normal() || is_rounded(text, self.into(), f32::EPSILON.into())
+        }
+    };
+    f64 {
+        fn gives_back(text: &[u8]) -> bool {
+            fits_f64(text)
+        }
+
+        #[inline]
+        fn is_rounded(self, text: &[u8]) -> bool {
+            self.is_normal() || is_rounded(text, self, f64::EPSILON)
+        }
+    }
+}
 implement_narrow_field! {
-    i8: i64, |wide| wide.try_into().ok();
-    i16: i64, |wide| wide.try_into().ok();
-    u8: i64, |wide| wide.try_into().ok();
-    u16: i64, |wide| wide.try_into().ok();
-    u32: i64, |wide| wide.try_into().ok();
-    u64: i64, |wide| wide.try_into().ok();
-    f16: f64, |wide| Some(f16::from_f64(wide))
+    i8: i64, |wide: i64| wide.try_into().ok();
+    i16: i64, |wide: i64| wide.try_into().ok();
+    u8: i64, |wide: i64| wide.try_into().ok();
+    u16: i64, |wide: i64| wide.try_into().ok();
+    u32: i64, |wide: i64| wide.try_into().ok();
+    u64: i64, |wide: i64| wide.try_into().ok();
+    f16: f64, |wide| Some(f16::from_f64(wide)), {
+        #[inline]
+        fn is_rounded(self, text: &[u8]) -> bool {
+            self.is_normal() || is_rounded(text, self.into(), f16::EPSILON.into())
+        }
+    }
 }
 
 struct Numbers<T> {
     values: Vec<T>,
-    /// What an empty field is.
+    /// What a missing value is.
     empty: Option<T>,
+    missing: Words,
+    is_inferred: bool,
 }
 
 fn room<T>(count: usize) -> Result<Vec<T>> {
     allocate::room(count).map_err(|refusal| refusal.at("a column of CSV records"))
 }
 
-fn numbers<T: Field>(component: &Component, count: usize, empty: Option<T>) -> Result<Box<dyn Values>> {
+fn numbers<T: Field>(
+    component: &Component,
+    missing: &Words,
+    count: usize,
+    empty: Option<T>,
+) -> Result<Box<dyn Values>> {
     let empty = component.default_value()?.or(empty);
-    Ok(Box::new(Numbers { values: room(count)?, empty }))
+    let (missing, is_inferred) = (missing.clone(), component.is_inferred);
+    Ok(Box::new(Numbers { values: room(count)?, empty, missing, is_inferred }))
+}
+
+impl<T: Field> Numbers<T> {
+    /// The value, unless it is another one than the text says.
+    #[inline]
+    fn checked(&self, value: Option<T>, text: &[u8]) -> Option<T> {
+        value.filter(|value| if self.is_inferred { T::gives_back(text) } else { value.is_rounded(text) })
+    }
 }
 
 impl<T: Field> Values for Numbers<T> {
     #[inline]
     fn push(&mut self, fields: &mut Fields) -> bool {
-        let value = match T::usual(fields) {
-            Some(value) => value,
+        let usual = if self.missing.is_empty() { T::usual(fields) } else { None };
+        let value = match usual {
+            Some((value, text)) => self.checked(value, text),
             None => match fields.next() {
-                Some(Ok(text)) if text.is_empty() => self.empty,
-                Some(Ok(text)) => T::from_field(&text),
+                Some(Ok(text)) if text.is_empty() || self.missing.has(&text) => self.empty,
+                Some(Ok(text)) => self.checked(T::from_field(&text), &text),
                 _ => None,
             },
         };
@@ -129,12 +192,15 @@ impl<T: Field> Values for Numbers<T> {
 struct Flags {
     values: Vec<u8>,
     empty: Option<u8>,
+    missing: Words,
+    is_inferred: bool,
 }
 
 impl Flags {
-    fn new(component: &Component, count: usize) -> Result<Self> {
+    fn new(component: &Component, missing: &Words, count: usize) -> Result<Self> {
         let empty = component.default.as_ref().and_then(|default| default.bytes().first().copied());
-        Ok(Self { values: room(count)?, empty })
+        let (missing, is_inferred) = (missing.clone(), component.is_inferred);
+        Ok(Self { values: room(count)?, empty, missing, is_inferred })
     }
 }
 
@@ -152,7 +218,8 @@ pub fn flag(text: &[u8]) -> Option<u8> {
 impl Values for Flags {
     fn push(&mut self, fields: &mut Fields) -> bool {
         let value = match fields.next() {
-            Some(Ok(text)) if text.is_empty() => self.empty,
+            Some(Ok(text)) if text.is_empty() || self.missing.has(&text) => self.empty,
+            Some(Ok(text)) if self.is_inferred && !is_flag(&text) => None,
             Some(Ok(text)) => flag(&text),
             _ => None,
         };
@@ -165,23 +232,25 @@ impl Values for Flags {
     }
 }
 
-/// Strings. Nothing between two delimiters is missing; an empty string stands between quotes.
+/// Strings. Nothing between two delimiters has the default, or is an empty string, as what stands between quotes.
 struct Strings {
     buffer: Vec<u8>,
     spans: Vec<Span>,
-    empty: Option<Vec<u8>>,
+    empty: Vec<u8>,
+    missing: Words,
     is_text: bool,
     /// There was not enough memory.
     refusal: Option<Error>,
 }
 
 impl Strings {
-    fn new(component: &Component, count: usize) -> Result<Self> {
+    fn new(component: &Component, missing: &Words, count: usize) -> Result<Self> {
         let empty = component.default.as_ref().and_then(|default| default.string_values().first());
         Ok(Self {
             buffer: Vec::new(),
             spans: room(count)?,
-            empty: empty.map(|bytes| bytes.to_vec()),
+            empty: empty.map(|bytes| bytes.to_vec()).unwrap_or_default(),
+            missing: missing.clone(),
             is_text: component.is_text,
             refusal: None,
         })
@@ -205,14 +274,12 @@ impl Values for Strings {
     fn push(&mut self, fields: &mut Fields) -> bool {
         let is_quoted = fields.is_quoted();
         match fields.next() {
-            Some(Ok(text)) if text.is_empty() && !is_quoted => match self.empty.take() {
-                Some(empty) => {
-                    let is_added = self.add(&empty);
-                    self.empty = Some(empty);
-                    is_added
-                }
-                None => false,
-            },
+            Some(Ok(text)) if text.is_empty() && !is_quoted || self.missing.has(&text) => {
+                let empty = std::mem::take(&mut self.empty);
+                let is_added = self.add(&empty);
+                self.empty = empty;
+                is_added
+            }
             Some(Ok(text)) => self.add(&text),
             _ => false,
         }

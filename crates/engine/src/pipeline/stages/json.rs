@@ -1,6 +1,7 @@
 //! JSON objects, one a record, to columns.
 
 use super::component::Component;
+use super::json_constants;
 use super::json_objects::{Key, Keys, Object, State};
 use super::json_values::{Values, values_of};
 use crate::error::{Error, Result};
@@ -10,6 +11,7 @@ use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::rows::Rows;
 use crate::text::excerpt::excerpt;
 use serde::de::DeserializeSeed;
+use std::borrow::Cow;
 
 /// Replaces the only column, of texts, by one for each component. What was not asked for is left out.
 pub struct JsonFields {
@@ -38,8 +40,10 @@ impl JsonFields {
     }
 
     fn parse(&self, text: &[u8], row: usize, columns: &mut [Box<dyn Values>]) -> std::result::Result<(), String> {
-        let mut state = State { components: &self.components, columns, row, misfit: None };
-        let mut json = serde_json::Deserializer::from_slice(text);
+        let replaced = json_constants::replaced(text);
+        let has_constants = matches!(replaced, Cow::Owned(_));
+        let mut state = State { components: &self.components, columns, row, has_constants, misfit: None };
+        let mut json = serde_json::Deserializer::from_slice(&replaced);
         let parsed = Object { keys: &self.root, state: &mut state }.deserialize(&mut json);
         let misfit = state.misfit.take();
         parsed.and_then(|()| json.end()).map_err(|error| misfit.unwrap_or_else(|| syntax(&error, text)))?;
@@ -99,7 +103,7 @@ mod tests {
 
     fn component(name: &str, dtype: DType, is_list: bool) -> Component {
         let (is_text, shape) = (true, Shape::new(&[]));
-        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default: None }
+        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default: None, is_inferred: false }
     }
 
     /// The columns of these lines, of the keys `m.id` and `l`.

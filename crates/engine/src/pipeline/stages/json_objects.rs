@@ -1,6 +1,7 @@
 //! Walks through a JSON object, takes what is wanted of it, and passes over the rest.
 
 use super::component::Component;
+use super::json_constants::constant;
 use super::json_values::Values;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::fmt;
@@ -38,6 +39,8 @@ pub struct State<'a> {
     pub components: &'a [Component],
     pub columns: &'a mut [Box<dyn Values>],
     pub row: usize,
+    /// Whether some strings stand for numbers; see [`constant`].
+    pub has_constants: bool,
     /// What is wrong with a value, in our words.
     pub misfit: Option<String>,
 }
@@ -45,11 +48,13 @@ pub struct State<'a> {
 impl State<'_> {
     #[cold]
     fn wrong<E: serde::de::Error>(&mut self, component: usize, found: impl fmt::Display) -> E {
-        let Component { name, .. } = &self.components[component];
-        self.misfit = Some(format!(
-            "'{name}' is {found}, expected {}. Correct the line, or read it as another type.",
-            self.components[component].type_name()
-        ));
+        let component = &self.components[component];
+        let (name, dtype) = (&component.name, component.type_name());
+        let remedy = match component.is_inferred {
+            true => component.remedy(),
+            false => "Correct the line, or read it as another type.".to_owned(),
+        };
+        self.misfit = Some(format!("'{name}' is {found}, expected {dtype}. {remedy}"));
         E::custom("a value of another type")
     }
 }
@@ -161,7 +166,10 @@ macro_rules! visit_single_values {
         }
 
         fn visit_str<E: serde::de::Error>(self, value: &str) -> Taken<E> {
-            self.one(Unexpected::Str(value), |column| column.push_text(value))
+            match constant(value).filter(|_| self.state.has_constants) {
+                Some((word, number)) => self.one(Unexpected::Other(word), |column| column.push_float(number)),
+                None => self.one(Unexpected::Str(value), |column| column.push_text(value)),
+            }
         }
     };
 }

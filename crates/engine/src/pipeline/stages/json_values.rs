@@ -7,6 +7,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
+use crate::text::written::is_given_back;
 use bytes::Bytes;
 use half::f16;
 
@@ -75,6 +76,16 @@ trait Element: Clone + 'static {
         None
     }
 
+    /// Whether an integer is the element that it becomes.
+    fn int_given_back(_: i128) -> bool {
+        true
+    }
+
+    /// Whether the element that a number becomes gives the text of the number back.
+    fn float_given_back(_: f64) -> bool {
+        true
+    }
+
     /// The elements of a default.
     fn all_of(tensor: &Tensor) -> Result<Vec<Self>>;
 
@@ -91,12 +102,29 @@ trait Element: Clone + 'static {
 #[derive(Clone, Copy)]
 struct Flag(u8);
 
+/// A function of [`Element`]; those that say whether something is given back return that.
+macro_rules! given {
+    (int_given_back($value:ident: $from:ty) $body:expr) => {
+        fn int_given_back($value: $from) -> bool {
+            $body
+        }
+    };
+    (float_given_back($value:ident: $from:ty) $body:expr) => {
+        fn float_given_back($value: $from) -> bool {
+            $body
+        }
+    };
+    ($function:ident($value:ident: $from:ty) $body:expr) => {
+        fn $function($value: $from) -> Option<Self> {
+            $body
+        }
+    };
+}
+
 macro_rules! implement_element {
     ($($number:ty { $($function:ident($value:ident: $from:ty) $body:expr),* })*) => {
         $(impl Element for $number {
-            $(fn $function($value: $from) -> Option<Self> {
-                $body
-            })*
+            $(given!{$function($value: $from) $body})*
 
             fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
                 tensor.values::<Self>().map(<[Self]>::to_vec)
@@ -118,9 +146,32 @@ implement_element! {
     u16 { of_int(value: i128) value.try_into().ok() }
     u32 { of_int(value: i128) value.try_into().ok() }
     u64 { of_int(value: i128) value.try_into().ok() }
-    f16 { of_int(value: i128) Some(f16::from_f64(value as f64)), of_float(value: f64) Some(f16::from_f64(value)) }
-    f32 { of_int(value: i128) Some(value as f32), of_float(value: f64) Some(value as f32) }
-    f64 { of_int(value: i128) Some(value as f64), of_float(value: f64) Some(value) }
+    f16 {
+        of_int(value: i128) Self::of_float(value as f64),
+        of_float(value: f64) {
+            let narrow = f16::from_f64(value);
+            is_rounded(narrow.into(), value, f16::EPSILON.into()).then_some(narrow)
+        }
+    }
+    f32 {
+        of_int(value: i128) Some(value as f32),
+        of_float(value: f64) {
+            let narrow = value as f32;
+            (narrow.is_normal() || is_rounded(narrow.into(), value, f32::EPSILON.into())).then_some(narrow)
+        },
+        int_given_back(value: i128) (value as f32) as i128 == value,
+        float_given_back(value: f64) is_given_back(value as f32, value)
+    }
+    f64 {
+        of_int(value: i128) Some(value as f64),
+        of_float(value: f64) Some(value),
+        int_given_back(value: i128) (value as f64) as i128 == value
+    }
+}
+
+/// Whether a value differs from the one that is written by rounding alone.
+fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
+    !value.is_finite() || (narrow - value).abs() <= step * value.abs()
 }
 
 impl Element for Flag {
@@ -188,11 +239,13 @@ impl<T: Element> Elements<T> {
 
 impl<T: Element> Values for Elements<T> {
     fn push_int(&mut self, value: i128) -> bool {
-        self.push(T::of_int(value))
+        let is_kept = !self.component.is_inferred || T::int_given_back(value);
+        self.push(T::of_int(value).filter(|_| is_kept))
     }
 
     fn push_float(&mut self, value: f64) -> bool {
-        self.push(T::of_float(value))
+        let is_kept = !self.component.is_inferred || T::float_given_back(value);
+        self.push(T::of_float(value).filter(|_| is_kept))
     }
 
     fn push_flag(&mut self, value: bool) -> bool {

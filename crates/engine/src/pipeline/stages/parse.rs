@@ -1,5 +1,7 @@
 //! Serialized `Example`s to columns.
 
+use super::sightings::Sightings;
+use super::text;
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::records::parse_example::{
@@ -12,6 +14,10 @@ use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use bytes::Bytes;
+use std::sync::Arc;
+
+/// What to do about strings that are not text.
+const REMEDY: &str = "Correct the record, or read the feature as bytes.";
 
 /// So many records are looked at before the first of them is parsed; a near cache holds as many.
 const LOOKED_AHEAD: usize = 16;
@@ -29,12 +35,17 @@ pub struct Parse {
     kept: Vec<usize>,
     /// Whether strings are one in each Example, so that they can be copied one behind the other.
     may_join: bool,
+    /// The number of each new column whose strings must be UTF-8, with its name.
+    texts: Vec<(usize, String)>,
+    sightings: Arc<Sightings>,
 }
 
 /// The features of the Examples so far: lists, and those of one shape.
 struct Parsed {
     sparse: Vec<Values>,
     dense: Vec<Values>,
+    /// Which of the lists were there.
+    seen: Vec<bool>,
 }
 
 impl Parse {
@@ -44,7 +55,22 @@ impl Parse {
         let is_one = |feature: &DenseFeature| matches!(&feature.extent, Extent::Fixed(shape) if shape.is_empty());
         let may_join = features.sparse.iter().all(|feature| feature.dtype != DType::String)
             && features.dense.iter().all(|feature| feature.dtype != DType::String || is_one(feature));
-        Ok(Self { features, defaults, record, kept, may_join })
+        let (texts, sightings) = (Vec::new(), Sightings::new());
+        Ok(Self { features, defaults, record, kept, may_join, texts, sightings })
+    }
+
+    /// The strings of features of these names must be UTF-8.
+    pub fn with_texts(mut self, names: &[String]) -> Self {
+        let Features { sparse, dense, .. } = &self.features;
+        let keys = sparse.iter().map(|feature| &feature.key).chain(dense.iter().map(|feature| &feature.key));
+        self.texts = keys.cloned().enumerate().filter(|(_, key)| names.contains(key)).collect();
+        self
+    }
+
+    /// Says which lists were seen.
+    pub fn seen_by(mut self, sightings: Arc<Sightings>) -> Self {
+        self.sightings = sightings;
+        self
     }
 
     /// With the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and `dense_shapes`.
@@ -54,7 +80,9 @@ impl Parse {
 
     fn parse(&self, example: &Example, parsed: &mut Parsed) -> Result<()> {
         let found = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
-        for ((feature, found), column) in self.features.with_sparse(&found).zip(&mut parsed.sparse) {
+        let lists = self.features.with_sparse(&found).zip(&mut parsed.sparse).zip(&mut parsed.seen);
+        for (((feature, found), column), is_seen) in lists {
+            *is_seen |= found.is_some();
             column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
         }
         let dense = self.features.with_dense(&found).zip(&self.defaults).zip(&mut parsed.dense);
@@ -83,6 +111,12 @@ impl Parse {
                 self.expect_rows(&mut parsed, rows)?;
             }
         }
+        if let Some(first) = records.first()
+            && !self.sightings.is_done()
+        {
+            let names = self.features.sparse.iter().map(|feature| &feature.key[..]);
+            self.sightings.add(records.len(), names.zip(parsed.seen.iter().copied()), bytes_of(first));
+        }
         Ok(parsed)
     }
 
@@ -98,7 +132,8 @@ impl Parse {
     fn parsed(&self, column: impl Fn(DType) -> Result<Values>) -> Result<Parsed> {
         let sparse = self.features.sparse.iter().map(|feature| column(feature.dtype)).collect::<Result<_>>()?;
         let dense = self.features.dense.iter().map(|feature| column(feature.dtype)).collect::<Result<_>>()?;
-        Ok(Parsed { sparse, dense })
+        let seen = self.features.sparse.iter().map(|_| false).collect();
+        Ok(Parsed { sparse, dense, seen })
     }
 
     /// Makes room where the first of the rows tells how much the others take.
@@ -148,7 +183,13 @@ impl Stage for Parse {
             }
         };
         let mut columns = self.kept.iter().map(|column| rows.gather_column(*column)).collect::<Result<Vec<_>>>()?;
-        columns.extend(self.columns(parsed)?);
+        let made = self.columns(parsed)?;
+        for (number, name) in &self.texts {
+            for row in 0..rows.len() {
+                text::check(&made[*number], row, name, REMEDY).map_err(|error| text::at(&rows, row, &error))?;
+            }
+        }
+        columns.extend(made);
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
 

@@ -20,7 +20,7 @@ impl Stage for WithOrigin {
         for (block, row) in rows.iter() {
             let unknown = || Error::internal("with_origin: the record of a row is not known");
             let origin = block.origin(row).ok_or_else(unknown)?;
-            names.push(&origin.file);
+            names.push(&origin.file)?;
             records.push(origin.record.cast_signed());
         }
         columns.push(Column::Text(Text::new(names.text.into(), names.spans)));
@@ -42,16 +42,24 @@ struct Names {
 }
 
 impl Names {
-    fn push(&mut self, file: &Arc<FileOrigin>) {
+    /// Fails if the name is not UTF-8, as text must be.
+    fn push(&mut self, file: &Arc<FileOrigin>) -> Result<()> {
         let is_same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, file));
         match self.spans.last() {
             Some(span) if is_same => self.spans.push(*span),
             _ => {
                 let name = file.name.bytes();
+                if std::str::from_utf8(name).is_err() {
+                    return Err(Error::invalid_argument(format!(
+                        "{}: with_origin: the name of the file is not UTF-8, expected str. Rename the file.",
+                        file.name.text()
+                    )));
+                }
                 self.spans.push(Span { start: self.text.len(), length: name.len() });
                 self.text.extend_from_slice(name);
                 self.last = Some(Arc::clone(file));
             }
         }
+        Ok(())
     }
 }

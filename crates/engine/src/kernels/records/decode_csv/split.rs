@@ -90,6 +90,16 @@ impl<'a> Fields<'a> {
         is_number.then_some(value)
     }
 
+    /// The same with its text, if no number is left out.
+    #[inline]
+    pub fn number_and_text<T: FromText>(&mut self) -> Option<(T, &'a [u8])> {
+        let rest = self.record.get(self.at..).filter(|_| self.dialect.ends_numbers)?;
+        let (value, length) = T::from_start(rest)?;
+        let is_whole = rest.get(length).is_none_or(|next| *next == self.dialect.delimiter);
+        self.at += if is_whole { length + 1 } else { 0 };
+        is_whole.then(|| (value, &rest[..length]))
+    }
+
     /// Whether the next field is between quotes.
     #[inline]
     pub fn is_quoted(&self) -> bool {

@@ -25,7 +25,7 @@ pub(crate) use column::{Column, Example};
 pub(crate) use feature::{DenseFeature, Extent};
 pub(crate) use features::Features;
 pub(crate) use values::Record;
-pub(crate) use wire::Feature;
+pub(crate) use wire::{Feature, for_each_feature};
 
 #[cfg(test)]
 pub(super) mod testing;

@@ -1,0 +1,207 @@
+//! Numbers as they are written: whether a type gives a text back.
+
+use super::number::FromText;
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As an integer.
+    Int,
+    /// With a point or an exponent.
+    Decimal,
+    /// `nan`, `inf` or `infinity`, in any case.
+    Special,
+}
+
+/// The form of a number; `None` for what only looks like one, such as `01234`, `+49` or `0x10`.
+pub fn form(text: &[u8]) -> Option<Form> {
+    let text = text.trim_ascii();
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let words: [&[u8]; 3] = [b"nan", b"inf", b"infinity"];
+    if words.iter().any(|word| digits.eq_ignore_ascii_case(word)) {
+        return Some(Form::Special);
+    }
+    let (whole, rest) = run_of_digits(digits);
+    if whole.len() > 1 && whole[0] == b'0' {
+        return None;
+    }
+    let (fraction, rest, has_point) = match rest {
+        [b'.', rest @ ..] => {
+            let (fraction, rest) = run_of_digits(rest);
+            (fraction, rest, true)
+        }
+        rest => (&[][..], rest, false),
+    };
+    let has_exponent = match rest {
+        [] => false,
+        [b'e' | b'E', b'+' | b'-', power @ ..] | [b'e' | b'E', power @ ..] => {
+            if power.is_empty() || !power.iter().all(u8::is_ascii_digit) {
+                return None;
+            }
+            true
+        }
+        _ => return None,
+    };
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    // No integer is a negative zero.
+    let is_int = !has_point && !has_exponent && text != b"-0";
+    Some(if is_int { Form::Int } else { Form::Decimal })
+}
+
+fn run_of_digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+/// Whether int64 gives the text back.
+pub fn fits_i64(text: &[u8]) -> bool {
+    form(text) == Some(Form::Int) && i64::from_text(text).is_some()
+}
+
+/// Whether float32 gives the text back: written in as few digits as tell it from other values, it is the same number.
+pub fn fits_f32(text: &[u8]) -> bool {
+    /// So many digits are always given back.
+    const SURE_DIGITS: usize = 6;
+    match form(text) {
+        None => false,
+        Some(Form::Special) => true,
+        Some(form) => {
+            if form == Form::Int && text.len() <= SURE_DIGITS {
+                return true;
+            }
+            let (Some(narrow), Some(wide)) = (f32::from_text(text), f64::from_text(text)) else { return false };
+            fits_f64(text) && is_given_back(narrow, wide)
+        }
+    }
+}
+
+/// Whether a number that is written as `wide` is given back by the float32 nearest to it.
+pub fn is_given_back(narrow: f32, wide: f64) -> bool {
+    if f64::from(narrow) == wide || wide.is_nan() {
+        return true;
+    }
+    // Integers are exact, or not given back: nobody expects 123456792 for 123456790.
+    let is_int = wide.fract() == 0.0;
+    !is_int && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
+}
+
+/// Whether float64 gives the text back: integers exactly, and of others the nearest value, unless that is zero or infinite.
+pub fn fits_f64(text: &[u8]) -> bool {
+    let Some(value) = f64::from_text(text) else { return false };
+    match form(text) {
+        None => false,
+        Some(Form::Special) => true,
+        Some(Form::Decimal) => value.is_finite() && (value != 0.0 || is_zero(text)),
+        Some(Form::Int) => {
+            let exact = std::str::from_utf8(text.trim_ascii()).ok().and_then(|text| text.parse::<i128>().ok());
+            exact.is_some_and(|exact| value as i128 == exact)
+        }
+    }
+}
+
+/// Whether all digits before an exponent are zeros.
+fn is_zero(text: &[u8]) -> bool {
+    let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
+    !mantissa.iter().any(|byte| (b'1'..=b'9').contains(byte))
+}
+
+/// Whether a value that was read from a text differs from it by rounding alone: by no more than `step`, as a share of the value.
+pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
+    let Some(wide) = f64::from_text(text) else { return false };
+    if !wide.is_finite() {
+        // Infinite because it is written so, or because it is too large.
+        return !matches!(form(text), Some(Form::Int | Form::Decimal));
+    }
+    if wide == 0.0 {
+        return is_zero(text) || form(text).is_none();
+    }
+    (value - wide).abs() <= step * wide.abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_only_looks_like_a_number_is_none() {
+        for (text, expected) in [
+            ("0", Some(Form::Int)),
+            ("-17", Some(Form::Int)),
+            (" 12 ", Some(Form::Int)),
+            ("-0", Some(Form::Decimal)),
+            ("1.50", Some(Form::Decimal)),
+            ("5.", Some(Form::Decimal)),
+            (".5", Some(Form::Decimal)),
+            ("0.5", Some(Form::Decimal)),
+            ("1e-7", Some(Form::Decimal)),
+            ("1E+05", Some(Form::Decimal)),
+            ("NaN", Some(Form::Special)),
+            ("-Infinity", Some(Form::Special)),
+        ] {
+            assert_eq!(form(text.as_bytes()), expected, "{text:?}");
+        }
+        for text in
+            ["", "01234", "-01", "00", "+49", "0x10", "1_0", "1e", "e5", ".", "-", "1.2.3", "1,5", "nan(1)", "1 2"]
+        {
+            assert_eq!(form(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_type_gives_a_text_back_or_not() {
+        for (text, int, single, double) in [
+            ("123456789", true, false, true),
+            ("16777216", true, true, true),
+            ("16777217", true, false, true),
+            ("9007199254740993", true, false, false),
+            ("9223372036854775808", false, true, true),
+            ("9223372036854775809", false, false, false),
+            ("0.1", false, true, true),
+            ("3.1415927", false, true, true),
+            ("3.14159265", false, false, true),
+            ("1700000001.25", false, false, true),
+            ("123456790.0", false, false, true),
+            ("0.10000000000000000555", false, true, true),
+            ("1e39", false, false, true),
+            ("1e-50", false, false, true),
+            ("1e400", false, false, false),
+            ("1e-400", false, false, false),
+            ("0e-400", false, true, true),
+            ("inf", false, true, true),
+            ("01234", false, false, false),
+        ] {
+            let bytes = text.as_bytes();
+            assert_eq!((fits_i64(bytes), fits_f32(bytes), fits_f64(bytes)), (int, single, double), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_lose_more_than_rounding_are_told() {
+        let single =
+            |text: &str| is_rounded(text.as_bytes(), f64::from(f32::from_text(text.as_bytes()).unwrap()), 2e-7);
+        for text in ["123456789", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0x10", "1e-38", "3.4e38"] {
+            assert!(single(text), "{text}");
+        }
+        for text in ["1e39", "-1e400", "1e-50", "1e-400", "1.1e-44"] {
+            assert!(!single(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_type_writes_it_gives_back(single: f32, double: f64, int: i64) {
+            prop_assume!(single.is_finite() && double.is_finite());
+            let (one, other) = (format!("{single:?}"), format!("{double:?}"));
+            prop_assert!(fits_f32(one.as_bytes()) || single.fract() == 0.0);
+            prop_assert!(fits_f64(other.as_bytes()));
+            prop_assert!(fits_i64(int.to_string().as_bytes()));
+        }
+
+        #[test]
+        fn any_text_fits_or_not(text: Vec<u8>) {
+            let _ = (fits_i64(&text), fits_f32(&text), fits_f64(&text), is_rounded(&text, 1.0, 0.5));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+"""Quotes of CSV files that nothing closes: what is lost, and what is said of it."""
+
+import csv
+import io
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.pipeline.conftest import WAYS
+
+import headrace as hr
+from headrace import errors
+from headrace.testing import assert_resumes
+
+COLUMNS = {"number": int, "text": str}
+
+
+def write(path: Path, lines: list[str]) -> list[int]:
+    """Writes a table; returns where each line begins, from that of the header on."""
+    path.write_text("".join(["number,text\n", *lines]))
+    lengths = [len(line.encode()) for line in ["number,text\n", *lines]]
+    return list(accumulate(lengths, initial=0))
+
+
+def numbered(count: int) -> list[str]:
+    return [f"{number},text {number}\n" for number in range(count)]
+
+
+def run(pipeline):
+    """All numbers, sorted, and what was left out, which are the same for all ways to run it."""
+    first, *others = (once(pipeline.options(**way)) for way in WAYS)
+    assert all(other == first for other in others)
+    return first
+
+
+def once(pipeline):
+    with iter(pipeline) as batches:
+        numbers = sorted(int(example["number"]) for example in batches)
+        return numbers, batches.skipped
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_a_stray_quote_costs_its_line(tmp_path, is_shuffled):
+    lines = numbered(50_000)
+    # The first is closed by nothing; the next one by the quote that begins another field.
+    lines[40_000] = '40000,"text\n'
+    lines[7] = '7,"text\n'
+    lines[9_000] = '9000,"9,000"\n'
+    begins = write(tmp_path / "a.csv", lines)
+    source = hr.csv(tmp_path / "a.csv", COLUMNS)
+    source = source.shuffle(seed=3) if is_shuffled else source
+    numbers, skipped = run(source.skip_errors(2))
+    assert numbers == [number for number in range(50_000) if number not in (7, 40_000)]
+    found = sorted((one.record_number, one.offset_bytes, one.num_lost) for one in skipped)
+    assert found == [(8, begins[8], 1), (40_001, begins[40_001], 1)]
+    assert [one.stage for one in skipped] == ["csv", "csv"]
+    assert skipped[0].reason.startswith(
+        f"{tmp_path}/a.csv: line 9: a quote in line 9 begins a field, and behind the next quote, "
+        "in line 9002, is neither a delimiter nor a line end; 1 line (8 bytes) is no record. Put "
+    )
+    assert len(list(source.skip_errors(0.001))) == 49_998
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_without_skip_errors_it_is_an_error_that_names_the_line(tmp_path, is_shuffled):
+    lines = numbered(3000)
+    lines[2000] = '2000,"text\n'
+    write(tmp_path / "a.csv", lines)
+    pipeline = hr.csv(tmp_path / "a.csv", COLUMNS)
+    pipeline = pipeline.shuffle(seed=3) if is_shuffled else pipeline
+    given = []
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"a.csv: line 2002: a quote in line 2002"
+    ):
+        given.extend(pipeline)
+    assert len(given) == (0 if is_shuffled else 2000)
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
+    lines = numbered(2000)
+    # Text of five lines, one of them blank, with a quote that is not doubled.
+    lines[1500] = '1500,"one\ntwo "2"\n\nthree\nfour"\n'
+    begins = write(tmp_path / "a.csv", lines)
+    source = hr.csv(tmp_path / "a.csv", COLUMNS)
+    source = source.shuffle(seed=3) if is_shuffled else source
+    numbers, [skipped] = run(source.skip_errors(4))
+    assert numbers == [number for number in range(2000) if number != 1500]
+    assert (skipped.record_number, skipped.offset_bytes) == (1501, begins[1501])
+    assert skipped.num_lost == 4
+    lost = f"4 lines ({len(lines[1500])} bytes) are no records, up to the next line that is one."
+    assert lost in skipped.reason
+    with pytest.raises(
+        errors.InvalidArgumentError,
+        match="0 examples were left out before these 4, and the budget is 3",
+    ):
+        list(source.skip_errors(3))
+    # 4 of 1,504 are more than 0.25 % where the line is met, and of 2,003 less where all were read.
+    if is_shuffled:
+        assert len(list(source.skip_errors(0.0025))) == 1999
+    else:
+        with pytest.raises(errors.InvalidArgumentError, match="0 of 1500 examples were left out"):
+            list(source.skip_errors(0.0025))
+    with pytest.raises((errors.InvalidArgumentError, errors.SkippedExamples)):
+        list(source.skip_errors(0.0019))
+
+
+def test_lines_within_a_field_of_another_type_count(tmp_path):
+    lines = numbered(100)
+    # It closes, and has two fields: only its type says that it is no record.
+    lines[50] = '"50,a\n51,b\n52,",c\n'
+    write(tmp_path / "a.csv", lines)
+    numbers, [skipped] = run(hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3))
+    assert numbers == [number for number in range(100) if number != 50]
+    assert (skipped.record_number, skipped.num_lost) == (51, 3)
+
+
+def test_a_file_that_a_stray_quote_begins_goes_on_where_it_stood(tmp_path):
+    lines = numbered(40)
+    for number in (0, 1, 17, 39):
+        lines[number] = f'{number},"text\n'
+    write(tmp_path / "a.csv", lines)
+    write(tmp_path / "b.csv", numbered(5))
+    source = hr.csv([tmp_path / "a.csv", tmp_path / "b.csv"], COLUMNS)
+    for pipeline in (
+        source.skip_errors(9).batch(3),
+        source.shuffle(seed=3).skip_errors(9).epochs(2).batch(3),
+        source.skip_errors(9).shuffle(window=7, seed=3).batch(3),
+    ):
+        assert_resumes(pipeline)
+        assert_resumes(pipeline.options(num_threads=8))
+    numbers, skipped = run(source.skip_errors(9))
+    assert len(numbers) == 36 + 5
+    # The second line does not fit either.
+    found = [(one.record_number, one.num_lost) for one in skipped]
+    assert found == [(1, 2), (18, 1), (40, 1)]
+
+
+def test_a_resumed_report_counts_what_was_lost(tmp_path):
+    lines = numbered(100)
+    lines[10] = '10,"one\ntwo "2"\nthree"\n'
+    lines[60] = '60,"text\n'
+    write(tmp_path / "a.csv", lines)
+    pipeline = hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3).batch(5)
+    with iter(pipeline) as batches:
+        [next(batches) for _ in range(4)]
+        state = batches.state()
+    assert [one.num_lost for one in pipeline.resume(state).skipped] == [3]
+    with pytest.raises(errors.InvalidArgumentError, match="3 examples were left out before this"):
+        list(pipeline.resume(state))
+
+
+def test_a_field_of_many_lines_ends_within_16_mebibytes(tmp_path):
+    lines = numbered(1_200_000)
+    lines[5] = '5,"text\n'
+    write(tmp_path / "a.csv", lines)
+    assert (tmp_path / "a.csv").stat().st_size > 17 << 20
+    pipeline = hr.csv(tmp_path / "a.csv", COLUMNS).batch(100_000).options(memory_bytes=64 << 20)
+    with pytest.raises(errors.InvalidArgumentError, match="line 7: a quote in line 7 begins"):
+        list(pipeline)
+    pipeline = hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(1).batch(100_000)
+    assert sum(len(batch["number"]) for batch in pipeline) == 1_199_999
+
+
+FIELD = st.text(st.sampled_from('ab,"\n '), max_size=6)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 99), FIELD), min_size=1, max_size=12),
+    strays=st.lists(st.integers(0, 200), max_size=3),
+)
+def test_any_stray_quotes_lose_no_line_without_a_word(tmp_path, rows, strays):
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("number", "text"), *rows])
+    written = text.getvalue()
+    head, body = written[:12], written[12:]
+    for place in strays:
+        body = body[: place % (len(body) + 1)] + '"' + body[place % (len(body) + 1) :]
+    path = tmp_path / "a.csv"
+    path.write_text(head + body, newline="")
+    source = hr.csv(path, {"number": bytes, "text": bytes}).with_origin()
+    found = []
+    for pipeline in (source, source.shuffle(seed=1)):
+        with iter(pipeline.skip_errors(10**6)) as batches:
+            given = sorted((int(e["record_number"]), e["number"], e["text"]) for e in batches)
+        skipped = sorted((s.record_number, s.offset_bytes, s.num_lost) for s in batches.skipped)
+        found.append((given, skipped))
+    assert found[0] == found[1]
+    given, skipped = found[0]
+    lines = [line for line in body.split("\n") if line.strip("\r")]
+    kept = sum(1 + _lines_within(number) + _lines_within(text) for _, number, text in given)
+    assert kept + sum(lost for *_, lost in skipped) >= len(lines)
+    if not strays:
+        assert [(int(n), t.decode()) for _, n, t in given] == rows
+        assert not skipped
+
+
+def _lines_within(field: bytes) -> int:
+    return field.count(b"\n")
+
+
+def test_files_without_stray_quotes_are_read_as_before(tmp_path):
+    lines = [f'{number},"a ""{number}""\n\n, b"\n' for number in range(20_000)]
+    write(tmp_path / "a.csv", lines)
+    [batch] = hr.csv(tmp_path / "a.csv", COLUMNS).batch(20_000)
+    assert batch["number"].tolist() == list(range(20_000))
+    assert batch["text"].tolist() == [f'a "{number}"\n\n, b' for number in range(20_000)]
+    assert batch["number"].dtype == np.int64

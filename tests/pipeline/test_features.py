@@ -1,0 +1,111 @@
+"""What `parse` is asked for: words of TensorFlow 1, and lists that no record has."""
+
+import warnings
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import example
+
+import headrace as hr
+from headrace import tf1
+from headrace.records import TFRecordWriter
+
+
+@pytest.fixture
+def records(tmp_path):
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for number in range(2500):
+            writer.write(example(number))
+    return hr.tfrecords(tmp_path / "a")
+
+
+def test_words_of_tensorflow_1(records):
+    features = {
+        "number": tf1.FixedLenFeature([], tf1.int64),
+        "floats": tf1.FixedLenFeature((3,), tf1.float32),
+        "text": tf1.FixedLenFeature([], tf1.string),
+        "list": tf1.VarLenFeature(tf1.int64),
+        "other": tf1.FixedLenFeature([2], tf1.string, default_value=["a", b"b"]),
+        "word": tf1.FixedLenFeature([], tf1.string, "none"),
+        "more": tf1.FixedLenFeature([], tf1.float32, default_value=0.5),
+    }
+    pipeline = records.parse(features)
+    plain = records.parse(
+        {
+            "number": int,
+            "floats": hr.Feature(float, (3,)),
+            "text": bytes,
+            "list": hr.Ragged(int),
+            "other": hr.Feature(bytes, (2,), default=np.array([b"a", b"b"], object)),
+            "word": hr.Feature(bytes, default=b"none"),
+            "more": hr.Feature(float, default=0.5),
+        }
+    )
+    assert pipeline.spec == plain.spec
+    found = next(iter(pipeline.skip(7)))
+    assert {name: np.asarray(value).tolist() for name, value in found.items()} == {
+        "list": [0, 1, 2],
+        "number": 7,
+        "floats": [7, 7.25, -7],
+        "text": b"text 7",
+        "other": [b"a", b"b"],
+        "word": b"none",
+        "more": 0.5,
+    }
+    sequence = tf1.FixedLenSequenceFeature([], tf1.int64, allow_missing=True)
+    assert next(iter(records.parse({"list": sequence}).skip(7)))["list"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("feature", "error", "message"),
+    [
+        (tf1.SparseFeature("i", "v", tf1.int64, 9), TypeError, "'x' is a SparseFeature.*Ragged"),
+        (tf1.FixedLenFeature([None], tf1.int64), ValueError, r"'x' has the shape .*known dim"),
+        (
+            tf1.FixedLenSequenceFeature([2], tf1.int64, allow_missing=True),
+            ValueError,
+            r"'x' is FixedLenSequenceFeature.*expected rows of shape \(\)",
+        ),
+        (tf1.FixedLenSequenceFeature([], tf1.int64), ValueError, "'x' is .* allow_missing=True"),
+        (tf1.VarLenFeature(tf1.int32), TypeError, "'x' is int32, but an Example holds"),
+    ],
+)
+def test_what_no_component_can_be_is_refused(records, feature, error, message):
+    with pytest.raises(error, match=f"parse: the feature {message}"):
+        records.parse({"x": feature})
+
+
+@pytest.mark.parametrize("way", [{"num_threads": 1}, {"num_threads": 8, "memory_bytes": 1 << 20}])
+def test_a_list_that_no_record_has_is_warned_of_once(records, way):
+    pipeline = records.parse({"lsit": hr.Ragged(int), "number": int})
+    pipeline = pipeline.padded_batch(100).options(**way)
+    batches = iter(pipeline.epochs(2))
+    with pytest.warns(UserWarning, match="parse: of [0-9,]+ records, none has a feature") as caught:
+        found = list(batches)
+    assert len(found) == 50
+    [warning] = caught
+    text = str(warning.message)
+    assert "has a feature 'lsit', so such lists are empty; one of the records has " in text
+    assert all(f"'{name}'" in text for name in ("number", "text", "floats", "list"))
+    assert warning.filename == __file__
+
+
+def test_of_few_records_it_is_warned_at_the_end(records):
+    batches = iter(records.parse({"lsit": hr.Ragged(int)}).take(5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        [next(batches) for _ in range(5)]
+    with pytest.warns(UserWarning, match="parse: of 5 records, none has a feature 'lsit'"):
+        assert list(batches) == []
+
+
+def test_a_list_that_some_record_has_is_no_surprise(records, tmp_path):
+    with TFRecordWriter(tmp_path / "b") as writer:
+        for number in range(1500):
+            writer.write(example(4 if number < 1499 else 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(records.parse({"list": hr.Ragged(int)}).padded_batch(10))) == 250
+        # Its name is in each record, though the lists are empty.
+        assert len(list(hr.tfrecords(tmp_path / "b").parse({"list": hr.Ragged(int)}))) == 1500
+        assert list(records.take(0).parse({"lsit": hr.Ragged(int)})) == []
