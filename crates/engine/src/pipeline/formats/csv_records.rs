@@ -212,9 +212,9 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Whether a line ends between two places, of which the second may be behind the chunk.
+    /// Whether a line ends between two places, of which the second may be before the first, or behind the chunk.
     fn lines_in_some(&self, start: usize, end: usize) -> bool {
-        memchr(b'\n', &self.chunk[start..end.min(self.chunk.len())]).is_some()
+        memchr(b'\n', &self.chunk[start..end.clamp(start, self.chunk.len())]).is_some()
     }
 
     #[cold]
@@ -388,10 +388,11 @@ mod tests {
     #[test]
     fn a_field_of_many_lines_is_closed_in_time() {
         let text = "1,\"aaaa\nbbbb\"\n2,c\n";
-        assert_eq!(split(text, 99, (Some(2), 12)), owned(&[("1,\"aaaa\nbbbb\"", 0), ("2,c", 2)]));
+        assert_eq!(split(text, 99, (Some(2), 13)), owned(&[("1,\"aaaa\nbbbb\"", 0), ("2,c", 2)]));
         let records = owned(&[("<2: 1,\"aaaa\nbbbb\"\n>", 0), ("2,c", 2)]);
-        assert_eq!(split(text, 99, (Some(2), 11)), records);
-        // One line may be of any length.
+        assert_eq!(split(text, 99, (Some(2), 12)), records);
+        // One line may be of any length, and so may the fields before.
+        assert_eq!(split("aaaaaaaaa,\"b\nc\"\n", 99, (Some(2), 5)), owned(&[("aaaaaaaaa,\"b\nc\"", 0)]));
         assert_eq!(split("1,\"aaaaaaaaaaaaaaaaa\"\n", 99, (Some(2), 5)).len(), 1);
     }
 
