@@ -42,5 +42,5 @@ def _warn(num_records: int, names: list[str], there: list[str]) -> None:
     warnings.warn(
         f"parse: of {records}, none has a feature {features}, so such lists are empty; one of the "
         f"records has {others}. Correct the names, or leave out what the files do not have.",
-        stacklevel=5,
+        stacklevel=6,
     )
