@@ -34,6 +34,7 @@ __all__ = [
     "RecordWriter",
     "RemoteFile",
     "SavedChunks",
+    "Sightings",
     "SparseTable",
     "Stage",
     "StagingArea",
@@ -50,6 +51,7 @@ __all__ = [
     "infer_csv",
     "infer_json",
     "infer_tar",
+    "is_compressed",
     "json_fields",
     "json_records",
     "labelled_files",
@@ -98,6 +100,7 @@ def json_records(paths: Sequence[bytes], compression: str) -> Plan: ...
 def json_fields(given: Sequence[_Given]) -> Stage: ...
 def infer_json(path: bytes, compression: str, filled: Sequence[str]) -> list[_Found] | None: ...
 def infer_tar(path: bytes, compression: str) -> list[str]: ...
+def is_compressed(path: bytes, compression: str) -> bool: ...
 def tar_samples(
     paths: Sequence[bytes], compression: str, given: Sequence[tuple[str, bytes | None]]
 ) -> Plan: ...

@@ -177,3 +177,52 @@ def test_equal_descriptions_keep_examples_of_their_own(records):
     one, other = (hp.tfrecords(records).parse({"number": int}).cache() for _ in range(2))
     assert one == other
     assert hash(one) == hash(other)
+
+
+def test_what_is_before_a_cache_is_called_once_for_each_example():
+    calls = []
+
+    def counted(example):
+        calls.append(int(example["n"]))
+        return {"m": example["n"] + 1}
+
+    def doubled(example):
+        calls.append(-int(example["m"]))
+        return {"k": 2 * example["m"]}
+
+    pipe = hp.arrays({"n": np.arange(10)}).map(counted).map(doubled).cache().epochs(3)
+    expected = [2 * (n + 1) for n in range(10)] * 3
+    assert [int(example["k"]) for example in pipe] == expected
+    assert [int(example["k"]) for example in pipe] == expected
+    assert sorted(calls) == sorted([*range(10), *(-n - 1 for n in range(10))])
+
+
+def test_a_function_that_has_changed_since_its_components_were_asked_for_is_called_anew():
+    added = [1]
+    pipe = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
+    assert list(pipe.spec) == ["m"]
+    added[0] = 5
+    assert [int(example["m"]) for example in pipe] == [5, 6, 7]
+
+
+def test_a_function_that_changes_its_example_or_returns_one_buffer_is_remembered_as_it_was():
+    buffer = np.zeros(1, np.int64)
+
+    def reusing(example):
+        buffer[0] = example.pop("n")
+        return {"m": buffer}
+
+    pipe = hp.arrays({"n": np.arange(3)}).map(reusing)
+    assert [example["m"].tolist() for example in pipe] == [[0], [1], [2]]
+
+
+def test_draws_of_the_first_example_are_those_of_its_place():
+    def drawn(example, rng):
+        return {"m": example["n"] + rng.integers(1 << 40)}
+
+    pipe = hp.arrays({"n": np.arange(5)}).map(drawn, seed=3)
+    first, again = (
+        [int(example["m"]) for example in of] for of in (pipe, pipe.select("m").epochs(1))
+    )
+    assert first == again
+    assert len(set(first)) == 5

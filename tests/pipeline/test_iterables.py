@@ -303,9 +303,15 @@ class TestStreams:
 @pytest.mark.timeout(60)
 class TestWithinItsOwnFunction:
     def test_next_is_refused(self):
-        mine = []
-        batches = iter(hr.arrays({"n": np.arange(9)}).map(lambda e: next(mine[0]) if mine else e))
+        mine, is_there = [], threading.Event()
+
+        def asking(example):
+            # The components are learned from the first one, before there is an iteration.
+            return example if example["n"] == 0 else is_there.wait(30) and next(mine[0])
+
+        batches = iter(hr.arrays({"n": np.arange(9)}).map(asking))
         mine.append(batches)
+        is_there.set()
         with pytest.raises(errors.FailedPreconditionError, match="by a function of the pipeline"):
             list(batches)
 

@@ -1,6 +1,7 @@
 """Lengths: `len` where they are known without reading, `count()` elsewhere; both are right."""
 
 import copy
+import gzip
 import json
 import logging
 from pathlib import Path
@@ -186,3 +187,13 @@ class TestOrdinaryObjects:
         assert json.dumps([batch["n"].tolist() for batch in batches]) == (
             "[[0, 1], [2, 3], [4, 5], [6, 7]]"
         )
+
+
+def test_records_of_one_length_are_counted_by_sizes_unless_they_are_compressed(tmp_path):
+    (tmp_path / "plain").write_bytes(b"abcd" * 7 + b"x")
+    assert len(hr.fixed_length_records(tmp_path / "plain", 4)) == 7
+    (tmp_path / "packed").write_bytes(gzip.compress(b"abcd" * 7))
+    packed = hr.fixed_length_records(tmp_path / "packed", 4)
+    with pytest.raises(TypeError, match="is not known before it is read"):
+        len(packed)
+    assert packed.count() == 7

@@ -115,3 +115,9 @@ def test_defaults_that_fit_are_taken():
     assert hp.Feature(int, (2,), 3.0).default == 3.0
     assert hp.Feature(float, (), 1e-3).default == 1e-3
     assert hp.Feature(str, (2,), "ab").default == "ab"
+
+
+def test_a_string_that_fills_nothing_is_refused():
+    lists = hp.iterable([{"x": [1, 2]}, {"x": [3]}])
+    with pytest.raises(ValueError, match="values has 's', but no list of strings is filled up"):
+        list(lists.padded_batch(2, values="s"))

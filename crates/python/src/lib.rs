@@ -83,6 +83,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sources::infer_csv, module)?)?;
     module.add_function(wrap_pyfunction!(sources::infer_json, module)?)?;
     module.add_function(wrap_pyfunction!(sources::infer_tar, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::is_compressed, module)?)?;
     module.add_function(wrap_pyfunction!(sources::tar_samples, module)?)?;
     module.add_function(wrap_pyfunction!(sources::json_fields, module)?)?;
     module.add_function(wrap_pyfunction!(sources::json_records, module)?)?;

@@ -138,6 +138,13 @@ pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -
     waiting(py, || formats::infer_tar(&file, codec))
 }
 
+/// Whether a file is compressed, by its first bytes.
+#[pyfunction]
+pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<bool> {
+    let (file, codec) = (origin(path, Numbering::RECORDS, 0), codec(compression)?);
+    waiting(py, || formats::is_compressed(&file, codec))
+}
+
 /// Whole files below directories that are their classes, in a directory whose name has `root_bytes` with its slash.
 #[pyfunction]
 pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {

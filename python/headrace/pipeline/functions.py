@@ -28,6 +28,7 @@ from headrace.pipeline.draws import Draws
 from headrace.pipeline.global_draws import GlobalDraws
 from headrace.pipeline.keeping import initial, keeps_state, kept, restore, using
 from headrace.pipeline.opening import name_of
+from headrace.pipeline.remembered import Remembered
 from headrace.pipeline.specs import Specs
 from headrace.pipeline.values import spec_of
 
@@ -212,18 +213,40 @@ class MapFunction(_Function):
         given: Specs,
         made: Specs,
         is_batched: bool,
+        first: Remembered | None = None,
     ) -> None:
+        """With `first`, the function is not called for that example, if that comes first."""
         super().__init__(function, given, "map")
+        self._first = None if self.is_sequential else first
         self._draws = None if seed is None else Draws(seed)
         self._made = made
         self._is_batched = is_batched
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        rows = [row for _, row in calls.of(_drawing(self._call, self._draws, job))]
+        first, self._first = self._first, None
+        call = self._call if first is None else self._recalling(first, job)
+        rows = [row for _, row in calls.of(_drawing(call, self._draws, job))]
         finish(job, self.where, self._made, rows, None, calls, self._is_batched)
+
+    def _recalling(self, first: Remembered, job: engine.Job) -> Callable[..., list[Any]]:
+        """Returns a call that does not call the function for what is remembered."""
+        place = _place(job, 0)
+        unasked = [first]
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
+            if unasked and (found := unasked.pop()).is_of(place, example):
+                return as_values(self.where, found.made, self._made)
+            return self._call(example, *draws)
+
+        return call
 
     def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
         return as_values(self.where, self.function(example, *draws), self._made)
+
+
+def _place(job: engine.Job, row: int) -> tuple[int, ...]:
+    """Returns the place of an example, which random draws are keyed by."""
+    return tuple(job.places()[row].tolist())
 
 
 def _drawing(
@@ -287,23 +310,35 @@ class LearnFunction(_Function):
         seed: int | None,
         given: Specs,
         made: "deque[Mapping[str, Any]]",
+        remember: Callable[[Remembered], None] | None,
     ) -> None:
-        """What the function makes is added to `made`."""
+        """Adds what the function makes to `made`; `remember` gets the first that a map makes."""
         super().__init__(function, given, stage)
         self._stage = stage
         self._draws = None if seed is None else Draws(seed)
         self._made = made
+        self._remember = remember
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        kept = [
-            number
-            for number, is_kept in calls.of(_drawing(self._call, self._draws, job))
-            if is_kept
-        ]
+        remember, self._remember = self._remember, None
+        first = None if remember is None else (_place(job, 0), remember)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
+            nonlocal first
+            asked, first = first, None
+            given = dict(example)
+            made = self.function(example, *draws)
+            if asked is not None and isinstance(made, Mapping):
+                place, remember = asked
+                if (found := Remembered.of(place, given, made)) is not None:
+                    remember(found)
+            return self._learn(made)
+
+        drawing = _drawing(call, self._draws, job)
+        kept = [number for number, is_kept in calls.of(drawing) if is_kept]
         job.keep(kept, calls.error, calls.state, calls.failed)
 
-    def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> bool:
-        made = self.function(example, *draws)
+    def _learn(self, made: Any) -> bool:
         found = [made] if self._stage == "map" else list(made)
         for row in found:
             for name, value in check_components(self.where, row).items():

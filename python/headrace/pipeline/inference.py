@@ -55,19 +55,24 @@ def chain_specs(
         parts = stages.parts_of(chain[0])
         found: list[Specs] = []
         known = [chain_specs(part, None, covered > 0, options) for part in parts]
-        empty_at = None
+        empty_at, first = None, {}
     else:
         found, known, empty_at = list(before.specs), before.parts, before.empty_at
+        first = before.first
     for index, stage in enumerate(chain[len(found) :], len(found)):
         specs = static_specs(chain[: index + 1]) if empty_at is None else {}
         if specs is None:
             specs = _next(
-                chain[: index + 1], stage, Known(found, known), index < covered, options or {}
+                chain[: index + 1],
+                stage,
+                Known(found, known, first=first),
+                index < covered,
+                options or {},
             )
         if specs is None:
             specs, empty_at = {}, index
         found.append(specs)
-    return Known(found, known, empty_at)
+    return Known(found, known, empty_at, first)
 
 
 def _next(
@@ -156,7 +161,7 @@ def _made(
     Those that it fails at are left out, if that `is_covered`.
     """
     made: deque[Mapping[str, Any]] = deque()
-    whole = [*chain, stages.Learn(stage, made)]
+    whole = [*chain, stages.Learn(stage, made, known.first, len(chain))]
     if is_covered:
         whole.append(stages.SkipErrors(_MOST_TRIED))
     whole.append(stages.Take(most))
@@ -166,7 +171,9 @@ def _made(
         for function in _functions(whole):
             initial(function)
             stack.enter_context(unchanged(function))
-        batches = Batches(tuple(whole), chosen, Known(specs, known.parts), 0, is_learning=True)
+        batches = Batches(
+            tuple(whole), chosen, Known(specs, known.parts, first=known.first), 0, is_learning=True
+        )
         for _ in stack.enter_context(batches):
             while made:
                 yield made.popleft()

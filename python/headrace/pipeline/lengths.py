@@ -41,7 +41,8 @@ _OF_RECORDS: Final = (
 def length_of(chain: Sequence[Stage]) -> int:
     """Returns how many examples, or batches, the stages give.
 
-    Nothing is read but the names and sizes of files, and the footers of Parquet files.
+    Nothing is read but the names and sizes of files, their first bytes if they may be compressed,
+    and the footers of Parquet files.
 
     Raises:
         TypeError: If that is not known before they run.
@@ -143,15 +144,30 @@ def _counts(source: Stage, index: engine.Index | None, part: int) -> Sequence[in
             return [len(next(iter(arrays.values())))]
         case stages.Files(kind="files", paths=paths):
             return [1] * len(find_files("files", paths))
-        case stages.Files(kind="fixed_length_records", compression=None) as files:
-            header, record, footer = files.lengths
-            found = map(os.fsdecode, find_files(files.kind, files.paths))
-            return [max(size - header - footer, 0) // record for size in storage.sizes(found)]
+        case stages.Files(kind="fixed_length_records", compression=None | "auto") as files:
+            return _of_fixed_length(files)
         case Source() if (counts := source.counts()) is not None:
             return counts
         case stages.Files() | Source() if index is not None:
             return _scanned(source, index, part)
     return None
+
+
+def _of_fixed_length(source: stages.Files) -> Sequence[int] | None:
+    header, record, footer = source.lengths
+    paths = find_files(source.kind, source.paths)
+    names = list(map(os.fsdecode, paths))
+    if source.compression is not None and not all(map(_is_plain, paths, names)):
+        return None
+    return [max(size - header - footer, 0) // record for size in storage.sizes(names)]
+
+
+def _is_plain(path: bytes, name: str) -> bool:
+    """Returns whether a file is known not to be compressed; of a remote one nothing is read."""
+    if storage.is_remote(name):
+        return False
+    with engine.op_errors():
+        return not engine.is_compressed(path, "auto")
 
 
 def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:

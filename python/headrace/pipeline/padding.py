@@ -53,6 +53,14 @@ def check_values(stage: _Padded, specs: Mapping[str, Spec]) -> None:
             raise ValueError(
                 f"{stage.name}: values has a component {name!r}, expected one of {there}."
             )
+    if isinstance(stage.values, (bytes, str)) and not any(
+        isinstance(spec.dtype, type) and _is_filled(stage, name, spec)
+        for name, spec in specs.items()
+    ):
+        raise ValueError(
+            f"{stage.name}: values has {stage.values!r}, but no list of strings is filled up, "
+            "expected a number."
+        )
     fillers(stage, specs)
 
 

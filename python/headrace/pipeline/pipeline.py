@@ -620,7 +620,7 @@ class Pipeline:
         """
         if self._specs is not None:
             return dict(self._specs)
-        known = self._all_specs()
+        known = self.known()
         if known.empty_at is not None:
             raise OutOfRangeError(
                 None,
@@ -851,7 +851,10 @@ class Pipeline:
 
         Behind a Python function, that is called for the first example.
         """
-        return self._all_specs()
+        known = self._all_specs()
+        # Until somebody iterates, the function or what it reads may change.
+        known.forget()
+        return known
 
     def _all_specs(self) -> Known:
         # A loop, as there may be more stages than calls within each other.

@@ -29,6 +29,7 @@ from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.padding import fillers
 from headrace.pipeline.paths import find_files
 from headrace.pipeline.reach import is_read_late
+from headrace.pipeline.remembered import Remembered
 from headrace.pipeline.source import Source, check_paths
 from headrace.pipeline.specs import Known, Specs, batch_depth
 from headrace.pipeline.splitting import shuffled_before
@@ -353,19 +354,28 @@ class _Planning:
             ):
                 return self._native(stage, before, is_batched)
             case stages.Map(function=function, seed=seed):
-                lane = MapFunction(function, seed, before, after, is_batched)
+                lane = MapFunction(function, seed, before, after, is_batched, self._first(index))
             case stages.Filter(function=predicate):
                 lane = FilterFunction(predicate, before)
             case stages.FlatMap(function=makes, seed=seed):
                 lane = FlatMapFunction(makes, seed, before, after)
-            case stages.Learn(stage=learned, made=made):
-                lane = LearnFunction(learned.name, learned.function, learned.seed, before, made)
+            case stages.Learn(stage=learned, made=made) as stage:
+                remember = stage.remember if isinstance(learned, stages.Map) else None
+                lane = LearnFunction(
+                    learned.name, learned.function, learned.seed, before, made, remember
+                )
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
         # A function with a state of its own sees what it saw before.
         keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
         self._plan = self._plan.map_hosted(self._lane(lane), keeps_count)
+
+    def _first(self, index: int) -> Remembered | None:
+        """Returns what a function made of the first example; an iteration does so once."""
+        if self._shared.is_learning:
+            return self._known.first.get(index)
+        return self._known.first.pop(index, None)
 
     def _native(
         self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool

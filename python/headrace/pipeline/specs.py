@@ -1,7 +1,7 @@
 """What is known of the components after each stage, without running anything."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.padding import check_values
+from headrace.pipeline.remembered import Remembered
 from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
@@ -43,11 +44,20 @@ class Known:
         parts: Those of the pipelines that the source puts together.
         empty_at: The number of the stage that had no example to learn from: the components behind
             it are not known, and there are no examples. None if all are known.
+        first: What functions made of the first example, by the number of their stage, for the
+            iteration that begins next.
     """
 
     specs: list[Specs]
     parts: "list[Known]"
     empty_at: int | None = None
+    first: dict[int, Remembered] = field(default_factory=dict, compare=False)
+
+    def forget(self) -> None:
+        """Forgets what functions made: until the next iteration, they may change."""
+        self.first.clear()
+        for part in self.parts:
+            part.forget()
 
     @property
     def is_whole(self) -> bool:

@@ -12,6 +12,7 @@ from headrace.display import without_passwords
 from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, array_type
 from headrace.pipeline.native import Use
 from headrace.pipeline.opening import Openings
+from headrace.pipeline.remembered import Remembered
 
 __all__ = [
     "Arrays",
@@ -170,15 +171,23 @@ class Learn(Stage):
     Attributes:
         stage: The function.
         made: What it has made of the examples so far.
+        first: Where what it makes of the first example is kept, by the number of its stage.
+        number: That number.
     """
 
     stage: "Map | FlatMap"
     made: deque[Mapping[str, Any]] = field(default_factory=deque, compare=False, repr=False)
+    first: dict[int, Remembered] = field(default_factory=dict, compare=False, repr=False)
+    number: int = 0
 
     @property
     def name(self) -> str:
         """Its name in messages: that of the function."""
         return self.stage.name
+
+    def remember(self, found: Remembered) -> None:
+        """Keeps what the function has made of the first example."""
+        self.first[self.number] = found
 
 
 @dataclass(frozen=True)

@@ -266,6 +266,8 @@ impl Executor {
             if state.is_closed {
                 return None;
             }
+            // What they held is free, and nobody ends them: the nodes may say something else now.
+            state.is_changed |= state.tasks.drop_unwanted(lane);
             if let Some(task) = state.tasks.pop_hosted(lane) {
                 state.num_running += 1;
                 return Some(task);

@@ -197,14 +197,20 @@ impl Tasks {
         Some(work)
     }
 
-    /// The task that a lane is to do next.
-    pub fn pop_hosted(&mut self, lane: usize) -> Option<HostTask> {
-        let tasks = self.hosted.get_mut(lane)?;
-        // Functions are not called for rows that nobody waits for: their pass was cut short.
+    /// Drops the next tasks of a lane whose results nobody waits for, since their pass was cut short: functions are not
+    /// called for them. Returns whether there were any.
+    pub fn drop_unwanted(&mut self, lane: usize) -> bool {
+        let Some(tasks) = self.hosted.get_mut(lane) else { return false };
+        let num_before = tasks.len();
         while tasks.front().is_some_and(|task| !task.slot.is_wanted()) {
             tasks.pop_front();
         }
-        tasks.pop_front()
+        tasks.len() < num_before
+    }
+
+    /// The task that a lane is to do next.
+    pub fn pop_hosted(&mut self, lane: usize) -> Option<HostTask> {
+        self.hosted.get_mut(lane)?.pop_front()
     }
 
     /// How many tasks there are for workers.

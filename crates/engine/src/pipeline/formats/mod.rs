@@ -28,7 +28,7 @@ pub use format::{Format, Place, Scan};
 pub use json_inference::infer_json;
 pub use lines::Lines;
 pub use located::Located;
-pub use source::uncompressed;
+pub use source::{is_compressed, uncompressed};
 pub use tar::{Tar, infer_tar};
 pub use tfrecord::TfRecords;
 pub use whole::{Labelled, Whole};

@@ -78,6 +78,11 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
+/// Whether a file is compressed, by its first bytes.
+pub fn is_compressed(file: &FileOrigin, codec: Codec) -> Result<bool> {
+    Source::open(file, codec).map(|source| source.is_compressed())
+}
+
 /// The uncompressed bytes of an input, which is read to its end or fails. Where the codec is by content, `input` is given from
 /// its beginning.
 pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {

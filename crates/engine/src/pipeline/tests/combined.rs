@@ -104,7 +104,7 @@ fn a_cache_replays_a_whole_pass() {
     let cached = Arc::new(Plan::Then(lines, Step::Cache(Arc::clone(&store))));
     let some = Arc::new(Plan::Then(Arc::clone(&cached), Step::Take(5)));
     let (settings, budget) = (Settings::new(2), Budget::new(usize::MAX));
-    let (rows, _) = run(&map(some, vec![]), 0, 2, usize::MAX);
+    let (rows, _) = consume(&map(some, vec![]), 0, settings, &budget);
     assert_eq!((rows.len(), store.get().is_none()), (5, true));
     let epochs = Arc::new(Plan::Then(Arc::clone(&cached), Step::Epochs(Some(3))));
     let (rows, _) = consume(&map(epochs, vec![]), 0, settings, &budget);

@@ -1,0 +1,54 @@
+"""What a function made of the first example while its components were learned.
+
+The iteration that follows takes it, so that the function is called once for that example.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Remembered"]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What was made of one example.
+
+    Attributes:
+        place: Epoch, record, file, and number within the record: what random draws are keyed by.
+        example: The values that the function was called with.
+        made: What it returned.
+    """
+
+    place: tuple[int, ...]
+    example: Mapping[str, Any]
+    made: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls, place: tuple[int, ...], example: Mapping[str, Any], made: Mapping[str, Any]
+    ) -> "Remembered | None":
+        """Remembers copies, which a later call cannot change; None if they cannot be copied."""
+        try:
+            return cls(place, deepcopy(dict(example)), deepcopy(dict(made)))
+        except Exception:  # An object of the user's that is not copied is made again.
+            return None
+
+    def is_of(self, place: tuple[int, ...], example: Mapping[str, Any]) -> bool:
+        """Returns whether the function would be called with the same again."""
+        return (
+            self.place == place
+            and self.example.keys() == example.keys()
+            and all(_are_same(value, example[name]) for name, value in self.example.items())
+        )
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and bool(np.array_equal(one, other))
+    return bool(one == other)
