@@ -384,3 +384,36 @@ class TestEndsThatAreNotTheEnd:
         batches, _ = waiting
         batches.close()
         assert next(batches, None) is None
+
+
+class Counted:
+    """An iterator over some numbers that can be taken up again."""
+
+    def __init__(self, count):
+        self.count, self.number = count, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.number == self.count:
+            raise StopIteration
+        self.number += 1
+        return {"n": self.number}
+
+    def state(self):
+        return self.number
+
+    def restore(self, state):
+        self.number = state
+
+
+def test_an_iterator_that_was_looked_at_to_its_end_goes_on_with_its_state():
+    def pipeline():
+        numbers = hr.iterable(lambda: Counted(1)).epochs(2).shard(1, 3)
+        return numbers.map(lambda example: {"m": example["n"]}).epochs(2)
+
+    with iter(pipeline()) as batches:
+        assert [int(next(batches)["m"])] == [1]
+        state = batches.state()
+    assert [int(example["m"]) for example in pipeline().resume(state)] == [1]

@@ -106,7 +106,8 @@ class Examples:
         if state is not None:
             self._seen.clear()
             restore(self._iterator, state)
-            self.number = None
+            # It may have been looked at to its end.
+            self.number, self._is_over = None, False
         for _ in range(num_left_out):
             if next(self, _NOTHING) is _NOTHING:
                 return

@@ -110,8 +110,8 @@ class Pipeline:
 
         The function gets a dict of NumPy scalars, `bytes` and `str` objects and arrays that cannot
         be written, and returns a dict of such values, with the same names for each example. It is
-        called in order, in a thread of its own. It may be called again for the first example, to
-        learn which components it returns.
+        called in order, in a thread of its own. Which components it returns is learned from the
+        first example, in a call of its own if `spec` is asked for before an iteration begins.
 
         Values of Python may be returned too, and nothing is rounded: `bool` becomes bool, `int`
         int64, `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have
