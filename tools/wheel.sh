@@ -13,7 +13,7 @@ fail() {
 . tools/install_package.sh
 tools=.wheel
 platform=manylinux_2_28
-wanted_bytes=5000000
+wanted_bytes=20000000
 has_no_gil='import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
 machine=$(uname -m)
 requirements=('maturin>=1.14,<2' 'ziglang>=0.13,<0.16' 'auditwheel>=6,<7' 'wheel>=0.45' 'cmake>=3.20,<5')
