@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from headrace import errors
 from headrace import pipeline as hp
 from headrace.pipeline import strings
 from headrace.protos import Example
@@ -58,7 +59,7 @@ def test_text_that_is_not_in_utf_8_is_an_error(tmp_path):
             example.features.feature["name"].bytes_list.value.append(name)
             writer.write(example.SerializeToString())
     rows = hp.tfrecords(tmp_path / "a").parse({"name": str})
-    with pytest.raises(ValueError, match="component 'name': a string of the batch is not in UTF-8"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"record 1: 'name' .* not UTF-8 at byte"):
         list(rows.batch(2).options(strings="arrow"))
 
 

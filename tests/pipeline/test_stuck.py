@@ -60,8 +60,9 @@ def test_it_is_named_once(warnings, hung):
         hung.wait(0.3)
         return example
 
-    numbers = hr.arrays({"number": np.arange(2)}).map(stuck).options(stuck_after_s=0.02)
-    assert len(list(numbers)) == 2
+    numbers = hr.arrays({"number": np.arange(3)}).map(stuck).options(stuck_after_s=0.02)
+    # The first one is called to learn the components, before there is a watch.
+    assert len(list(numbers)) == 3
     assert len(set(warnings(2))) == 2
 
 
