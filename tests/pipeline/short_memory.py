@@ -52,6 +52,7 @@ def _given() -> dict[str, Any]:
         "image": image,
         "rgb": draws.random((1000, 800, 3), np.float32),
         "texts": np.array([b"%d" % number for number in range(100_000)], object),
+        "short": b"12",
         "few": np.array([2, 1, 1], np.int32),
         "n": np.array(3 * MIB, np.int32),
     }
@@ -93,7 +94,13 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda e: ops.zeros([e["n"]]),
     "decode_compressed": lambda e: ops.decode_compressed(e["s"]),
     "squeeze": lambda e: ops.squeeze(e["f"][:1]),
-    "unstack": lambda e: ops.unstack(e["f"])[1],
+    "unstack": lambda e: ops.unstack(ops.ensure_shape(e["f"], [2, None]))[1],
+    "sample_distorted_bounding_box": lambda e: (
+        ops.sample_distorted_bounding_box(
+            [4, 6, 3], [[[0.2, 0.2, 0.8, 0.8]]] + 0 * ops.cast(e["few"][0], "float32")
+        ).bboxes
+    ),
+    "string_to_number": lambda e: ops.string_to_number(e["short"], "int64"),
     "sequence_mask": lambda e: ops.sequence_mask(e["i"], 3),
     "regex_replace": lambda e: ops.regex_replace(e["s"], "1", "xyz"),
     "decode_csv of many": lambda e: ops.decode_csv(e["texts"], [[0]])[0],
@@ -103,7 +110,6 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
     "substr of many": lambda e: ops.substr(e["texts"], 0, 1),
     "string_to_number of many": lambda e: ops.string_to_number(e["texts"], "int64"),
     "tile of strings": lambda e: ops.tile(e["texts"], [20]),
-    "as_string": lambda e: ops.as_string(e["i"][:500_000]),
     "encode_base64 of many": lambda e: ops.encode_base64(e["texts"]),
     "substr": lambda e: ops.substr(e["s"], 1, _NUM_BYTES - 10),
     "ensure_shape": lambda e: ops.ensure_shape(e["f"], [2, None]),

@@ -5,14 +5,8 @@ use headrace_engine::error::{Code, Error};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Shorter ones are made without looking whether there is memory for them.
-const SHORT_BYTES: usize = 4096;
-
 /// A copy of `bytes` for Python.
 pub fn given<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    if bytes.len() < SHORT_BYTES {
-        return Ok(PyBytes::new(py, bytes));
-    }
     let copy = |room: &mut [u8]| {
         room.copy_from_slice(bytes);
         Ok(())
