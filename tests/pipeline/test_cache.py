@@ -190,11 +190,19 @@ def test_what_is_before_a_cache_is_called_once_for_each_example():
         calls.append(-int(example["m"]))
         return {"k": 2 * example["m"]}
 
-    pipe = hp.arrays({"n": np.arange(10)}).map(counted).map(doubled).cache().epochs(3)
-    expected = [2 * (n + 1) for n in range(10)] * 3
+    def twice(example):
+        calls.append(1000 + int(example["k"]))
+        yield from ({"k": example["k"]}, {"k": example["k"]})
+
+    numbers = hp.arrays({"n": np.arange(10)}).map(counted).map(doubled)
+    pipe = numbers.flat_map(twice).cache().epochs(3)
+    once = [2 * (n + 1) for n in range(10)]
+    expected = [k for k in once for _ in range(2)] * 3
     assert [int(example["k"]) for example in pipe] == expected
     assert [int(example["k"]) for example in pipe] == expected
-    assert sorted(calls) == sorted([*range(10), *(-n - 1 for n in range(10))])
+    assert sorted(calls) == sorted(
+        [*range(10), *(-n - 1 for n in range(10)), *(1000 + k for k in once)]
+    )
 
 
 def test_a_function_that_has_changed_since_its_components_were_asked_for_is_called_anew():

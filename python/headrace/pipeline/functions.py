@@ -224,24 +224,30 @@ class MapFunction(_Function):
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         first, self._first = self._first, None
-        call = self._call if first is None else self._recalling(first, job)
+        function = _recalling(self.function, first, job)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
+            return as_values(self.where, function(example, *draws), self._made)
+
         rows = [row for _, row in calls.of(_drawing(call, self._draws, job))]
         finish(job, self.where, self._made, rows, None, calls, self._is_batched)
 
-    def _recalling(self, first: Remembered, job: engine.Job) -> Callable[..., list[Any]]:
-        """Returns a call that does not call the function for what is remembered."""
-        place = _place(job, 0)
-        unasked = [first]
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
-            if unasked and (found := unasked.pop()).is_of(place, example):
-                return as_values(self.where, found.made, self._made)
-            return self._call(example, *draws)
+def _recalling(
+    function: Callable[..., Any], first: Remembered | None, job: engine.Job
+) -> Callable[..., Any]:
+    """Returns the function, which is not called for the first example if that is remembered."""
+    if first is None:
+        return function
+    place = _place(job, 0)
+    unasked = [first]
 
-        return call
+    def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
+        if unasked and (found := unasked.pop()).is_of(place, example):
+            return found.made
+        return function(example, *draws)
 
-    def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
-        return as_values(self.where, self.function(example, *draws), self._made)
+    return call
 
 
 def _place(job: engine.Job, row: int) -> tuple[int, ...]:
@@ -281,20 +287,26 @@ class FlatMapFunction(_Function):
         seed: int | None,
         given: Specs,
         made: Specs,
+        first: Remembered | None = None,
     ) -> None:
+        """With `first`, the function is not called for that example, if that comes first."""
         super().__init__(function, given, "flat_map")
+        self._first = None if self.is_sequential else first
         self._draws = None if seed is None else Draws(seed)
         self._made = made
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        made = dict(calls.of(_drawing(self._call, self._draws, job)))
+        first, self._first = self._first, None
+        function = _recalling(self.function, first, job)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
+            made = function(example, *draws)
+            return [as_values(self.where, row, self._made) for row in made]
+
+        made = dict(calls.of(_drawing(call, self._draws, job)))
         rows = [row for group in made.values() for row in group]
         counts = [len(made.get(number, ())) for number in range(job.num_rows)]
         finish(job, self.where, self._made, rows, counts, calls)
-
-    def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
-        made = self.function(example, *draws)
-        return [as_values(self.where, row, self._made) for row in made]
 
 
 class LearnFunction(_Function):
@@ -310,14 +322,14 @@ class LearnFunction(_Function):
         seed: int | None,
         given: Specs,
         made: "deque[Mapping[str, Any]]",
-        remember: Callable[[Remembered], None] | None,
+        remember: Callable[[Remembered], None],
     ) -> None:
-        """Adds what the function makes to `made`; `remember` gets the first that a map makes."""
+        """Adds what the function makes to `made`; `remember` gets what it makes of the first."""
         super().__init__(function, given, stage)
         self._stage = stage
         self._draws = None if seed is None else Draws(seed)
         self._made = made
-        self._remember = remember
+        self._remember: Callable[[Remembered], None] | None = remember
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         remember, self._remember = self._remember, None
@@ -328,7 +340,9 @@ class LearnFunction(_Function):
             asked, first = first, None
             given = dict(example)
             made = self.function(example, *draws)
-            if asked is not None and isinstance(made, Mapping):
+            if self._stage == "flat_map":
+                made = list(made)
+            if asked is not None:
                 place, remember = asked
                 if (found := Remembered.of(place, given, made)) is not None:
                     remember(found)
@@ -339,7 +353,7 @@ class LearnFunction(_Function):
         job.keep(kept, calls.error, calls.state, calls.failed)
 
     def _learn(self, made: Any) -> bool:
-        found = [made] if self._stage == "map" else list(made)
+        found = [made] if self._stage == "map" else made
         for row in found:
             for name, value in check_components(self.where, row).items():
                 spec_of(self.where, name, value)

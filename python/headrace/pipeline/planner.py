@@ -358,11 +358,10 @@ class _Planning:
             case stages.Filter(function=predicate):
                 lane = FilterFunction(predicate, before)
             case stages.FlatMap(function=makes, seed=seed):
-                lane = FlatMapFunction(makes, seed, before, after)
+                lane = FlatMapFunction(makes, seed, before, after, self._first(index))
             case stages.Learn(stage=learned, made=made) as stage:
-                remember = stage.remember if isinstance(learned, stages.Map) else None
                 lane = LearnFunction(
-                    learned.name, learned.function, learned.seed, before, made, remember
+                    learned.name, learned.function, learned.seed, before, made, stage.remember
                 )
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")

@@ -25,15 +25,15 @@ class Remembered:
 
     place: tuple[int, ...]
     example: Mapping[str, Any]
-    made: Mapping[str, Any]
+    made: Any
 
     @classmethod
     def of(
-        cls, place: tuple[int, ...], example: Mapping[str, Any], made: Mapping[str, Any]
+        cls, place: tuple[int, ...], example: Mapping[str, Any], made: Any
     ) -> "Remembered | None":
         """Remembers copies, which a later call cannot change; None if they cannot be copied."""
         try:
-            return cls(place, deepcopy(dict(example)), deepcopy(dict(made)))
+            return cls(place, deepcopy(dict(example)), deepcopy(made))
         except Exception:  # An object of the user's that is not copied is made again.
             return None
 
