@@ -234,3 +234,15 @@ def test_draws_of_the_first_example_are_those_of_its_place():
     )
     assert first == again
     assert len(set(first)) == 5
+
+
+@pytest.mark.parametrize("count", [1, 130, 600, 999])
+def test_a_pass_over_archives_that_is_left_is_gone_on_with(tables, count):
+    pipe = hp.webdataset(tables / "*.tar").select("number").cache()
+    for memory_bytes in (60_000, 64 << 20):
+        with iter(pipe.options(memory_bytes=memory_bytes)) as samples:
+            for _ in range(count):
+                next(samples)
+        numbers = [int(sample["number"]) for sample in pipe]
+        assert numbers == list(range(1000))
+        pipe = hp.webdataset(tables / "*.tar").select("number").cache()

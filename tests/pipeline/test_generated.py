@@ -30,6 +30,13 @@ def test_drawn_pipelines_give_what_the_model_gives(generated_files, group):
             raise
 
 
+# Numbers of longer runs that have found something.
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("number", [367, 812, 817])
+def test_a_program_that_has_found_a_defect_gives_what_the_model_gives(generated_files, number):
+    check(program_of(number), generated_files, number)
+
+
 def test_every_stage_is_drawn():
     drawn = set().union(*(program_of(number).kinds for number in range(GROUPS * PROGRAMS)))
     assert drawn >= KINDS, sorted(KINDS - drawn)

@@ -139,12 +139,19 @@ impl Fill {
         Ok(Self { input, store, pass, kept, next: (0, 0), budget: None, begun, _charge: None, is_ordered })
     }
 
-    fn keep(&mut self, rows: &Rows, budget: &Budget) -> Result<()> {
-        let missing = || Error::internal("cache: the rows are no whole block");
-        let block = rows.whole_block().ok_or_else(missing)?;
+    fn keep(&mut self, rows: &Rows, budget: &Arc<Budget>) -> Result<()> {
+        let block = match rows.whole_block() {
+            Some(block) => Arc::clone(block),
+            // The first ones behind those that an earlier pass has kept may be the rest of a block.
+            None => {
+                let copy = rows.copy()?;
+                let charge = budget.charge(copy.held_bytes());
+                Arc::new(copy.charged(charge))
+            }
+        };
         let kept = &mut self.kept;
         kept.num_bytes += block.held_bytes();
-        kept.blocks.push(Arc::clone(block));
+        kept.blocks.push(block);
         kept.marks.push(rows.mark(0));
         kept.rest = rows.mark(rows.len());
         kept.ends.push(kept.num_rows() + rows.len() as u64);
