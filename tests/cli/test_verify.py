@@ -58,7 +58,7 @@ def test_each_damaged_record_is_named_and_what_follows_is_read():
     text = call("verify", "a", "b", "c").stdout
     assert f"b: record 7 at byte {7 * length}: corrupted record" in text
     assert "3 damaged places in 2 files" in text
-    assert "What follows in the file was not read." in text
+    assert "The rest of the file, about 10 records by the length of those before, was not" in text
 
 
 def test_one_thread_finds_the_same():

@@ -40,9 +40,9 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
 
 def _skipped(report: list[Any]) -> Iterator[Skipped]:
     texts, entries, _ = report or [[], [], []]
-    for _, _, file, record, offset, stage, reason in entries:
+    for _, _, file, record, offset, stage, reason, num_lost in entries:
         name = None if file is None else texts[file]
-        yield Skipped(name, record, offset, texts[stage], reason)
+        yield Skipped(name, record, offset, texts[stage], reason, num_lost)
 
 
 def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
