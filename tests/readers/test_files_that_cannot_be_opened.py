@@ -76,7 +76,7 @@ def first_line(error):
 
 
 def shown(name):
-    return os.fsencode(name).decode(errors="replace")
+    return os.fsencode(name).decode(errors="backslashreplace").replace("\0", "\\x00")
 
 
 @every_case

@@ -104,7 +104,9 @@ class TestStringToNumber:
     @pytest.mark.parametrize("dtype", [tf.float32, tf.int32, tf.int64])
     @pytest.mark.parametrize("text", ["x", "", "1_0", "1.5f", "- 5", "1 2", "1\0"])
     def test_fails_for_other_texts(self, run, text, dtype):
-        words = f"StringToNumberOp could not correctly convert string: {text}".replace("\0", "\\x00")
+        words = f"StringToNumberOp could not correctly convert string: {text}".replace(
+            "\0", "\\x00"
+        )
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.string_to_number(text, dtype))
 
