@@ -33,7 +33,7 @@ def test_a_name_is_loaded_when_it_is_first_used():
         "dir(hr)\n"
         "assert loaded() == [], loaded()\n"
         "hr.errors\n"
-        "assert loaded() == ['headrace.errors'], loaded()\n"
+        "assert loaded() == ['headrace.display', 'headrace.errors'], loaded()\n"
         "hr.Graph\n"
         "assert 'headrace.tf1' not in sys.modules\n"
         "assert hr.tf1.Graph is hr.Graph\n"
