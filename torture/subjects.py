@@ -390,6 +390,11 @@ def listings(directory: Path) -> list[Subject]:
             for example in examples:
                 yield example["text"]
 
+    def contents(path: Path) -> Iterator[Any]:
+        with iter(hr.files(path)) as examples:
+            for example in examples:
+                yield example["path"], example["data"]
+
     def images() -> Iterator[Any]:
         with iter(hr.image_folder(root)) as examples:
             for example in examples:
@@ -407,7 +412,7 @@ def listings(directory: Path) -> list[Subject]:
     ways: dict[str, tuple[Callable[[], Iterator[Any]], tuple[str, ...]]] = {
         "a pattern": (lambda: lines(f"{root}/*/*.txt"), ()),
         "a pattern of all below": (lambda: lines(f"{root}/**/*.txt"), ()),
-        "a directory": (lambda: lines(f"{root}/b"), ()),
+        "a directory": (lambda: contents(root / "b"), ()),
         "image_folder": (images, ()),
         "verify": (lambda: iter(files_of("verify", str(root))), ()),
         "gfile.Glob": (lambda: iter(sorted(tf.gfile.Glob(f"{root}/*/*.txt"))), ("EACCES",)),
