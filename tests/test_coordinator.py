@@ -6,9 +6,9 @@ import traceback
 
 import pytest
 
-from headrace import coordinator
-from headrace.coordinator import Coordinator, LooperThread
-from headrace.errors import CancelledError, OutOfRangeError
+from headrace.core.errors import CancelledError, OutOfRangeError
+from headrace.tf1 import coordinator
+from headrace.tf1.coordinator import Coordinator, LooperThread
 
 TIMEOUT = 10.0
 """Seconds after which a wait that should have ended has failed."""
@@ -201,7 +201,7 @@ def test_a_plain_or_clean_stop_after_the_join_is_only_a_stop(coord, ex):
 
 
 def test_the_error_is_logged_when_it_is_reported(coord, caplog):
-    with caplog.at_level("INFO", logger="headrace.coordinator"):
+    with caplog.at_level("INFO", logger="headrace.tf1.coordinator"):
         raise_and_report(coord, ValueError("bad record"))
     assert "Error reported to Coordinator: bad record" in caplog.text
 
@@ -304,7 +304,7 @@ def test_join_only_logs_live_threads_when_it_is_told_to(coord, release, caplog):
     thread = threading.Thread(target=release.wait, args=(TIMEOUT,), name="straggler")
     thread.start()
     coord.request_stop()
-    with caplog.at_level("INFO", logger="headrace.coordinator"):
+    with caplog.at_level("INFO", logger="headrace.tf1.coordinator"):
         coord.join([thread], stop_grace_period_secs=0.05, ignore_live_threads=True)
     assert "Coordinator stopped with threads still running: straggler" in caplog.text
 

@@ -62,7 +62,7 @@ def test_the_site_has_every_page():
 def test_the_reference_has_every_public_name():
     pages = api_pages()
     assert "`headrace.tfrecords`" in pages["index.md"]
-    assert "::: headrace.pipeline.sources.tfrecords" in pages["sources.md"]
+    assert "::: headrace.pipeline.describe.sources.tfrecords" in pages["sources.md"]
     listed = set(re.findall(r"\bapi/([\w/]+\.md)$", (TOP / "mkdocs.yml").read_text(), re.MULTILINE))
     assert set(pages) == listed
 

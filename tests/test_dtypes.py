@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import headrace.tf1  # noqa: F401  (the texts are those of its programs)
-from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, as_dtype
 
 REFERENCE = as_dtype("float32_ref")
 NUMBERS = {

@@ -17,7 +17,7 @@ from tests.storage.server import Server, stalls
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors
+from headrace.core import errors
 from headrace.queues import FIFOQueue, RandomShuffleQueue
 from headrace.testing import dump_waits, dump_waits_on_signal
 

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headrace import errors
+from headrace.core import errors
 
 CODES = {
     "CANCELLED": (1, "CancelledError"),

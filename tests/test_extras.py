@@ -60,5 +60,7 @@ def test_readers_on_ray_without_it_say_what_to_install():
 
 
 def test_nothing_but_readers_on_ray_loads_it():
-    result = run("import headrace, headrace.feeding, headrace.tf1\nprint('ray' in sys.modules)")
+    result = run(
+        "import headrace, headrace.read_service, headrace.tf1\nprint('ray' in sys.modules)"
+    )
     assert result.stdout == "False\n"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -10,9 +11,8 @@ import headrace as hr
 
 def test_dir_lists_what_there_is_and_nothing_else():
     assert dir(hr) == sorted(set(hr.__all__))
-    assert {"Graph", "Session", "Coordinator", "QueueRunner"} <= set(dir(hr))
     assert {"Pipeline", "arrays", "text_lines", "tfrecords"} <= set(dir(hr))
-    assert {"errors", "ops", "queues", "records", "gfile"} <= set(dir(hr))
+    assert {"errors", "ops", "queues", "records", "testing"} <= set(dir(hr))
     for name in dir(hr):
         assert getattr(hr, name) is not None
 
@@ -33,9 +33,20 @@ def test_a_name_is_loaded_when_it_is_first_used():
         "dir(hr)\n"
         "assert loaded() == [], loaded()\n"
         "hr.errors\n"
-        "assert loaded() == ['headrace.display', 'headrace.errors'], loaded()\n"
-        "hr.Graph\n"
+        "expected = ['core', 'core.errors', 'core.repr_prefix', 'errors']\n"
+        "assert loaded() == [f'headrace.{name}' for name in expected], loaded()\n"
+        "hr.Pipeline\n"
         "assert 'headrace.tf1' not in sys.modules\n"
-        "assert hr.tf1.Graph is hr.Graph\n"
     )
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [("Session", "headrace.tf1.session.Session"), ("checkpoint", "headrace.tf1.checkpoint")],
+)
+def test_a_name_that_has_moved_says_where_it_is(name, home):
+    assert name not in dir(hr)
+    with pytest.warns(DeprecationWarning, match=rf"headrace\.{name} has moved: use {home}, or"):
+        moved = getattr(hr, name)
+    assert moved is (hr.tf1.Session if name == "Session" else import_module(home))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import headrace.tf1  # noqa: F401  (the texts are those of its programs)
-from headrace.dtypes import float32, int32
+from headrace.core.dtypes import float32, int32
+from headrace.core.shapes import TensorShape
 from headrace.graph import (
     Graph,
     GraphKeys,
@@ -20,7 +21,6 @@ from headrace.graph import (
     reset_default_graph,
     set_random_seed,
 )
-from headrace.shapes import TensorShape
 
 
 def make(graph, name="x", inputs=(), dtypes=(int32,), shape=(2, None)):

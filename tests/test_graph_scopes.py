@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.dtypes import int32
+from headrace.core.dtypes import int32
 from headrace.graph import Graph, control_dependencies, device, get_default_graph, name_scope
 
 

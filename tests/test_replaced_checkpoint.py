@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headrace.tensor_bundle import BundleReader, replacement, write_bundle
-from headrace.tensor_bundle.replacement import data_path
+from headrace.io.tensor_bundle import BundleReader, replacement, write_bundle
+from headrace.io.tensor_bundle.replacement import data_path
 
 # Ends as kill -9 does, at the call of this number that changes names.
 _KILLED = """
@@ -20,8 +20,9 @@ import sys
 
 import numpy as np
 
-from headrace import engine, storage, tensor_bundle
-from headrace.tensor_bundle import replacement, write_bundle
+from headrace.core import engine
+from headrace.io import storage, tensor_bundle
+from headrace.io.tensor_bundle import replacement, write_bundle
 
 prefix, last = sys.argv[1], int(sys.argv[2])
 calls = 0

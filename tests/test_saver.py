@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace.atomic_file import AtomicFile
+from headrace.io.atomic_file import AtomicFile
 from headrace.protos import MetaGraphDef, VariableDef
 
 

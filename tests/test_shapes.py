@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import shapes
-from headrace.dtypes import int32
-from headrace.shapes import Dimension, TensorShape, as_shape, unknown_shape
+from headrace.core import shapes
+from headrace.core.dtypes import int32
+from headrace.core.shapes import Dimension, TensorShape, as_shape, unknown_shape
 
 sizes = st.none() | st.integers(0, 5)
 known_rank = st.lists(sizes, max_size=4)

@@ -8,17 +8,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from headrace.errors import (
+from headrace.core.errors import (
     DataLossError,
     FailedPreconditionError,
     NotFoundError,
     ResourceExhaustedError,
     UnimplementedError,
 )
+from headrace.io.tensor_bundle import BundleReader, sorted_table, write_bundle
+from headrace.io.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
+from headrace.io.tensor_bundle.sorted_table import read_table, write_table
 from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorSliceProto, VersionDef
-from headrace.tensor_bundle import BundleReader, sorted_table, write_bundle
-from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
-from headrace.tensor_bundle.sorted_table import read_table, write_table
 
 # Written by TensorFlow's Saver from TENSORS.
 TENSORFLOW_INDEX = base64.b64decode("""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 from headrace.testing import assert_resumes, assert_same_order
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import ops
+from headrace.tf1 import ops
 
 TOP = Path(__file__).parents[1]
 # As NumPy is that of this Python, and so its types.
@@ -18,11 +18,12 @@ WRONG = ("hr.bogus", "ops.bogus", "tf.bogus", "tf.train.bogus", "tf.image.bogus"
 RIGHT = (
     *(f"hr.{name}" for name in hr.__all__),
     *(f"ops.{name}" for name in ops.__all__),
+    *(f"hr.ops.{name}" for name in hr.ops.__all__),
     *(f"tf.{name}" for name in tf.__all__),
     *(f"tf.train.{name}" for name in tf.train.__all__),
     *(f"tf.image.{name}" for name in tf.image.__all__),
 )
-IMPORTS = "import headrace as hr\nimport headrace.tf1 as tf\nfrom headrace import ops\n"
+IMPORTS = "import headrace as hr\nimport headrace.tf1 as tf\nfrom headrace.tf1 import ops\n"
 
 PREPARATION = """
 from pathlib import Path
@@ -151,10 +152,11 @@ def test_a_right_name_has_a_type(report):
 
 @pytest.mark.timeout(300)
 def test_a_type_is_that_of_the_class_or_function(report):
-    assert "headrace.graph.graph.Graph" in report["hr.Graph"]
-    assert "-> headrace.session.session.Session" in report["hr.Session"]
+    assert "headrace.graph.graph.Graph" in report["tf.Graph"]
+    assert "-> headrace.tf1.session.session.Session" in report["tf.Session"]
+    assert "headrace.pipeline.describe.pipeline.Pipeline" in report["hr.Pipeline"]
     assert "-> headrace.graph.nodes.Tensor" in report["ops.concat"]
-    assert "-> headrace.coordinator.Coordinator" in report["tf.train.Coordinator"]
+    assert "-> headrace.tf1.coordinator.Coordinator" in report["tf.train.Coordinator"]
 
 
 @pytest.mark.timeout(300)

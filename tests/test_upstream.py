@@ -2,13 +2,13 @@
 
 import pytest
 
-from headrace import input, ops
-from headrace.coordinator import Coordinator
-from headrace.errors import OutOfRangeError
+from headrace.core.errors import OutOfRangeError
 from headrace.graph import Graph, get_default_graph
-from headrace.queue_runner import QueueRunner
-from headrace.session import Session
-from headrace.upstream import runners_of, start_runners, variables_of
+from headrace.tf1 import input, ops
+from headrace.tf1.coordinator import Coordinator
+from headrace.tf1.graph_dependencies import runners_of, start_runners, variables_of
+from headrace.tf1.queue_runners import QueueRunner
+from headrace.tf1.session import Session
 
 SECONDS = 20
 

@@ -138,7 +138,7 @@ ROWS = {
     "A `LooperThread` between two calls": [
         (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
     ],
-    "`headrace.checkpoint.save`": [
+    "`headrace.tf1.checkpoint.save`": [
         ("checkpoint/test_pause.py", "test_a_step_ends_where_there_is_no_room"),
         ("checkpoint/test_refusals.py", "test_a_step_that_cannot_end_is_named"),
     ],
@@ -211,7 +211,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 from headrace.queues import FIFOQueue
 from headrace.testing import dump_waits
 
@@ -268,7 +268,8 @@ INTERRUPTED = {
         "staging area 'StagingArea': room; it has 1 of at most 1 elements",
     ),
     "session.run of a take from a barrier": (
-        "from headrace.ops.queues import Barrier\nsess = tf.Session(); barrier = Barrier(tf.int32)",
+        "from headrace.tf1.ops.queues import Barrier\n"
+        "sess = tf.Session(); barrier = Barrier(tf.int32)",
         "sess.run(barrier.take_many(2))",
         "queue '_0_barrier_queue': elements: it has 0 of 2",
     ),
@@ -389,7 +390,7 @@ def test_ctrl_c_ends_a_wait_that_is_told_of(what, tmp_path):
 WRITING = """
 import os, signal, sys
 import headrace as hr
-from headrace import atomic_file
+from headrace.io import atomic_file
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.mkfifo(sys.argv[1])

@@ -15,10 +15,10 @@ import numpy as np
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace.atomic_file import AtomicFile
+from headrace.io.atomic_file import AtomicFile
+from headrace.io.records import TFRecordWriter
+from headrace.io.tensor_bundle.sorted_table import write_table
 from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorProto, TensorShapeProto
-from headrace.records import TFRecordWriter
-from headrace.tensor_bundle.sorted_table import write_table
 
 __all__ = ["CLAIMS"]
 

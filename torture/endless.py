@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace.atomic_file import replacing
+from headrace.io.atomic_file import replacing
 
 
 class Terminated(BaseException):

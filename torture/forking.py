@@ -11,7 +11,7 @@ from typing import Any
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace.errors import FailedPreconditionError
+from headrace.core.errors import FailedPreconditionError
 
 _CHILD_S = 15
 

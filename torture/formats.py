@@ -17,9 +17,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 import headrace as hr
+from headrace.io.records import TFRecordWriter
 from headrace.pipeline import Pipeline
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 __all__ = ["FORMATS", "Format", "number_in", "text_of", "tfrecords_of"]
 

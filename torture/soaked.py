@@ -16,9 +16,9 @@ import numpy.typing as npt
 from PIL import Image
 
 import headrace as hr
+from headrace.io.records import TFRecordWriter
 from headrace.pipeline import Pipeline
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 __all__ = ["BUCKET", "JOBS", "Job"]
 

@@ -14,9 +14,9 @@ from tests.storage.server import Server
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import checkpoint
 from headrace.cli.content.files import files_of
 from headrace.protos import Example
+from headrace.tf1 import checkpoint
 from torture.formats import FORMATS, Format, number_in
 from torture.taking import DATA_ERRORS
 

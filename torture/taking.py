@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from headrace import errors
+from headrace.core import errors
 
 __all__ = ["DATA_ERRORS", "Taken", "take", "words_of"]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import headrace.tf1 as tf
-from headrace import checkpoint
 from headrace.pipeline import Batches
 from headrace.testing import dump_waits_on_signal
+from headrace.tf1 import checkpoint
 from torture.soaked import JOBS, Job
 
 _SAVED_EVERY = 25

@@ -13,9 +13,9 @@ import numpy as np
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import checkpoint
 from headrace.cli.main import main
-from headrace.records import TFRecordWriter
+from headrace.io.records import TFRecordWriter
+from headrace.tf1 import checkpoint
 
 __all__ = ["WRITERS"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import headrace as hr
 from benchmarks.pipelines import dataset
 from benchmarks.pipelines.pipeline import examples, images, lines, numbers, photos
+from headrace.io.records import TFRecordWriter
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 Pipeline = Any
 """`headrace.pipeline.Pipeline`, without a window of its own."""

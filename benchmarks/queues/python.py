@@ -64,7 +64,8 @@ class EagerChannel:
 def make_channel(kind: str, batch: int) -> Any:
     """Returns the queue to measure."""
     if kind == "headrace":
-        from headrace import errors, queues  # noqa: PLC0415
+        from headrace import queues  # noqa: PLC0415
+        from headrace.core import errors  # noqa: PLC0415
 
         elements = queues.FIFOQueue(CAPACITY, np.int64, shapes=())
         return EagerChannel(elements, batch, errors.OutOfRangeError)

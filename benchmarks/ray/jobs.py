@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 import headrace as hr
-from headrace.records import TFRecordWriter
+from headrace.io.records import TFRecordWriter
 
 __all__ = [
     "JOBS",

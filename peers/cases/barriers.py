@@ -8,7 +8,7 @@ from peers.table import case
 def barrier_of(tf: Any, *args: Any, **options: Any) -> Any:
     """Returns a barrier."""
     if tf.__name__.startswith("headrace"):
-        from headrace.ops.queues import Barrier  # noqa: PLC0415
+        from headrace.tf1.ops.queues import Barrier  # noqa: PLC0415
     else:
         from tensorflow.python.ops.data_flow_ops import Barrier  # noqa: PLC0415
     return Barrier(*args, **options)

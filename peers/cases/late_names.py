@@ -120,7 +120,7 @@ def sound(tf: Any, channels: int, samples: int) -> Any:
 
 def _audio_ops(tf: Any) -> Any:
     if tf.__name__.startswith("headrace"):
-        from headrace import ops  # noqa: PLC0415
+        from headrace.tf1 import ops  # noqa: PLC0415
 
         return ops
     from tensorflow.python.ops import gen_audio_ops  # noqa: PLC0415

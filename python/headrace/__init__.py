@@ -1,38 +1,18 @@
 """headrace feeds training loops: files become batches on native threads.
 
 `dir(headrace)` lists what there is. A pipeline begins with a source such as `tfrecords`.
-Operations of graphs are in `headrace.ops`, queues for use without a graph in `headrace.queues`,
-errors in `headrace.errors`; `import headrace.tf1 as tf` has the names of TensorFlow 1. Everything
-is loaded when it is first used, so that a command can listen to Ctrl-C before NumPy and the engine
-are there.
+Operations of native functions are in `headrace.ops`, queues for use without a pipeline in
+`headrace.queues`, errors in `headrace.errors`; `import headrace.tf1 as tf` has the names of
+TensorFlow 1. Everything is loaded when it is first used, so that a command can listen to Ctrl-C
+before NumPy and the engine are there.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from headrace import (
-        checkpoint,
-        dtypes,
-        errors,
-        events,
-        gfile,
-        graph,
-        input,
-        ops,
-        pipeline,
-        protos,
-        queues,
-        records,
-        saver,
-        session,
-        shapes,
-        tf1,
-    )
-    from headrace.compression import TFRecordOptions
-    from headrace.coordinator import Coordinator, LooperThread
-    from headrace.dtypes import DType
-    from headrace.engine import version as __version__
-    from headrace.events import FileWriter
-    from headrace.graph import Graph, Operation, Tensor
+    from headrace import errors, ops, pipeline, protos, queues, records, testing, tf1
+    from headrace.core.engine import version as __version__
+    from headrace.graph import Tensor
+    from headrace.io.compression import TFRecordOptions
     from headrace.pipeline import (
         Batches,
         Feature,
@@ -56,45 +36,24 @@ if TYPE_CHECKING:
         zip,
     )
     from headrace.pipeline.tracing import native
-    from headrace.queue_runner import QueueRunner
-    from headrace.saver import Saver
-    from headrace.session import Session
-    from headrace.shapes import TensorShape
-    from headrace.upstream import runners_of, start_runners, variables_of
 
 __all__ = [
     "Batches",
-    "Coordinator",
-    "DType",
     "Feature",
-    "FileWriter",
-    "Graph",
-    "LooperThread",
-    "Operation",
     "Pipeline",
-    "QueueRunner",
     "Ragged",
-    "Saver",
-    "Session",
     "Skipped",
     "Spec",
     "TFRecordOptions",
     "Tensor",
-    "TensorShape",
     "__version__",
     "arrays",
-    "checkpoint",
     "concat",
     "csv",
-    "dtypes",
     "errors",
-    "events",
     "files",
     "fixed_length_records",
-    "gfile",
-    "graph",
     "image_folder",
-    "input",
     "iterable",
     "json_lines",
     "mix",
@@ -105,57 +64,45 @@ __all__ = [
     "protos",
     "queues",
     "records",
-    "runners_of",
-    "saver",
-    "session",
-    "shapes",
-    "start_runners",
+    "testing",
     "text_lines",
     "tf1",
     "tfrecords",
-    "variables_of",
     "webdataset",
     "zip",
 ]
 
-# For each name that is not a module, the module that has it.
+_MODULES = frozenset(("errors", "ops", "pipeline", "protos", "queues", "records", "testing", "tf1"))
+# The modules of the names that `headrace.pipeline` does not have.
 _HOMES = {
-    "Batches": "pipeline",
-    "Coordinator": "coordinator",
-    "DType": "dtypes",
-    "Feature": "pipeline",
-    "FileWriter": "events",
-    "Graph": "graph",
-    "LooperThread": "coordinator",
-    "Operation": "graph",
-    "Pipeline": "pipeline",
-    "QueueRunner": "queue_runner",
-    "Ragged": "pipeline",
-    "Skipped": "pipeline",
-    "Saver": "saver",
-    "Session": "session",
-    "Spec": "pipeline",
-    "TFRecordOptions": "compression",
+    "TFRecordOptions": "io.compression",
     "Tensor": "graph",
-    "TensorShape": "shapes",
-    "arrays": "pipeline",
-    "concat": "pipeline",
-    "csv": "pipeline",
-    "files": "pipeline",
-    "fixed_length_records": "pipeline",
-    "image_folder": "pipeline",
-    "iterable": "pipeline",
-    "parquet": "pipeline",
-    "json_lines": "pipeline",
-    "mix": "pipeline",
     "native": "pipeline.tracing",
-    "runners_of": "upstream",
-    "start_runners": "upstream",
-    "text_lines": "pipeline",
-    "tfrecords": "pipeline",
-    "variables_of": "upstream",
-    "webdataset": "pipeline",
-    "zip": "pipeline",
+}
+# Names that were here before they had a place under `headrace.tf1` or `headrace.graph`.
+_MOVED = {
+    "Coordinator": "tf1.coordinator",
+    "DType": "core.dtypes",
+    "FileWriter": "tf1.events",
+    "Graph": "graph",
+    "LooperThread": "tf1.coordinator",
+    "Operation": "graph",
+    "QueueRunner": "tf1.queue_runners",
+    "Saver": "tf1.saver",
+    "Session": "tf1.session",
+    "TensorShape": "core.shapes",
+    "checkpoint": "tf1.checkpoint",
+    "dtypes": "core.dtypes",
+    "events": "tf1.events",
+    "gfile": "tf1.gfile",
+    "graph": "graph",
+    "input": "tf1.input",
+    "runners_of": "tf1.graph_dependencies",
+    "saver": "tf1.saver",
+    "session": "tf1.session",
+    "shapes": "core.shapes",
+    "start_runners": "tf1.graph_dependencies",
+    "variables_of": "tf1.graph_dependencies",
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
@@ -164,14 +111,27 @@ if not TYPE_CHECKING:  # For mypy a wrong name is an error.
         from importlib import import_module  # noqa: PLC0415  (see above)
 
         if name == "__version__":
-            return import_module("headrace.engine").version
-        if name in _HOMES:
-            return getattr(import_module(f"headrace.{_HOMES[name]}"), name)
-        if name in __all__:
+            return import_module("headrace.core.engine").version
+        if name in _MODULES:
             return import_module(f"headrace.{name}")
+        if name in __all__:
+            return getattr(import_module(f"headrace.{_HOMES.get(name, 'pipeline')}"), name)
+        if name in _MOVED:
+            return _moved(import_module(f"headrace.{_MOVED[name]}"), name)
         raise AttributeError(
-            f"module 'headrace' has no attribute {name!r}, expected one of {', '.join(__all__)}."
+            f"module 'headrace' has no attribute {name!r}, expected one of {', '.join(__all__)}. "
+            "Graphs, sessions and queue runners are in headrace.tf1."
         )
+
+    def _moved(module: object, name: str) -> object:
+        from warnings import warn  # noqa: PLC0415  (see above)
+
+        home = module.__name__
+        is_module = home.endswith(f".{name}")
+        path = home if is_module else f"{home}.{name}"
+        text = f"headrace.{name} has moved: use {path}, or what headrace.tf1 has."
+        warn(text, DeprecationWarning, stacklevel=3)
+        return module if is_module else getattr(module, name)
 
     def __dir__() -> list[str]:
         return sorted(__all__)

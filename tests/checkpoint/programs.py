@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 
 SEED = 5
 _TIMEOUT_MS = 20_000

@@ -12,7 +12,7 @@ from tests.calls import wait_until
 from tests.checkpoint.conftest import open_session, running
 
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 
 
 def test_a_stopped_session_goes_on_where_it_was_saved(lines, session, path):
@@ -181,7 +181,8 @@ def test_a_closed_queue_keeps_its_elements(path):
 KILLED = """
     import os, signal, sys
     import headrace.tf1 as tf
-    from headrace import atomic_file, checkpoint
+    from headrace.io import atomic_file
+    from headrace.tf1 import checkpoint
 
     queue = tf.FIFOQueue(9, [tf.string], [[]])
     value = tf.placeholder(tf.string, [])

@@ -9,8 +9,8 @@ from tests.calls import Call, wait_until
 from tests.checkpoint.conftest import open_session, running
 
 import headrace.tf1 as tf
-from headrace import checkpoint
-from headrace.checkpoint.pause import paused
+from headrace.tf1 import checkpoint
+from headrace.tf1.checkpoint.pause import paused
 
 
 def make_counting(num_threads=1, capacity=3):

@@ -12,9 +12,9 @@ from tests.calls import Call, wait_until
 from tests.checkpoint.conftest import Lines, open_session, running
 
 import headrace.tf1 as tf
-from headrace import checkpoint
-from headrace.checkpoint import pause
 from headrace.graph import reset_default_graph
+from headrace.tf1 import checkpoint
+from headrace.tf1.checkpoint import pause
 
 
 def refused(error, *words):

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from PIL import Image
 
 from headrace.cli.commands import headrace
+from headrace.io.records import TFRecordWriter, tf_record_iterator
 from headrace.protos import Example
-from headrace.records import TFRecordWriter, tf_record_iterator
 
 
 def call(*arguments) -> Result:

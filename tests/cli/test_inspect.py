@@ -18,8 +18,8 @@ from tests.cli.files import call, damage, example, image, write_numbers, write_r
 from tests.privileges import unprivileged
 
 import headrace.tf1 as tf
-from headrace.events import FileWriter
 from headrace.protos import SequenceExample
+from headrace.tf1.events import FileWriter
 
 
 @pytest.fixture(autouse=True)

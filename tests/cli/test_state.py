@@ -11,7 +11,7 @@ from tests.cli.files import call, write_numbers
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.feeding import Loads, advice
+from headrace.read_service import Loads, advice
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.feeding import Layout, Turn, arranged
+from headrace.read_service import Layout, Turn, arranged
 
 
 def test_batches_go_around_the_readers():

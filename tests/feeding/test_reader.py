@@ -7,9 +7,9 @@ import pytest
 from tests.pipeline.conftest import same
 
 import headrace as hr
-from headrace.feeding import Ask, Reader
-from headrace.feeding.reader import num_bytes_of
-from headrace.pipeline.shares import BEGINNING
+from headrace.pipeline.describe.reader_shards import BEGINNING
+from headrace.read_service import Ask, Reader
+from headrace.read_service.reader import num_bytes_of
 
 PIPE = hr.arrays({"n": np.arange(1000)}).shuffle(50, seed=1).epochs(2).batch(8)
 

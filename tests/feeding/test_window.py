@@ -1,6 +1,6 @@
 """What is under way for a trainer is bounded in bytes, and comes in order."""
 
-from headrace.feeding import Window
+from headrace.read_service import Window
 
 
 def ask(window, num_readers=1):

@@ -5,7 +5,7 @@ import pytest
 
 import headrace.tf1 as tf
 from headrace.graph import defined_types, definition_of
-from headrace.importer.makers import is_control_flow, maker_of
+from headrace.tf1.graph_import.makers import is_control_flow, maker_of
 
 
 def exported(build):

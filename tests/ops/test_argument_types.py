@@ -14,7 +14,7 @@ PREPARATION = """\
 from pathlib import Path
 import numpy as np
 import headrace.tf1 as tf
-from headrace import ops
+from headrace.tf1 import ops
 image = tf.placeholder(tf.float32, [4, 4, 3])
 variable = ops.Variable(1.0)
 queue = ops.FIFOQueue(10, [tf.float32, tf.string], shapes=[[4, 4, 3], []])

@@ -11,11 +11,12 @@ from headrace.graph import Computed, Role, define, definition_of
 from headrace.graph.op_def import _definitions
 
 TOP = Path(__file__).parents[2]
-OPS = TOP / "python" / "headrace" / "ops"
+OPS = (TOP / "python/headrace/ops", TOP / "python/headrace/tf1/ops")
 KERNELS = TOP / "crates" / "engine" / "src" / "kernels"
 FAMILIES = sorted(
     path.name
-    for path in OPS.iterdir()
+    for ops in OPS
+    for path in ops.iterdir()
     if (path / "__init__.py").exists() and path.name != "framework"
 )
 
@@ -23,10 +24,10 @@ FAMILIES = sorted(
 def python_stems() -> dict[str, str]:
     """Finds for each type `family/stem` of the module that defines it."""
     found: dict[str, str] = {}
-    for path in sorted(OPS.rglob("*.py")):
+    for ops, path in [(place, path) for place in OPS for path in sorted(place.rglob("*.py"))]:
         for op_type in re.findall(r'\bdefine\(\s*"(\w+)"', path.read_text("utf-8")):
             assert op_type not in found, f"{op_type} is defined twice"
-            found[op_type] = "/".join(path.relative_to(OPS).with_suffix("").parts)
+            found[op_type] = "/".join(path.relative_to(ops).with_suffix("").parts)
     return found
 
 

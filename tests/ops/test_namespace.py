@@ -1,17 +1,26 @@
-"""`headrace.ops` lists every operation under one name, with arguments of its own."""
+"""`headrace.tf1.ops` lists every operation under one name, with arguments of its own.
+
+`headrace.ops` lists those of native functions.
+"""
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from headrace import ops
+import headrace as hr
+from headrace.tf1 import ops
 
-ROOT = Path(ops.__file__).parent
-FAMILIES = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()} - {"framework"}
+ROOTS = (Path(hr.ops.__file__).parent, Path(ops.__file__).parent)
+FAMILIES = {
+    path.name: path for root in ROOTS for path in root.iterdir() if (path / "__init__.py").exists()
+}
+del FAMILIES["framework"]
+PAGE = ROOTS[0].parents[2] / "docs" / "native.md"
 
 # Names that one module of operations has for others: by module; None for all of a module's names.
 INTERNAL: dict[str, set[str] | None] = {
@@ -88,7 +97,7 @@ def public_names(path: Path) -> list[str]:
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_every_operation_of_a_family_is_in_the_namespace(family):
     missing = []
-    for path in (ROOT / family).glob("*.py"):
+    for path in FAMILIES[family].glob("*.py"):
         internal = INTERNAL.get(f"{family}/{path.stem}", set())
         for name in public_names(path) if internal is not None else ():
             if name not in internal and RENAMED.get(name, name) not in ops.__all__:
@@ -97,7 +106,8 @@ def test_every_operation_of_a_family_is_in_the_namespace(family):
 
 
 def test_dir_lists_the_operations_and_the_rooms_and_nothing_else():
-    assert set(dir(ops)) == {*ops.__all__, *FAMILIES}
+    rooms = {name for name, path in FAMILIES.items() if path.parent == ROOTS[1]}
+    assert set(dir(ops)) == {*ops.__all__, *rooms}
     assert all(getattr(ops, name) is not None or name == "newaxis" for name in dir(ops))
 
 
@@ -128,16 +138,27 @@ def test_the_name_of_the_operation_comes_last_or_first():
 
 def test_a_wrong_name_says_where_the_names_are():
     with pytest.raises(
-        AttributeError, match=r"no attribute 'to_float', expected an operation. dir\(headrace.ops\)"
+        AttributeError,
+        match=r"no attribute 'to_float', expected an operation. dir\(headrace.tf1.ops\)",
     ):
         ops.to_float  # noqa: B018
 
 
 def test_protocol_buffers_are_loaded_when_they_are_needed():
     program = (
-        "import sys, headrace.ops as ops\n"
+        "import sys, headrace.tf1.ops as ops\n"
         "assert 'google.protobuf' not in sys.modules\n"
         "ops.decode_json_example\n"
         "assert 'google.protobuf' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], timeout=60, check=True)
+
+
+def test_operations_of_native_functions_are_those_of_their_page():
+    tables = PAGE.read_text("utf-8").split("## Operations")[1]
+    assert set(hr.ops.__all__) == set(re.findall(r"`([A-Za-z]\w*)`(?! has| is)", tables))
+    assert dir(hr.ops) == sorted(hr.ops.__all__)
+    with pytest.raises(
+        AttributeError, match=r"'FIFOQueue', .* Those of graphs are in headrace.tf1"
+    ):
+        hr.ops.FIFOQueue  # noqa: B018

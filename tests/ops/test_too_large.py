@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace import memory
+from headrace.core import allocation_guard
 
 MILLION = 10**6
 BILLION = 2**30
@@ -164,11 +164,11 @@ def test_a_dequeue_of_more_elements_than_there_can_be_takes_no_room_before_they_
 
 
 def test_the_limit_is_the_one_of_the_system(monkeypatch, run, given):
-    monkeypatch.setattr(memory, "_LIMIT", 800)
+    monkeypatch.setattr(allocation_guard, "_LIMIT", 800)
     assert run(tf.linspace(0.0, 1.0, given(100))).size == 100
     text = (
         "OOM when allocating tensor with shape[101] and type float: 808 bytes were asked for, "
-        f"expected at most the 800 of {memory._OWNER}."
+        f"expected at most the 800 of {allocation_guard._OWNER}."
     )
     with pytest.raises(tf.errors.ResourceExhaustedError, match=re.escape(text)):
         run(tf.linspace(0.0, 1.0, given(101)))

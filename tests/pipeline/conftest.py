@@ -11,9 +11,9 @@ import pytest
 from tests.archives import add_members
 from tests.pipeline.generated.sources import write_files
 
+from headrace.io.records import TFRecordWriter
 from headrace.pipeline import Pipeline
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 pa = pq = None
 if find_spec("pyarrow"):  # Parquet is an extra.

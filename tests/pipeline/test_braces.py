@@ -3,8 +3,8 @@
 import pytest
 
 import headrace as hr
-from headrace import errors
-from headrace.pipeline.braces import expanded
+from headrace.core import errors
+from headrace.io.braces import expanded
 
 
 @pytest.mark.parametrize(

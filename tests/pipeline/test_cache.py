@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 
 class Calls:

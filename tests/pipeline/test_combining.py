@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.pipeline.conftest import LARGE_WAYS, example
 
-from headrace import errors
 from headrace import pipeline as hp
-from headrace.records import TFRecordWriter
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
 
 
 def numbers(start, stop, name="n"):

@@ -8,7 +8,7 @@ from tests.pipeline.conftest import example
 
 import headrace as hr
 from headrace import tf1
-from headrace.records import TFRecordWriter
+from headrace.io.records import TFRecordWriter
 
 
 @pytest.fixture

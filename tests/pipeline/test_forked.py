@@ -117,7 +117,7 @@ def test_a_session_of_the_parent_is_dropped():
 
 WRITER = """
 import os, sys
-from headrace.records import TFRecordWriter, tf_record_iterator
+from headrace.io.records import TFRecordWriter, tf_record_iterator
 
 writer = TFRecordWriter(sys.argv[1])
 writer.write(b"first")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from headrace import pipeline as hp
-from headrace.pipeline.functions import has_gil
+from headrace.pipeline.plan.python_functions import has_gil
 
 TIMEOUT = 20
 NUM_ROWS = 16

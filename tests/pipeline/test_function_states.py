@@ -7,7 +7,7 @@ import pytest
 from tests.pipeline.conftest import same
 
 import headrace as hr
-from headrace.pipeline import state as states
+from headrace.pipeline.run import state as states
 
 FEW = list(range(20))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headrace import pipeline as hp
-from headrace.pipeline.functions import has_gil
+from headrace.pipeline.plan.python_functions import has_gil
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def test_what_is_returned_is_copied_and_typed(rows):
 
 
 def test_without_the_gil_functions_run_side_by_side_and_give_the_same_order(monkeypatch):
-    monkeypatch.setattr("headrace.pipeline.batches.has_gil", lambda: False)
-    monkeypatch.setattr("headrace.pipeline.planner.has_gil", lambda: False)
+    monkeypatch.setattr("headrace.pipeline.run.batches.has_gil", lambda: False)
+    monkeypatch.setattr("headrace.pipeline.plan.planner.has_gil", lambda: False)
     # A block has one of these rows.
     rows = hp.arrays({"x": np.zeros((16, 300_000), np.uint8), "n": np.arange(16)})
     met = threading.Barrier(2)

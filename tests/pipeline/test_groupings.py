@@ -16,7 +16,7 @@ from tests.pipeline.conftest import same
 from tests.pipeline.model import Modelled, Unlike
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 
 NUM_EXAMPLES = 48
 WAYS = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 
 
 class Make:

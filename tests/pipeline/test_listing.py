@@ -10,8 +10,8 @@ from tests.cli.files import call
 from tests.privileges import unprivileged
 
 import headrace as hr
-from headrace import errors
-from headrace.pipeline.listing import files_below, files_in, matching
+from headrace.core import errors
+from headrace.pipeline.plan.listing import files_below, files_in, matching
 
 # Links among them: to a file, to a directory beside, back up, to themselves, and to nothing.
 LINKS = {

@@ -13,8 +13,9 @@ from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
+from headrace.tf1 import ops
 
 THIS_FILE = re.escape(__file__)
 
@@ -183,12 +184,12 @@ def test_a_look_at_a_value_is_refused_with_the_line(word):
 
 
 def stateful(example):
-    variable = hr.ops.Variable(1)
+    variable = ops.Variable(1)
     return {"y": example["x"] + variable}
 
 
 def queued(example):
-    return {"y": hr.ops.FIFOQueue(3, [np.int64]).dequeue()}
+    return {"y": ops.FIFOQueue(3, [np.int64]).dequeue()}
 
 
 REFUSED = {
@@ -197,13 +198,13 @@ REFUSED = {
     },
     "VariableV2 has a state": stateful,
     "FIFOQueueV2 has a state": queued,
-    "PyFunc has a state": lambda example: {"y": hr.ops.py_func(abs, [example["x"]], np.int64)},
+    "PyFunc has a state": lambda example: {"y": ops.py_func(abs, [example["x"]], np.int64)},
     "MatMul has no kernel in the engine for float64, float64": lambda example: {
-        "y": hr.ops.matmul(hr.ops.reshape(example["f"], [1, 1]), [[1.0]])
+        "y": ops.matmul(hr.ops.reshape(example["f"], [1, 1]), [[1.0]])
     },
     "Add has no kernel in the engine for complex64": lambda example: {"y": example["c"] + 1j},
     "depends on a condition": lambda example: {
-        "y": hr.ops.cond(example["x"] > 1, lambda: example["x"], lambda: -example["x"])
+        "y": ops.cond(example["x"] > 1, lambda: example["x"], lambda: -example["x"])
     },
 }
 

@@ -1,11 +1,13 @@
 """The operations of native functions: those that docs/native.md lists, each called once."""
 
+import io
 import re
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import headrace as hr
 from headrace import ops
@@ -17,6 +19,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "native.md"
 def encoded(function):
     pixels = np.arange(72, dtype=np.uint8).reshape(4, 6, 3)
     return hr.native(lambda example: {"x": function(example["x"])})({"x": pixels})["x"]
+
+
+def pictured(kind):
+    file = io.BytesIO()
+    Image.new("RGB", (3, 2), (9, 8, 7)).save(file, kind)
+    return file.getvalue()
 
 
 def serialized():
@@ -35,6 +43,8 @@ GIVEN = {
     "b": np.array([True, False]),
     "s": b"12",
     "line": b"1,x",
+    "bmp": pictured("BMP"),
+    "gif": pictured("GIF"),
     "png": encoded(ops.encode_png),
     "jpeg": encoded(ops.encode_jpeg),
     "example": serialized(),
@@ -109,6 +119,62 @@ CALLS = {
     "decode_jpeg": lambda e: ops.decode_jpeg(e["jpeg"], channels=3),
     "decode_png": lambda e: ops.decode_png(e["png"]),
     "decode_raw": lambda e: ops.decode_raw(e["s"], "uint8"),
+    "angles_to_projective_transforms": lambda e: ops.angles_to_projective_transforms(
+        e["f"][0], 4.0, 6.0
+    ),
+    "clip_by_average_norm": lambda e: ops.clip_by_average_norm(e["f"], 1.0),
+    "clip_by_norm": lambda e: ops.clip_by_norm(e["f"], 1.0),
+    "decode_bmp": lambda e: ops.decode_bmp(e["bmp"]),
+    "decode_gif": lambda e: ops.decode_gif(e["gif"]),
+    "histogram_fixed_width_bins": lambda e: ops.histogram_fixed_width_bins(e["f"], [0.0, 3.0]),
+    "image_gradients": lambda e: ops.image_gradients(e["rgb"][None])[0],
+    "is_non_decreasing": lambda e: ops.is_non_decreasing(e["i"]),
+    "is_strictly_increasing": lambda e: ops.is_strictly_increasing(e["i"]),
+    "log_poisson_loss": lambda e: ops.log_poisson_loss(e["f"], e["f"]),
+    "moments": lambda e: ops.moments(e["f"], [0])[1],
+    "norm": lambda e: ops.norm(e["f"]),
+    "psnr": lambda e: ops.psnr(e["image"], e["image"][::-1], 255),
+    "reduce_euclidean_norm": lambda e: ops.reduce_euclidean_norm(e["f"], 0),
+    "reduce_logsumexp": lambda e: ops.reduce_logsumexp(e["f"], 0),
+    "reduce_std": lambda e: ops.reduce_std(e["f"], 0),
+    "reduce_variance": lambda e: ops.reduce_variance(e["f"], 0),
+    "repeat": lambda e: ops.repeat(e["i"], 2),
+    "resize_area": lambda e: ops.resize_area(e["rgb"][None], [2, 2]),
+    "resize_bicubic": lambda e: ops.resize_bicubic(e["rgb"][None], [2, 2]),
+    "resize_bilinear": lambda e: ops.resize_bilinear(e["rgb"][None], [2, 2]),
+    "resize_images": lambda e: ops.resize_images(e["image"], [2, 2]),
+    "resize_nearest_neighbor": lambda e: ops.resize_nearest_neighbor(e["image"][None], [2, 2]),
+    "serialize_tensor": lambda e: ops.serialize_tensor(e["f"]),
+    "sigmoid_cross_entropy_with_logits": lambda e: ops.sigmoid_cross_entropy_with_logits(
+        labels=e["f"], logits=e["f"]
+    ),
+    "strided_slice": lambda e: ops.strided_slice(e["f"], [0, 0], [2, 2], [1, 2]),
+    "total_variation": lambda e: ops.total_variation(e["rgb"]),
+    "translations_to_projective_transforms": lambda e: ops.translations_to_projective_transforms(
+        e["f"]
+    ),
+    "weighted_cross_entropy_with_logits": lambda e: ops.weighted_cross_entropy_with_logits(
+        e["f"], e["f"], 2.0
+    ),
+    "zero_fraction": lambda e: ops.zero_fraction(e["i"]),
+    "constant": lambda e: ops.constant([1, 2]) + e["i"][:2],
+    "convert_to_tensor": lambda e: ops.convert_to_tensor([1, 2]) + e["i"][:2],
+    "newaxis": lambda e: e["i"][ops.newaxis],
+    "ResizeMethod": lambda e: ops.resize(e["image"], (2, 2), ops.ResizeMethod.AREA),
+    "FixedLenFeature": lambda e: ops.parse_single_example(
+        e["example"], {"n": ops.FixedLenFeature((), "int64")}
+    )["n"],
+    "FixedLenSequenceFeature": lambda e: ops.parse_single_example(
+        e["example"], {"n": ops.FixedLenSequenceFeature((), "int64", allow_missing=True)}
+    )["n"],
+    "VarLenFeature": lambda e: (
+        ops.parse_single_example(e["example"], {"n": ops.VarLenFeature("int64")})["n"].values
+    ),
+    "SparseFeature": lambda e: (
+        ops.parse_single_example(e["example"], {"n": ops.SparseFeature("n", "n", "int64", 9)})[
+            "n"
+        ].values
+    ),
     "ensure_shape": lambda e: ops.ensure_shape(e["f"], [None, 2]),
     "expand_dims": lambda e: ops.expand_dims(e["f"], 0),
     "extract_jpeg_shape": lambda e: ops.extract_jpeg_shape(e["jpeg"]),

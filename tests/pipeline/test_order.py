@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.pipeline.conftest import NUM_EXAMPLES
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 
 def order(pipeline):

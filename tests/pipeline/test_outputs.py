@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 
 
 def needs(name):
@@ -378,7 +378,7 @@ class TestArrow:
 
 
 def test_what_is_not_installed_is_named(pipe, monkeypatch):
-    monkeypatch.setattr("headrace.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
     for name, library in (("torch", "torch"), ("jax", "jax"), ("arrow", "pyarrow")):
         with pytest.raises(ModuleNotFoundError, match=f"to_{name}: got no {library}"):
             getattr(pipe, f"to_{name}")()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.pipeline.conftest import LARGE_WAYS, same
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 from headrace.testing import assert_resumes
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 SOURCES = {
     "text_lines": (hp.text_lines, lambda row: row["text"]),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.archives import add_members
 from tests.pipeline.conftest import NUM_EXAMPLES
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 
 def rows(examples):

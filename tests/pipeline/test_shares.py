@@ -9,8 +9,14 @@ from tests.pipeline.generated.exclusions import is_excluded_at_run
 from tests.pipeline.generated.programs import program_of
 
 import headrace as hr
-from headrace import errors
-from headrace.pipeline.shares import BEGINNING, Place, ShareBatches, check_shares, work_of_all
+from headrace.core import errors
+from headrace.pipeline.describe.reader_shards import (
+    BEGINNING,
+    Place,
+    ShareBatches,
+    check_shares,
+    work_of_all,
+)
 
 
 def together(pipe, count, place=BEGINNING, epoch=0):

@@ -12,9 +12,9 @@ from tests.archives import add_members
 from tests.pipeline.conftest import WAYS, example, write_damaged
 
 import headrace as hr
-from headrace import errors
-from headrace.pipeline import state as states_of
-from headrace.records import TFRecordWriter
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
+from headrace.pipeline.run import state as states_of
 
 
 def run(pipeline):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
-from headrace.records import TFRecordWriter
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
 
 LINES = [b"one", b"", b"three", b"last"]
 

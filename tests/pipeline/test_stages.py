@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.pipeline.conftest import NUM_EXAMPLES, example
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 FEATURES = {"number": int, "floats": hp.Feature(float, (3,)), "text": bytes}
 

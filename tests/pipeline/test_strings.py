@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
-from headrace.pipeline import strings
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
+from headrace.pipeline.run import string_arrays
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 pa = pytest.importorskip("pyarrow")
 
@@ -75,6 +75,6 @@ def test_the_last_choice_counts_and_others_are_refused(lines, monkeypatch):
     assert next(iter(again))["text"].dtype == object
     with pytest.raises(ValueError, match="strings is 'list', expected 'numpy' or 'arrow'"):
         lines.options(strings="list")
-    monkeypatch.setattr(strings, "missing_arrow", lambda: "got no pyarrow")
+    monkeypatch.setattr(string_arrays, "missing_arrow", lambda: "got no pyarrow")
     with pytest.raises(ModuleNotFoundError, match="options: got no pyarrow"):
         lines.options(strings="arrow")

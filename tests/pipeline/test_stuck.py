@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace.pipeline.functions import has_gil
+from headrace.pipeline.plan.python_functions import has_gil
 
 
 @pytest.fixture

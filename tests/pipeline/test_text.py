@@ -10,9 +10,9 @@ from tests.archives import add_members
 from tests.pipeline.conftest import WAYS
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 from headrace.testing import assert_resumes
 
 needs_bytes_in_names = pytest.mark.skipif(

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace.pipeline.functions import has_gil
-from headrace.pipeline.stages import Batch, Map
-from headrace.pipeline.statistics import Readings, StageReadings
-from headrace.pipeline.verdict import verdict
+from headrace.pipeline.describe.stages import Batch, Map
+from headrace.pipeline.plan.python_functions import has_gil
+from headrace.pipeline.run.statistics import Readings, StageReadings
+from headrace.pipeline.run.verdict import verdict
 
 SECONDS = 0.002
 

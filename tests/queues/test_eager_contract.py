@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headrace import errors
+from headrace.core import errors
 
 TIMEOUT = 10.0
 

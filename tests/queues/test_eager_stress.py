@@ -7,7 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from headrace import errors, queues
+from headrace import queues
+from headrace.core import errors
 
 NUM_PRODUCERS = 8
 NUM_CONSUMERS = 8

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace import errors
+from headrace.core import errors
 from headrace.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 
 

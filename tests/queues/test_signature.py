@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headrace import errors
+from headrace.core import errors
 from headrace.queues import FIFOQueue, PaddingFIFOQueue, PriorityQueue
 
 TYPES = ["float16", "float32", "float64", "complex64", "complex128", "bool"] + [

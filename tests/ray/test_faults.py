@@ -12,7 +12,7 @@ import ray
 from tests.ray.conftest import STORE_BYTES, images, numbers_of
 
 import headrace.ray as hray
-from headrace.errors import UnavailableError
+from headrace.core.errors import UnavailableError
 
 NUM_KILLS = int(os.environ.get("HEADRACE_RAY_KILLS", "25"))
 

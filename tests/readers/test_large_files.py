@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import COMPRESS, frame_length, tfrecords
 
-from headrace import engine
+from headrace.core import engine
 
 MEBIBYTE = 2**20
 RECORD_BYTES = 4 * MEBIBYTE

@@ -8,7 +8,7 @@ import pytest
 from tests.calls import Call
 
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 
 RecordInput = tf.contrib.framework.RecordInput
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
-from headrace.session import base
-from headrace.session.cache import RecentlyUsed
-from headrace.session.lowering import Lowering
+from headrace.graph.lowering.lowering import Lowering
+from headrace.tf1.session import base
+from headrace.tf1.session.cache import RecentlyUsed
 
 SIZE = 3
 

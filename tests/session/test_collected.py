@@ -10,7 +10,7 @@ import pytest
 from tests.calls import TIMEOUT
 
 import headrace.tf1 as tf
-from headrace.session.lowering import _NumpyKernel
+from headrace.graph.lowering.lowering import _NumpyKernel
 
 OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 
@@ -50,7 +50,7 @@ def test_so_is_one_whose_runners_were_ended_by_the_session(monkeypatch, has_coor
     """Without a coordinator the runner keeps the error that has ended it."""
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
     # Pytest keeps what is logged, with the error in it.
-    monkeypatch.setattr(logging.getLogger("headrace.queue_runner.runner"), "disabled", True)
+    monkeypatch.setattr(logging.getLogger("headrace.tf1.queue_runners.runner"), "disabled", True)
     loader = Loader(has_runner=True)
     coord = tf.train.Coordinator() if has_coordinator else None
     with loader.graph.as_default():

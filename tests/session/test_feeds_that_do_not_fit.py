@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import headrace.tf1 as tf
-from headrace.session.conversion import Misfit, without_loss
+from headrace.graph.lowering.conversion import Misfit, without_loss
 
 NAN, INFINITY = math.nan, math.inf
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace.session.options import CallableOptions
+from headrace.tf1.session.options import CallableOptions
 
 
 @pytest.fixture

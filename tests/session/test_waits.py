@@ -9,7 +9,7 @@ import pytest
 from tests.calls import TIMEOUT, wait_until
 
 import headrace.tf1 as tf
-from headrace.session.waits import Waits
+from headrace.tf1.session.waits import Waits
 
 OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 SHORTLY = tf.RunOptions(timeout_in_ms=50)

@@ -16,7 +16,7 @@ from tests.storage.server import (
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors
+from headrace.core import errors
 
 LINES = [b"%d " % number * 30 for number in range(25_000)]
 DATA = b"\n".join(LINES)

@@ -18,7 +18,7 @@ from tests.storage.server import (
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors
+from headrace.core import errors
 
 FAULTS = {
     "reset": reset,

@@ -15,7 +15,8 @@ from tests.storage.server import Server, stalls
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors, storage
+from headrace.core import errors
+from headrace.io import storage
 
 ROOTS = ("s3://bucket", "gs://bucket", "az://bucket")
 

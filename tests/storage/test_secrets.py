@@ -12,8 +12,9 @@ from tests.storage.server import Server, stalls
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors, gfile
-from headrace.records import TFRecordWriter
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
+from headrace.tf1 import gfile
 
 BASIC = "Basic " + base64.b64encode(b"me:pass:word@1").decode()
 SIGNED = "X-Amz-Signature=secret5678&X-Amz-Security-Token=secret1234"

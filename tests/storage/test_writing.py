@@ -10,7 +10,7 @@ import pytest
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import errors
+from headrace.core import errors
 
 boto3 = pytest.importorskip("boto3")
 moto_server = pytest.importorskip("moto.server")
@@ -162,7 +162,7 @@ def test_whole_files_of_a_graph(bucket):
 
 
 def test_a_session_is_saved_and_restored_in_the_middle_of_a_remote_file(bucket, tmp_path):
-    from headrace import checkpoint  # noqa: PLC0415
+    from headrace.tf1 import checkpoint  # noqa: PLC0415
 
     with tf.gfile.GFile(f"{bucket}/lines", "w") as file:
         file.write("".join(f"{number}\n" for number in range(100)))

@@ -11,7 +11,7 @@ import pytest
 
 import headrace.queues as eager
 import headrace.tf1 as tf
-from headrace.compression import TFRecordCompressionType
+from headrace.io.compression import TFRecordCompressionType
 
 NUMBERS = [
     *(2**63 - 1, 2**63, 2**64, 2**70, 10**22, 10**400, -1, -(2**31) - 1, -(2**63) - 1, -(2**70)),

@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 import headrace.tf1 as tf
-from headrace import ops
 from headrace.graph import Graph
+from headrace.tf1 import ops
 from headrace.tf1.adapters import array, control, image, math, records, strings, variables
 
 ADAPTERS = (array, control, image, math, records, strings, variables)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace import ops
+from headrace.tf1 import ops
 
 
 @pytest.fixture

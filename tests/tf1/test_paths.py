@@ -8,7 +8,7 @@ import pytest
 
 import headrace.queues as eager
 import headrace.tf1 as tf
-from headrace import records
+from headrace.io import records
 
 NAME = "números.txt"
 
@@ -133,7 +133,7 @@ USES: dict[str, Callable[[Files, Callable[[Path], Any]], Any]] = {
     "feed, list": lambda f, p: fed([p(f.lines), "a"]).tolist(),
     "headrace.queues": lambda f, p: eager_through(p(f.lines)),
     "TFRecordWriter": lambda f, p: write(f, tf.python_io.TFRecordWriter, p(f.directory / "r")),
-    "headrace.records": lambda f, p: write(f, records.TFRecordWriter, p(f.directory / "r")),
+    "headrace.io.records": lambda f, p: write(f, records.TFRecordWriter, p(f.directory / "r")),
     "tf_record_iterator": lambda f, p: list(tf.python_io.tf_record_iterator(p(f.records))),
     "GFile": lambda f, p: tf.gfile.GFile(p(f.lines)).read(),
     "FastGFile": lambda f, p: tf.gfile.FastGFile(p(f.lines)).name,

@@ -290,7 +290,10 @@ def exported(module: types.ModuleType, path: str = "") -> Iterator[tuple[str, An
             if name.startswith("_") or id(value) in seen:
                 continue
             if isinstance(value, types.ModuleType):
-                if value.__name__.startswith("headrace.") and value.__name__ != "headrace.dtypes":
+                if (
+                    value.__name__.startswith("headrace.")
+                    and value.__name__ != "headrace.core.dtypes"
+                ):
                     seen.add(id(value))
                     modules.append((value, f"{path}{name}."))
             elif getattr(value, "__module__", "").startswith("headrace."):

@@ -7,7 +7,7 @@ from functools import singledispatch
 import pytest
 
 import headrace.tf1 as tf
-from headrace import ops
+from headrace.tf1 import ops
 
 MAKERS = {
     "tf.Variable": lambda: tf.Variable(1, name="v"),

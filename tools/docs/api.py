@@ -64,35 +64,11 @@ PAGES = {
     "checkpoint.md": (
         "Checkpoints",
         "What a session holds, saved and restored.",
-        ["checkpoint", "Saver"],
-    ),
-    "graphs.md": (
-        "Graphs",
-        "Graphs, sessions and runners without TensorFlow's names.",
-        [
-            "Graph",
-            "Operation",
-            "Tensor",
-            "DType",
-            "TensorShape",
-            "Session",
-            "Coordinator",
-            "LooperThread",
-            "QueueRunner",
-            "runners_of",
-            "start_runners",
-            "variables_of",
-            "FileWriter",
-            "input",
-            "gfile",
-        ],
+        ["tf1.checkpoint"],
     ),
 }
 # Modules whose names stand in the pages of operations, of TensorFlow 1, or one by one above.
-ELSEWHERE = {
-    *("dtypes", "events", "graph", "ops", "pipeline", "protos", "saver", "session", "shapes"),
-    *("tf1", "__version__"),
-}
+ELSEWHERE = {"ops", "pipeline", "protos", "tf1", "Tensor", "__version__"}
 
 
 def api_pages() -> dict[str, str]:

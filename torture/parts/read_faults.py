@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.storage.server import Server
 
-from headrace import errors
+from headrace.core import errors
 from torture import traced
 from torture.part import Options, Result
 from torture.reading import difference

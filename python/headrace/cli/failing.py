@@ -13,7 +13,7 @@ from typing import IO, Any, Final
 
 import click
 
-from headrace.display import printable_lines
+from headrace.core.repr_prefix import printable_lines
 
 __all__ = ["Commands", "Failure", "failure_of"]
 
@@ -57,7 +57,7 @@ class Commands(click.Group):
 
 def failure_of(error: Exception) -> Failure | None:
     """Returns what to say of an error that is no fault of the program; None for others."""
-    from headrace.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
+    from headrace.core.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
 
     if isinstance(error, OpError):
         first, *_ = error.message.splitlines() or [type(error).__name__]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from headrace.cli.wording import count_of, echo_json
-from headrace.display import printable
+from headrace.core.repr_prefix import printable
 
 __all__ = ["index"]
 
@@ -30,7 +30,7 @@ def index(files: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """
     from headrace.cli.indexing import write_index  # noqa: PLC0415 (see commands.py)
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415
-    from headrace.pipeline.paths import find_files  # noqa: PLC0415
+    from headrace.pipeline.plan.paths import find_files  # noqa: PLC0415
 
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from headrace.atomic_file import replacing
 from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.failing import Failure
 from headrace.cli.interrupts import Interrupts
 from headrace.cli.reading import record_sizes
+from headrace.io.atomic_file import replacing
 from headrace.pipeline import Skipped
 
 __all__ = ["Indexed", "write_index"]

@@ -21,7 +21,7 @@ def main() -> None:
             # Names and values are shown as far as the terminal has letters for them.
             stream.reconfigure(errors="replace")
     # Imported here, after the line above: on a cold disk the imports are most of the start-up time.
-    from headrace.extras import missing_cli  # noqa: PLC0415
+    from headrace.core.optional_dependencies import missing_cli  # noqa: PLC0415
 
     if missing := missing_cli():
         sys.exit(f"headrace: {missing}")

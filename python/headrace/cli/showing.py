@@ -10,7 +10,7 @@ from typing import NoReturn, Self
 
 from tqdm import tqdm
 
-from headrace.display import printable
+from headrace.core.repr_prefix import printable
 
 __all__ = ["Bar"]
 

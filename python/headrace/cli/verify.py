@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headrace.cli.wording import count_of, echo_json, seconds, shortened, size
-from headrace.display import printable
+from headrace.core.repr_prefix import printable
 
 if TYPE_CHECKING:
     from headrace.cli.verifying.files import Verified

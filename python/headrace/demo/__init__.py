@@ -1,6 +1,6 @@
 """The main job: digits to TFRecords, training on a pipeline, a checkpoint, evaluation."""
 
-from headrace.extras import missing_cli
+from headrace.core.optional_dependencies import missing_cli
 
 if missing := missing_cli():
     raise ModuleNotFoundError(f"headrace.demo: {missing}")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import headrace as hr
 from headrace.demo.model import NUM_PIXELS
+from headrace.io.records import TFRecordWriter
 from headrace.protos import Example
-from headrace.records import TFRecordWriter
 
 NUM_EXAMPLES = {"train": 4_000, "test": 1_000}
 NUM_SHARDS = {"train": 8, "test": 2}

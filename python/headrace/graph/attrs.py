@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headrace.shapes import TensorShape
+from headrace.core.shapes import TensorShape
 
 __all__ = ["check_attrs"]
 

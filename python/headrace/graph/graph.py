@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
-from headrace.dtypes import DType
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape
 from headrace.graph.attrs import check_attrs
 from headrace.graph.control import ControlScope, ControlStack
 from headrace.graph.devices import DeviceLike, DeviceScope, as_device_scope, device_of
@@ -25,7 +26,6 @@ from headrace.graph.nodes import (
 from headrace.graph.op_def import Role, definition_of
 from headrace.graph.origin import find_origin
 from headrace.graph.stacks import default_graphs
-from headrace.shapes import TensorShape
 
 if TYPE_CHECKING:
     from headrace.protos import GraphDef

@@ -4,7 +4,7 @@ Each message is new: changing it changes no graph. It has each operation's name,
 inputs, device and those attributes that TensorFlow has too. `_branch` says on which branches of
 conditions an operation is: each is "+" or "-", for true or false, and the name of the condition.
 What TensorFlow has no type for says what its outputs are, in `_output_types` and `_output_shapes`.
-`headrace.importer` reads all of it.
+`headrace.tf1.graph_import` reads all of it.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -15,9 +15,10 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from headrace.dtypes import DType, as_dtype
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DType, as_dtype
+from headrace.core.shapes import TensorShape
 from headrace.graph.op_def import OpDef
-from headrace.memory import check_array
 from headrace.protos import (
     AttrValue,
     GraphDef,
@@ -26,7 +27,6 @@ from headrace.protos import (
     TensorShapeProto,
     VersionDef,
 )
-from headrace.shapes import TensorShape
 
 __all__ = [
     "array_of",

@@ -17,13 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from headrace.display import displayed_name
-from headrace.dtypes import DType
-from headrace.graph.evaluation import session_for_operation, session_for_tensor
-from headrace.graph.op_def import OpDef, definition_of
-from headrace.graph.origin import Origin, describe_origin
-from headrace.graph.stacks import SessionLike
-from headrace.shapes import (
+from headrace.core.dtypes import DType
+from headrace.core.repr_prefix import displayed_name
+from headrace.core.shapes import (
     Dimension,
     ShapeLike,
     TensorShape,
@@ -31,6 +27,10 @@ from headrace.shapes import (
     describe_conflict,
     unknown_shape,
 )
+from headrace.graph.evaluation import session_for_operation, session_for_tensor
+from headrace.graph.op_def import OpDef, definition_of
+from headrace.graph.origin import Origin, describe_origin
+from headrace.graph.stacks import SessionLike
 
 if TYPE_CHECKING:
     from headrace.protos import NodeDef

@@ -4,17 +4,9 @@ A `Pipeline` is made by a function of `sources` (`tfrecords`, `text_lines`, …)
 methods. It describes only; iterating over it starts threads and gives `Batches`.
 """
 
-from headrace.pipeline.batches import Batches
-from headrace.pipeline.combining import concat, mix, zip
-from headrace.pipeline.elements import Feature, Ragged, Spec
-from headrace.pipeline.formats.csv import csv
-from headrace.pipeline.formats.image_folder import image_folder
-from headrace.pipeline.formats.json_lines import json_lines
-from headrace.pipeline.formats.parquet import parquet
-from headrace.pipeline.formats.webdataset import webdataset
-from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.skipping import Skipped
-from headrace.pipeline.sources import (
+from headrace.pipeline.describe.combine import concat, mix, zip
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.sources import (
     arrays,
     files,
     fixed_length_records,
@@ -22,7 +14,15 @@ from headrace.pipeline.sources import (
     text_lines,
     tfrecords,
 )
-from headrace.pipeline.statistics import StageStatistics, Statistics
+from headrace.pipeline.describe.types import Feature, Ragged, Spec
+from headrace.pipeline.formats.csv import csv
+from headrace.pipeline.formats.image_folder import image_folder
+from headrace.pipeline.formats.json_lines import json_lines
+from headrace.pipeline.formats.parquet import parquet
+from headrace.pipeline.formats.webdataset import webdataset
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.skipped import Skipped
+from headrace.pipeline.run.statistics import StageStatistics, Statistics
 
 __all__ = [
     "Batches",

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from headrace.dtypes import DTypesLike, int64
-from headrace.errors import InvalidArgumentError
+from headrace.core.dtypes import DTypesLike, int64
+from headrace.core.errors import InvalidArgumentError
+from headrace.core.shapes import ShapesLike, TensorShape
 from headrace.queues.queue import Queue, as_integer
 from headrace.queues.signature import Signature, as_shapes, as_types
-from headrace.shapes import ShapesLike, TensorShape
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
 

@@ -6,7 +6,7 @@ from operator import index
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
-from headrace import engine, errors
+from headrace.core import engine, errors
 from headrace.queues.signature import ElementLike, Signature
 from headrace.queues.statistics import QueueStatistics
 

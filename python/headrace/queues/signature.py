@@ -8,10 +8,10 @@ from typing import Any, NoReturn, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from headrace.dtypes import DType, DTypesLike, as_dtype, string
-from headrace.engine import native_array
-from headrace.errors import InvalidArgumentError
-from headrace.shapes import ShapeLike, ShapesLike, TensorShape, as_shape
+from headrace.core.dtypes import DType, DTypesLike, as_dtype, string
+from headrace.core.engine import native_array
+from headrace.core.errors import InvalidArgumentError
+from headrace.core.shapes import ShapeLike, ShapesLike, TensorShape, as_shape
 
 __all__ = ["ElementLike", "Signature", "as_shapes", "as_types"]
 

@@ -5,7 +5,7 @@ process of the cluster gives what `pipe.shard(rank, world)` gives on one machine
 `from_dataset` makes a pipeline of a dataset of Ray Data. Needs the extra `headrace[ray]`.
 """
 
-from headrace.extras import missing_ray
+from headrace.core.optional_dependencies import missing_ray
 
 if missing := missing_ray():
     raise ModuleNotFoundError(f"headrace.ray: {missing}", name="ray")

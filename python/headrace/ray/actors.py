@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import ray
 
-from headrace.feeding import Advice, Ask, Given, Layout, Loads, Reader, Turn, advice, arranged
+from headrace.read_service import Advice, Ask, Given, Layout, Loads, Reader, Turn, advice, arranged
 
 __all__ = ["Head", "Known", "Report", "Settings"]
 

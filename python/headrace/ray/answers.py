@@ -4,7 +4,7 @@ from typing import Any
 
 import ray
 
-from headrace.errors import UnavailableError
+from headrace.core.errors import UnavailableError
 
 __all__ = ["answer_of"]
 

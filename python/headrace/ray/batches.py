@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 
 import ray
 
-from headrace.errors import UnavailableError
-from headrace.feeding import Ask, Given, Window
-from headrace.pipeline.shares import BEGINNING, Place
-from headrace.pipeline.skipping import Skipped
-from headrace.pipeline.state import check_state
+from headrace.core.errors import UnavailableError
+from headrace.pipeline.describe.reader_shards import BEGINNING, Place
+from headrace.pipeline.run.skipped import Skipped
+from headrace.pipeline.run.state import check_state
 from headrace.ray.actors import Known, Report
 from headrace.ray.answers import answer_of
 from headrace.ray.strings import as_asked
+from headrace.read_service import Ask, Given, Window
 
 __all__ = ["FeedBatches", "FeedStatistics", "Part"]
 

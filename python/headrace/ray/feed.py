@@ -9,13 +9,13 @@ import ray
 from ray import cloudpickle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from headrace.errors import UnavailableError
-from headrace.pipeline import stages
-from headrace.pipeline.arguments import checked_int
-from headrace.pipeline.native import NativeFunction
-from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.shares import check_shares, work_of_all
-from headrace.pipeline.stages import Stage
+from headrace.core.errors import UnavailableError
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.arguments import checked_int
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.reader_shards import check_shares, work_of_all
+from headrace.pipeline.describe.stages import Stage
 from headrace.ray.actors import Head, Settings
 from headrace.ray.answers import answer_of
 from headrace.ray.batches import FeedBatches, Part

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from headrace import engine
-from headrace.blocked import python_waits
-from headrace.pipeline.batches import open_batches
-from headrace.session import Session, Watch, open_sessions
+from headrace.core import engine
+from headrace.core.wait_registry import python_waits
+from headrace.pipeline.run.batches import open_batches
+from headrace.tf1.session import Session, Watch, open_sessions
 
 __all__ = ["dump_waits", "dump_waits_on_signal"]
 

@@ -6,10 +6,8 @@ TensorFlow that is not here raises an AttributeError that says what to use inste
 
 from typing import TYPE_CHECKING
 
-from headrace import errors, gfile
-from headrace.compression import TFRecordCompressionType, TFRecordOptions
-from headrace.display import set_displayed_package
-from headrace.dtypes import (
+from headrace.core import errors
+from headrace.core.dtypes import (
     DType,
     as_dtype,
     bool,
@@ -31,7 +29,9 @@ from headrace.dtypes import (
     uint32,
     uint64,
 )
-from headrace.errors import OpError
+from headrace.core.errors import OpError
+from headrace.core.repr_prefix import set_displayed_package
+from headrace.core.shapes import Dimension, TensorShape
 from headrace.graph import (
     DeviceSpec,
     Graph,
@@ -53,6 +53,7 @@ from headrace.graph import (
     reset_default_graph,
     set_random_seed,
 )
+from headrace.io.compression import TFRecordCompressionType, TFRecordOptions
 from headrace.ops.array.broadcast import (
     broadcast_dynamic_shape,
     broadcast_static_shape,
@@ -128,7 +129,6 @@ from headrace.ops.control.timestamp import timestamp
 from headrace.ops.framework.conversion import constant_value as get_static_value
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
-from headrace.ops.lookup import initialize_all_tables, tables_initializer
 from headrace.ops.math.activations import log_sigmoid
 from headrace.ops.math.arithmetic import (
     abs,
@@ -208,25 +208,8 @@ from headrace.ops.math.segment import (
 )
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
 from headrace.ops.math.truncate import truncatediv, truncatemod
-from headrace.ops.queues import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
 from headrace.ops.random.shuffle import random_shuffle
-from headrace.ops.readers.files import matching_files, read_file, write_file
-from headrace.ops.readers.reader import (
-    FixedLengthRecordReader,
-    IdentityReader,
-    LMDBReader,
-    ReaderBase,
-    TextLineReader,
-    TFRecordReader,
-    WholeFileReader,
-)
 from headrace.ops.records.decode_compressed import decode_compressed
 from headrace.ops.records.features import (
     FixedLenFeature,
@@ -264,62 +247,6 @@ from headrace.ops.strings.hash_bucket import (
 )
 from headrace.ops.strings.join import string_join
 from headrace.ops.strings.regex import regex_replace
-from headrace.ops.variables.assign import (
-    assign,
-    assign_add,
-    assign_sub,
-    count_up_to,
-    is_variable_initialized,
-)
-from headrace.ops.variables.initialization import (
-    global_variables,
-    global_variables_initializer,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    trainable_variables,
-    variables_initializer,
-)
-from headrace.ops.variables.initializers import (
-    constant_initializer,
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-    ones_initializer,
-    random_normal_initializer,
-    random_uniform_initializer,
-    truncated_normal_initializer,
-    variance_scaling_initializer,
-    zeros_initializer,
-)
-from headrace.ops.variables.scatter import (
-    batch_scatter_update,
-    scatter_add,
-    scatter_div,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_nd_add,
-    scatter_nd_sub,
-    scatter_nd_update,
-    scatter_sub,
-    scatter_update,
-)
-from headrace.ops.variables.scope import (
-    AUTO_REUSE,
-    VariableScope,
-    get_variable_scope,
-    no_regularizer,
-)
-from headrace.session import (
-    GraphOptions,
-    InteractiveSession,
-    OptimizerOptions,
-    RunOptions,
-    Session,
-)
-from headrace.shapes import Dimension, TensorShape
 from headrace.tf1 import (
     app,
     audio,
@@ -330,6 +257,7 @@ from headrace.tf1 import (
     dtypes,
     estimator,
     flags,
+    gfile,
     image,
     initializers,
     io,
@@ -474,11 +402,83 @@ from headrace.tf1.indexed_slices import (
     sparse_mask,
 )
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.lookup import initialize_all_tables, tables_initializer
+from headrace.tf1.ops.queues import (
+    FIFOQueue,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    QueueBase,
+    RandomShuffleQueue,
+)
+from headrace.tf1.ops.readers.files import matching_files, read_file, write_file
+from headrace.tf1.ops.readers.reader import (
+    FixedLengthRecordReader,
+    IdentityReader,
+    LMDBReader,
+    ReaderBase,
+    TextLineReader,
+    TFRecordReader,
+    WholeFileReader,
+)
+from headrace.tf1.ops.variables.assign import (
+    assign,
+    assign_add,
+    assign_sub,
+    count_up_to,
+    is_variable_initialized,
+)
+from headrace.tf1.ops.variables.initialization import (
+    global_variables,
+    global_variables_initializer,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
+)
+from headrace.tf1.ops.variables.initializers import (
+    constant_initializer,
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    truncated_normal_initializer,
+    variance_scaling_initializer,
+    zeros_initializer,
+)
+from headrace.tf1.ops.variables.scatter import (
+    batch_scatter_update,
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+)
+from headrace.tf1.ops.variables.scope import (
+    AUTO_REUSE,
+    VariableScope,
+    get_variable_scope,
+    no_regularizer,
+)
 from headrace.tf1.options import ConfigProto, GPUOptions
 from headrace.tf1.printing import print_v2 as print
+from headrace.tf1.session import (
+    GraphOptions,
+    InteractiveSession,
+    OptimizerOptions,
+    RunOptions,
+    Session,
+)
 
 if TYPE_CHECKING:
-    from headrace.importer import import_graph_def
     from headrace.ops.records.decode_json_example import decode_json_example
     from headrace.protos import (
         AttrValue,
@@ -490,6 +490,7 @@ if TYPE_CHECKING:
         SessionLog,
         Summary,
     )
+    from headrace.tf1.graph_import import import_graph_def
     from headrace.tf1.tensor_protos import make_ndarray, make_tensor_proto
 
 __all__ = [
@@ -981,7 +982,7 @@ if not TYPE_CHECKING:  # For mypy a wrong name is an error.
             "RunMetadata": "headrace.protos",
             "SessionLog": "headrace.protos",
             "Summary": "headrace.protos",
-            "import_graph_def": "headrace.importer",
+            "import_graph_def": "headrace.tf1.graph_import",
             "make_ndarray": "headrace.tf1.tensor_protos",
             "make_tensor_proto": "headrace.tf1.tensor_protos",
             "decode_json_example": "headrace.ops.records.decode_json_example",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.dtypes import (
+from headrace.core.dtypes import (
     DType,
     as_dtype,
     bool,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from headrace import ops
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import TensorShape
 from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.framework.conversion import constant_value_as_shape
-from headrace.shapes import TensorShape
+from headrace.tf1 import ops
 
 __all__ = ["IndexedSlices", "convert_to_tensor_or_indexed_slices", "sparse_mask"]
 

@@ -2,43 +2,43 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.variables.initialization import (
+from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.variables.initialization import (
     global_variables_initializer as global_variables,
 )
-from headrace.ops.variables.initialization import (
+from headrace.tf1.ops.variables.initialization import (
     local_variables_initializer as local_variables,
 )
-from headrace.ops.variables.initialization import (
+from headrace.tf1.ops.variables.initialization import (
     variables_initializer as variables,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     constant_initializer as constant,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     glorot_normal_initializer as glorot_normal,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     glorot_uniform_initializer as glorot_uniform,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     ones_initializer as ones,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     random_normal_initializer as random_normal,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     random_uniform_initializer as random_uniform,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     truncated_normal_initializer as truncated_normal,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     variance_scaling_initializer as variance_scaling,
 )
-from headrace.ops.variables.initializers import (
+from headrace.tf1.ops.variables.initializers import (
     zeros_initializer as zeros,
 )
-from headrace.tf1.namespace import namespace
 
 __all__ = [
     "constant",

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.compression import TFRecordCompressionType, TFRecordOptions
-from headrace.input import match_filenames_once
+from headrace.io.compression import TFRecordCompressionType, TFRecordOptions
+from headrace.io.records import TFRecordWriter, tf_record_iterator
 from headrace.ops.image.decode import (
     decode_and_crop_jpeg,
     decode_bmp,
@@ -14,8 +14,6 @@ from headrace.ops.image.decode import (
     is_jpeg,
 )
 from headrace.ops.image.encode import encode_jpeg, encode_png
-from headrace.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
-from headrace.ops.readers.files import matching_files, read_file, write_file
 from headrace.ops.records.decode_compressed import decode_compressed
 from headrace.ops.records.features import (
     FixedLenFeature,
@@ -30,7 +28,6 @@ from headrace.ops.records.parse_sequence_example import (
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.sparse.serialize import deserialize_many_sparse
 from headrace.ops.strings.base64 import decode_base64, encode_base64
-from headrace.records import TFRecordWriter, tf_record_iterator
 from headrace.tf1.adapters.image import decode_image
 from headrace.tf1.adapters.records import (
     decode_csv,
@@ -39,11 +36,14 @@ from headrace.tf1.adapters.records import (
     parse_single_example,
 )
 from headrace.tf1.adapters.sparse import serialize_many_sparse, serialize_sparse
+from headrace.tf1.input import match_filenames_once
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from headrace.tf1.ops.readers.files import matching_files, read_file, write_file
 
 if TYPE_CHECKING:
     from headrace.ops.records.decode_json_example import decode_json_example
-    from headrace.saver import write_graph
+    from headrace.tf1.saver import write_graph
 
 __all__ = [
     "FixedLenFeature",
@@ -93,7 +93,7 @@ __all__ = [
 # What needs protocol buffers is loaded when it is first used.
 _LATE = {
     "decode_json_example": "headrace.ops.records.decode_json_example",
-    "write_graph": "headrace.saver",
+    "write_graph": "headrace.tf1.saver",
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING
 
 from headrace.graph import TensorLike
-from headrace.ops import lookup
-from headrace.ops.lookup import (
+from headrace.tf1.namespace import namespace
+from headrace.tf1.ops import lookup
+from headrace.tf1.ops.lookup import (
     KeyValueTensorInitializer,
     StaticVocabularyTable,
     TextFileIndex,
     TextFileInitializer,
 )
-from headrace.ops.lookup.table import Initializer
-from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.lookup.table import Initializer
 
 __all__ = [
     "KeyValueTensorInitializer",

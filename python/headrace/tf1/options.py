@@ -1,6 +1,6 @@
 """Options of sessions that have no effect here but must be accepted."""
 
-from headrace.session import options
+from headrace.tf1.session import options
 
 __all__ = ["ConfigProto", "GPUOptions"]
 
@@ -10,7 +10,7 @@ class GPUOptions(options.Options):
 
 
 class ConfigProto(options.ConfigProto):
-    """Options of a session; see `headrace.session.options.ConfigProto`.
+    """Options of a session; see `headrace.tf1.session.options.ConfigProto`.
 
     Attributes:
         device_count: Accepted and ignored.

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from pprint import pformat
 from typing import Any, Final
 
-from headrace import ops
 from headrace.graph import Operation, Tensor
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.tf1 import logging
+from headrace.tf1 import logging, ops
 from headrace.tf1.contrib.framework import nest
 
 __all__ = ["print_v2"]

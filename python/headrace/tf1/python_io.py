@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.compression import TFRecordCompressionType, TFRecordOptions
-from headrace.records import TFRecordWriter, tf_record_iterator
+from headrace.io.compression import TFRecordCompressionType, TFRecordOptions
+from headrace.io.records import TFRecordWriter, tf_record_iterator
 from headrace.tf1.namespace import namespace
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.queues import (
+from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues import (
     FIFOQueue,
     PaddingFIFOQueue,
     PriorityQueue,
     QueueBase,
     RandomShuffleQueue,
 )
-from headrace.tf1.namespace import namespace
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]
 

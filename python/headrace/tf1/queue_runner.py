@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
 from headrace.tf1.namespace import namespace
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner, start_queue_runners
 
 __all__ = ["QueueRunner", "add_queue_runner", "start_queue_runners"]
 

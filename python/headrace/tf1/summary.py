@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.summary.histogram import histogram
-from headrace.ops.summary.image import image
-from headrace.ops.summary.merge import merge, merge_all
-from headrace.ops.summary.scalar import scalar
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.summary.histogram import histogram
+from headrace.tf1.ops.summary.image import image
+from headrace.tf1.ops.summary.merge import merge, merge_all
+from headrace.tf1.ops.summary.scalar import scalar
 
 if TYPE_CHECKING:
-    from headrace.events import FileWriter, FileWriterCache
     from headrace.protos import Event, SessionLog, Summary, TaggedRunMetadata
+    from headrace.tf1.events import FileWriter, FileWriterCache
 
 __all__ = [
     "Event",
@@ -28,7 +28,7 @@ __all__ = [
 
 # What needs protocol buffers is loaded when it is first used.
 _LATE = {
-    **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.events"),
+    **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.tf1.events"),
     **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.protos"),
 }
 

@@ -9,12 +9,12 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import TensorShape
 from headrace.graph import TensorLike
 from headrace.graph.node_defs import array_of, message_of
 from headrace.ops.framework.values import make_array
 from headrace.protos import TensorProto
-from headrace.shapes import TensorShape
 
 __all__ = ["make_ndarray", "make_tensor_proto"]
 

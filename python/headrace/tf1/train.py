@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.coordinator import Coordinator, LooperThread
-from headrace.input import (
+from headrace.tf1 import queue_runner
+from headrace.tf1.adapters.variables import create_global_step, match_filenames_once
+from headrace.tf1.coordinator import Coordinator, LooperThread
+from headrace.tf1.input import (
     batch,
     batch_join,
     input_producer,
@@ -18,25 +20,21 @@ from headrace.input import (
     slice_input_producer,
     string_input_producer,
 )
-from headrace.ops.variables.global_step import (
+from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.variables.global_step import (
     assert_global_step,
     get_global_step,
     get_or_create_global_step,
     global_step,
 )
-from headrace.queue_runner import (
+from headrace.tf1.queue_runners import (
     QueueRunner,
     QueueRunnerDef,
     add_queue_runner,
     start_queue_runners,
 )
-from headrace.tf1 import queue_runner
-from headrace.tf1.adapters.variables import create_global_step, match_filenames_once
-from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
-    from headrace.events import summary_iterator
-    from headrace.importer import import_meta_graph
     from headrace.protos import (
         BytesList,
         Example,
@@ -48,7 +46,9 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
-    from headrace.saver import (
+    from headrace.tf1.events import summary_iterator
+    from headrace.tf1.graph_import import import_meta_graph
+    from headrace.tf1.saver import (
         NewCheckpointReader,
         Saver,
         checkpoint_exists,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         update_checkpoint_state,
         write_graph,
     )
-    from headrace.training import (
+    from headrace.tf1.training import (
         CheckpointSaverHook,
         CheckpointSaverListener,
         ChiefSessionCreator,
@@ -181,8 +181,8 @@ __all__ = [
 
 # What needs protocol buffers is loaded when it is first used: that takes longer than all the rest.
 _LATE = {
-    "import_meta_graph": "headrace.importer",
-    "summary_iterator": "headrace.events",
+    "import_meta_graph": "headrace.tf1.graph_import",
+    "summary_iterator": "headrace.tf1.events",
     **dict.fromkeys(
         (
             *("BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features"),
@@ -197,7 +197,7 @@ _LATE = {
             *("list_variables", "load_checkpoint", "load_variable", "remove_checkpoint"),
             *("update_checkpoint_state", "write_graph"),
         ),
-        "headrace.saver",
+        "headrace.tf1.saver",
     ),
     **dict.fromkeys(
         (
@@ -232,7 +232,7 @@ _LATE = {
             "basic_train_loop",
             "replica_device_setter",
         ),
-        "headrace.training",
+        "headrace.tf1.training",
     ),
 }
 

@@ -1,7 +1,7 @@
 """Loops whose bodies read, wait, or use what is fed."""
 
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 
 
 def test_a_body_may_read_records(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 import headrace.tf1 as tf
-from headrace import errors
+from headrace.core import errors
 
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}])

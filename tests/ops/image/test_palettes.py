@@ -8,7 +8,7 @@ from PIL import Image
 
 import headrace as hr
 import headrace.tf1 as tf
-from headrace import ops
+from headrace.tf1 import ops
 
 
 def bmp(pixels, palette):

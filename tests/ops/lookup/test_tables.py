@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace import checkpoint
+from headrace.tf1 import checkpoint
 
 
 @pytest.fixture

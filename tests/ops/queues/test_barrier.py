@@ -7,8 +7,9 @@ import pytest
 from tests.calls import Call
 
 import headrace.tf1 as tf
-from headrace import checkpoint, engine
-from headrace.ops.queues import Barrier
+from headrace.core import engine
+from headrace.tf1 import checkpoint
+from headrace.tf1.ops.queues import Barrier
 
 
 @pytest.fixture

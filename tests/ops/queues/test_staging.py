@@ -5,7 +5,8 @@ import pytest
 from tests.calls import Call
 
 import headrace.tf1 as tf
-from headrace import checkpoint, engine
+from headrace.core import engine
+from headrace.tf1 import checkpoint
 
 StagingArea = tf.contrib.staging.StagingArea
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
-from headrace.ops import sparse_concat
+from headrace.tf1.ops import sparse_concat
 
 IAE = tf.errors.InvalidArgumentError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
-from headrace.ops import sparse_transpose
+from headrace.tf1.ops import sparse_transpose
 
 PLACES = [[0, 0, 1], [0, 1, 0], [0, 2, 2], [1, 0, 3]]
 

@@ -8,9 +8,9 @@ import zlib
 
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
-from headrace.records import TFRecordWriter
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
 
 
 def zstd(data: bytes) -> bytes:

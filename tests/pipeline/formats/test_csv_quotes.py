@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.pipeline.conftest import WAYS
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 from headrace.testing import assert_resumes
 
 COLUMNS = {"number": int, "text": str}

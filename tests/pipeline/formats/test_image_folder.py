@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 
 @pytest.fixture

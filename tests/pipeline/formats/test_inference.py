@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 
 FAR = 60_000  # Records behind the first block.
 

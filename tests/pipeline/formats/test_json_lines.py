@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 
 @pytest.fixture

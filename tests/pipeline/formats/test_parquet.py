@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -8,8 +8,8 @@ import tarfile
 import pytest
 from tests.archives import add_members
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 
 def archive(files, **options):

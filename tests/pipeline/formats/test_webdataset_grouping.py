@@ -9,8 +9,8 @@ import tarfile
 
 import pytest
 
-from headrace import errors
 from headrace import pipeline as hp
+from headrace.core import errors
 
 LONG = "k" * 120
 LINKS = {

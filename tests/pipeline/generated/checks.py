@@ -13,7 +13,7 @@ from tests.pipeline.generated.exclusions import is_excluded_at_run
 from tests.pipeline.generated.program import Program, Ranks
 
 import headrace as hr
-from headrace import errors
+from headrace.core import errors
 
 WAYS: Sequence[dict[str, int]] = (
     {"num_threads": 1},

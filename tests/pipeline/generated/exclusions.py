@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.pipeline.generated.program import Program
 
-from headrace import errors
+from headrace.core import errors
 
 # Why, and which programs.
 EXCLUDED: Final[dict[str, Callable[[Program], bool]]] = {

@@ -14,8 +14,8 @@ from tests.archives import add_members
 from tests.pipeline.generated.model import Example
 
 import headrace as hr
+from headrace.io.records import TFRecordWriter
 from headrace.protos import Example as Message
-from headrace.records import TFRecordWriter
 
 pa = pq = None
 if find_spec("pyarrow"):  # Parquet is an extra.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from headrace.os_errors import os_errors
+from headrace.io.os_errors import os_errors
 
 __all__ = ["Limit", "measured_limit"]
 

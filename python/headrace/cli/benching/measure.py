@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
-from headrace import storage
 from headrace.cli.benching.limit import Limit, measured_limit
 from headrace.cli.content.start import start_of
 from headrace.cli.failing import Failure
 from headrace.cli.showing import Bar
-from headrace.pipeline import Batches, Pipeline, stages
-from headrace.pipeline.specs import batch_depth
-from headrace.pipeline.stages import Stage
-from headrace.pipeline.statistics import Statistics
+from headrace.io import storage
+from headrace.pipeline import Batches, Pipeline
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.specs import batch_depth
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.run.statistics import Statistics
 
 __all__ = ["Measured", "measured"]
 

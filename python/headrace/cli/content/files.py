@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from headrace import storage
-from headrace.pipeline.listing import files_below, is_directory
-from headrace.pipeline.paths import find_files
+from headrace.io import storage
+from headrace.pipeline.plan.listing import files_below, is_directory
+from headrace.pipeline.plan.paths import find_files
 
 __all__ = ["files_of"]
 

@@ -7,9 +7,9 @@ import os
 import tarfile
 from typing import Final, NamedTuple
 
-from headrace import engine
 from headrace.cli.content.start import Start, start_of
 from headrace.cli.content.text import delimiter_of, is_json_lines, is_text
+from headrace.core import engine
 
 __all__ = ["Content", "Kind", "content_of", "image_kind"]
 

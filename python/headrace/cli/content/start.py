@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, Final, NamedTuple
 
-from headrace import engine, ops, pipeline, storage
+from headrace import ops, pipeline
 from headrace.cli.failing import Failure
-from headrace.os_errors import os_errors
+from headrace.core import engine
+from headrace.io import storage
+from headrace.io.os_errors import os_errors
 from headrace.pipeline.tracing import native
 
 __all__ = ["Start", "start_of"]

@@ -18,7 +18,7 @@ from headrace.cli.converting.shards.shard import Shard
 from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import Values
 from headrace.cli.failing import Failure
-from headrace.os_errors import os_errors
+from headrace.io.os_errors import os_errors
 
 __all__ = ["FOLDER_PART", "Folder", "FolderPlan", "folder_plan"]
 

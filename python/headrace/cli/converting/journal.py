@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from headrace.cli.failing import Failure
-from headrace.os_errors import os_errors
+from headrace.io.os_errors import os_errors
 
 __all__ = ["Journal"]
 

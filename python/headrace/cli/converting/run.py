@@ -21,7 +21,7 @@ from headrace.cli.converting.survey import Survey, checked_names, surveyed
 from headrace.cli.failing import Failure
 from headrace.cli.interrupts import Interrupts
 from headrace.cli.showing import Bar
-from headrace.os_errors import os_errors
+from headrace.io.os_errors import os_errors
 from headrace.pipeline import Batches, Skipped
 
 __all__ = ["Converted", "convert"]

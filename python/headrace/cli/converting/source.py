@@ -10,11 +10,11 @@ from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.content.text import is_number
 from headrace.cli.converting.request import FORMAT_OF_KIND, Format, Request
 from headrace.cli.failing import Failure
-from headrace.errors import OpError
-from headrace.os_errors import os_errors
+from headrace.core.errors import OpError
+from headrace.io.os_errors import os_errors
 from headrace.pipeline import Feature, Pipeline, Ragged, Spec
 from headrace.pipeline.formats.image_folder import IMAGES
-from headrace.pipeline.paths import find_files
+from headrace.pipeline.plan.paths import find_files
 
 __all__ = ["Source", "source_of"]
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from headrace.atomic_file import replacing
 from headrace.cli.content.kind import image_kind
 from headrace.cli.content.text import is_text
 from headrace.cli.examples.values import Values
 from headrace.cli.inspecting.picture import Picture, as_png, decoded, drawn
 from headrace.cli.inspecting.report import Shown
 from headrace.cli.wording import shortened, size
+from headrace.io.atomic_file import replacing
 
 __all__ = ["as_json", "lines_of_example", "write_pictures"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.checkpoint.file import CheckpointReader
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
 from headrace.cli.failing import Failure
 from headrace.cli.inspecting.picture import Picture, decoded
 from headrace.cli.inspecting.report import Looked, Shown, counts
 from headrace.cli.reading import source_of
-from headrace.errors import OpError
+from headrace.core.errors import OpError
+from headrace.io.tensor_bundle import BundleReader
 from headrace.protos import Event
-from headrace.tensor_bundle import BundleReader
+from headrace.tf1.checkpoint.file import CheckpointReader
 
 __all__ = [
     "report_of_bundle",

@@ -18,9 +18,9 @@ from headrace.cli.inspecting.file import inspected
 from headrace.cli.inspecting.folder import Folder
 from headrace.cli.inspecting.report import Looked, Shown
 from headrace.cli.inspecting.text import damage_lines, lines_of
-from headrace.display import printable
-from headrace.pipeline.listing import is_directory
-from headrace.storage import is_remote
+from headrace.core.repr_prefix import printable
+from headrace.io.storage import is_remote
+from headrace.pipeline.plan.listing import is_directory
 
 __all__ = ["Output"]
 

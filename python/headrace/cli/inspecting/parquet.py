@@ -10,7 +10,7 @@ from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import Values
 from headrace.cli.failing import Failure
 from headrace.cli.inspecting.report import Looked, Shown
-from headrace.extras import missing_parquet
+from headrace.core.optional_dependencies import missing_parquet
 
 __all__ = ["opened", "report_of_parquet"]
 

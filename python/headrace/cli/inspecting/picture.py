@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from headrace import ops
 from headrace.cli.content.kind import image_kind
-from headrace.errors import OpError
+from headrace.core.errors import OpError
 from headrace.pipeline.tracing import native
 
 __all__ = ["DECODED", "Picture", "as_png", "decoded", "drawn"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
 from headrace.cli.reading import counted
-from headrace.display import printable
+from headrace.core.repr_prefix import printable
 from headrace.pipeline import Skipped
 
 __all__ = ["Looked", "Shown", "counts", "damage_of"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from headrace.cli.content.text import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
-from headrace.display import printable
+from headrace.core.repr_prefix import printable
 
 __all__ = ["damage_lines", "kind_of", "lines_of", "place_of"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from headrace.cli.failing import Failure
-from headrace.os_errors import os_errors
-from headrace.pipeline.state import check_state
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.run.state import check_state
 
 __all__ = ["Found", "found_states"]
 

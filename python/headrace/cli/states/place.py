@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from headrace.cli.wording import count_of
-from headrace.pipeline.marks import Mark
+from headrace.pipeline.run.marks import Mark
 
 __all__ = ["name_of", "num_batches", "place_lines"]
 

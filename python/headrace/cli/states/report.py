@@ -8,7 +8,7 @@ from typing import Any
 from headrace.cli.states.place import num_batches, place_lines
 from headrace.cli.wording import count_of, shortened
 from headrace.pipeline import Skipped
-from headrace.pipeline.marks import last_mark
+from headrace.pipeline.run.marks import last_mark
 
 __all__ = ["lines_of_state", "report_of_state"]
 

@@ -9,9 +9,9 @@ from headrace.cli.failing import Failure
 from headrace.cli.inspecting.parquet import opened
 from headrace.cli.reading import counted
 from headrace.cli.verifying.result import Result
-from headrace.display import printable
-from headrace.errors import OpError
-from headrace.tensor_bundle import BundleReader
+from headrace.core.errors import OpError
+from headrace.core.repr_prefix import printable
+from headrace.io.tensor_bundle import BundleReader
 
 __all__ = ["verified_alone"]
 

@@ -13,7 +13,7 @@ from headrace.cli.inspecting.picture import DECODED
 from headrace.cli.verifying.alone import verified_alone
 from headrace.cli.verifying.result import Result
 from headrace.cli.verifying.together import TOGETHER, verified_together
-from headrace.errors import OpError
+from headrace.core.errors import OpError
 
 __all__ = ["Verified", "verified"]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["depth_to_space", "space_to_depth"]
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, as_shape, bracketed, vector
 from headrace.graph import Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, broadcast_shapes, check_rank
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import TensorShape, as_shape, bracketed, vector
 
 __all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to"]
 

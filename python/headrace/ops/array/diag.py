@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import bracketed, unknown_shape
 from headrace.graph import Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import bracketed, unknown_shape
 
 __all__ = [
     "diag",

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import Dimension
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.broadcast import broadcast_to
 from headrace.ops.array.join import concat, stack
@@ -19,7 +20,6 @@ from headrace.ops.array.range import range as range_of
 from headrace.ops.array.reshape import expand_dims
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import equal
-from headrace.shapes import Dimension
 
 __all__ = ["eye"]
 

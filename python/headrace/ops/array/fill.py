@@ -10,10 +10,11 @@ from typing import SupportsIndex, cast
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import Dimension, ShapeLike, TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
@@ -23,7 +24,6 @@ from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, check_rank, like
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import Dimension, ShapeLike, TensorShape, bracketed
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 

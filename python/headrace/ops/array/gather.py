@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, bracketed, unknown_shape
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.array.where import _MASKS
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, along_axis, known_integers, made_again
@@ -22,7 +23,6 @@ from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["boolean_mask", "gather", "gather_nd"]
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import Dimension, TensorShape, bracketed, scalar, unknown_shape
 from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
@@ -27,7 +28,6 @@ from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_axis, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.framework.primitives import stack_arrays, stack_shapes
-from headrace.shapes import Dimension, TensorShape, bracketed, scalar, unknown_shape
 
 __all__ = ["concat", "split", "stack", "unstack"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import ShapeConflict
-from headrace.shapes import TensorShape
 
 __all__ = ["keep_rows"]
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import TensorShape, bracketed, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, made_again, moved_axis
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -20,7 +21,6 @@ from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["one_hot"]
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, bracketed, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, integers, made_again
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["pad"]
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import ShapeLike, TensorShape, as_shape
 from headrace.graph import Tensor, TensorLike, define, get_default_graph
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.inference import like, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import ShapeLike, TensorShape, as_shape
 
 __all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", "stop_gradient"]
 

@@ -10,10 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import vector
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES, REALS
@@ -21,7 +22,6 @@ from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.math.cast import cast
-from headrace.shapes import vector
 
 __all__ = ["linspace", "range"]
 

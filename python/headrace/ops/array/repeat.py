@@ -5,7 +5,7 @@ Source: `tf.repeat` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace.dtypes import int64
+from headrace.core.dtypes import int64
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.broadcast import broadcast_to
 from headrace.ops.array.gather import gather

@@ -12,7 +12,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import ShapeLike, TensorShape, as_shape, bracketed, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import (
@@ -31,7 +32,6 @@ from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import ShapeLike, TensorShape, as_shape, bracketed, unknown_shape
 
 __all__ = ["ensure_shape", "expand_dims", "reshape", "squeeze"]
 

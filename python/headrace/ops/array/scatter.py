@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import constant_value_as_shape
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = [
     "check_shapes",

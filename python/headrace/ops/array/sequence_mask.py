@@ -5,8 +5,8 @@ Source: `tf.sequence_mask` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.reshape import expand_dims

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import TensorShape, scalar, vector
 from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.attributes import type_attr
@@ -19,7 +20,6 @@ from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.framework.kernel import Array, by_either
 from headrace.ops.math.cast import cast
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape, scalar, vector
 
 __all__ = ["rank", "shape", "size"]
 

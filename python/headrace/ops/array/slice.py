@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, cast
 
-from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, as_dtype
+from headrace.core.shapes import Dimension, TensorShape, unknown_shape
 from headrace.graph import (
     IndexLike,
     IndexPart,
@@ -39,7 +40,6 @@ from headrace.ops.framework.folding import fold, fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.framework.primitives import cast_tensor
-from headrace.shapes import Dimension, TensorShape, unknown_shape
 
 __all__ = ["get_item", "newaxis", "slice", "strided_slice"]
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import shape

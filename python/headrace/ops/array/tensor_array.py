@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define, get_default_graph, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.array.range import range as range_of
@@ -17,7 +18,6 @@ from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.folding import fold, fold_scalar
-from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 
 __all__ = ["TensorArray"]
 

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, known_integers, made_with_integers
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["tile"]
 

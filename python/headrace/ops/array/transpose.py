@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import rank
@@ -28,7 +29,6 @@ from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import equal
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["transpose"]
 

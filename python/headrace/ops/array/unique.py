@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import vector
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import vector
 
 __all__ = ["setdiff1d", "unique", "unique_with_counts"]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["unravel_index"]
 

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, made_again
@@ -18,7 +19,6 @@ from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import merge_shapes
 from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["where"]
 

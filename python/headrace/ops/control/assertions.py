@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from headrace.errors import InvalidArgumentError
+from headrace.core.errors import InvalidArgumentError
 from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.control.control_flow import Assert
 from headrace.ops.framework.conversion import convert_to_tensor

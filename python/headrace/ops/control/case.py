@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, control_dependencies, name_scope
 from headrace.ops.array.join import stack
 from headrace.ops.control.cond import cond

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import (
     Operation,
     Role,

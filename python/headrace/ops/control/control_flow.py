@@ -9,7 +9,8 @@ import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed
 from headrace.graph import (
     Operation,
     SupportsTensor,
@@ -27,7 +28,6 @@ from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_te
 from headrace.ops.framework.excerpt import write_excerpt
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import bracketed
 
 __all__ = [
     "Assert",

@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from headrace.dtypes import string
+from headrace.core.dtypes import string
 from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.excerpt import write_excerpt

@@ -13,11 +13,11 @@ from typing import Any, Final, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from headrace.dtypes import DType, DTypeLike, as_dtype, kernel_name
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, kernel_name
+from headrace.core.shapes import unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.framework.conversion import convert_n_to_tensor
 from headrace.ops.framework.kernel import Array, as_array, fail
-from headrace.shapes import unknown_shape
 
 __all__ = ["py_func"]
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import (
     Computed,
     Loop,
@@ -24,7 +25,6 @@ from headrace.graph import (
 )
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["Repetition", "as_results", "check_result", "is_within", "leave"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.array.join import stack
 from headrace.ops.array.reshape import reshape

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Branch, Tensor, TensorLike, get_default_graph, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.control.cond import merge_branches

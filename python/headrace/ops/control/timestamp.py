@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 
-from headrace.dtypes import float64
+from headrace.core.dtypes import float64
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, define
 from headrace.ops.framework.arguments import apply_op
 from headrace.ops.framework.kernel import Array
-from headrace.shapes import TensorShape
 
 __all__ = ["timestamp"]
 

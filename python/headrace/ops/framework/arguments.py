@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from headrace.dtypes import DType
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Operation, Tensor, TensorLike, get_default_graph, name_scope
 from headrace.ops.framework.attributes import check_allowed
 from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import NumpyKernel
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["Input", "InputList", "apply_op"]
 

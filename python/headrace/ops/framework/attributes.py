@@ -10,7 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 
 __all__ = ["bool_attr", "check_allowed", "int_attr", "string_attr", "type_attr"]
 

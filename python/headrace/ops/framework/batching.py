@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from headrace.dtypes import DType, int32
+from headrace.core.dtypes import DType, int32
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Operation, Tensor, get_default_graph
 from headrace.ops.framework.folding import fold
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = [
     "BatchRule",

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, SupportsIndex
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import Dimension, TensorShape
 from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.framework.folding import constant_value, constant_value_as_shape
 from headrace.ops.framework.primitives import cast_tensor, make_const, pack_tensors
 from headrace.ops.framework.values import make_array, shape_to_array
-from headrace.shapes import Dimension, TensorShape
 
 __all__ = [
     "constant",

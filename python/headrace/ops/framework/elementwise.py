@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DType
+from headrace.core.shapes import bracketed
 from headrace.graph import Computed, OpDef, Operation, Tensor, TensorLike, definition_of
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import broadcast_shapes
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import bracketed
 
 __all__ = [
     "COMPLEX",

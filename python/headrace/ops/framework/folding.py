@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Known, Operation, Role, Tensor
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, as_array
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = [
     "constant_value",

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.dtypes import DType
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape, describe_conflict, unknown_shape
 from headrace.graph import Tensor
-from headrace.shapes import TensorShape, describe_conflict, unknown_shape
 
 __all__ = [
     "ShapeConflict",

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from headrace.dtypes import DType
-from headrace.errors import InvalidArgumentError
+from headrace.core.dtypes import DType
+from headrace.core.errors import InvalidArgumentError
 from headrace.graph import Computed, Operation
 
 __all__ = [

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace.dtypes import DType
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape, bracketed, describe_conflict, unknown_shape
 from headrace.graph import (
     Known,
     Operation,
@@ -19,7 +20,6 @@ from headrace.ops.framework.batching import BlockInput, elementwise, made_again,
 from headrace.ops.framework.folding import fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, check_axis
 from headrace.ops.framework.kernel import Array, NumpyKernel, by_either, fail
-from headrace.shapes import TensorShape, bracketed, describe_conflict, unknown_shape
 
 __all__ = ["cast_tensor", "make_const", "pack_tensors", "stack_arrays", "stack_shapes"]
 

@@ -16,12 +16,12 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DType, as_dtype
+from headrace.core.shapes import Dimension, TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, get_default_graph
-from headrace.memory import check_array
 from headrace.ops.framework.kernel import Array
-from headrace.shapes import Dimension, TensorShape, bracketed
 
 __all__ = ["make_array"]
 

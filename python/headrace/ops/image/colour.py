@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import TensorShape, dimension_value
 from headrace.graph import SupportsTensor, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.control.control_flow import Assert, with_dependencies
@@ -22,7 +23,6 @@ from headrace.ops.math.arithmetic import add, floordiv, multiply, pow
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import greater_equal
 from headrace.ops.math.saturate_cast import saturate_cast
-from headrace.shapes import TensorShape, dimension_value
 
 __all__ = [
     "adjust_brightness",

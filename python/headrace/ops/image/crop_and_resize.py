@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.inference import ShapeConflict, check_rank
-from headrace.shapes import TensorShape
 
 __all__ = ["crop_and_resize"]
 

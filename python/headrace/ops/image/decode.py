@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array
 from headrace.ops.image.colour import convert_image_dtype
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = [
     "decode_and_crop_jpeg",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.fill import zeros
 from headrace.ops.array.join import concat, stack

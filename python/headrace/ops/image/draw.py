@@ -5,7 +5,7 @@ Source: `tf.image.draw_bounding_boxes` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank

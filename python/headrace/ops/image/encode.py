@@ -5,11 +5,11 @@ Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank
-from headrace.shapes import TensorShape
 
 __all__ = ["encode_jpeg", "encode_png"]
 

@@ -5,12 +5,12 @@ Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank, like
 from headrace.ops.image.frames import known_sizes, resized_shape, to_image
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["flip_if", "flip_left_right", "flip_up_down", "rot90", "transpose_image"]
 

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, TypeGuard, overload
 
 import numpy as np
 
+from headrace.core.shapes import Dimension, TensorShape
 from headrace.graph import SupportsTensor, Tensor, TensorLike
 from headrace.ops.framework.conversion import convert_to_tensor, is_tensor
-from headrace.shapes import Dimension, TensorShape
 
 __all__ = ["Size", "is_number", "known_sizes", "require", "resized_shape", "to_image"]
 

@@ -10,13 +10,13 @@ from typing import Final
 
 import numpy as np
 
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["extract_image_patches"]
 

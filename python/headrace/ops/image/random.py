@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op

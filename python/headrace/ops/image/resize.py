@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, dimension_value
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.join import concat
 from headrace.ops.array.placeholder import identity
@@ -28,7 +29,6 @@ from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array
 from headrace.ops.image.crop import pad_to_bounding_box
 from headrace.ops.image.frames import Size, is_number, known_sizes, require, resized_shape, to_image
-from headrace.shapes import TensorShape, dimension_value
 
 __all__ = [
     "ResizeMethod",

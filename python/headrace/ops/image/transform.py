@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import ones, zeros
 from headrace.ops.array.join import concat, stack
@@ -19,7 +20,6 @@ from headrace.ops.framework.folding import fold
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.math.cast import cast
 from headrace.ops.math.trigonometry import cos, sin
-from headrace.shapes import TensorShape
 
 __all__ = [
     "angles_to_projective_transforms",

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.errors import InvalidArgumentError
+from headrace.core import dtypes
+from headrace.core.errors import InvalidArgumentError
+from headrace.core.shapes import scalar
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.shape import size
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
@@ -23,7 +24,6 @@ from headrace.ops.math.arithmetic import negative, realdiv, subtract
 from headrace.ops.math.cast import cast
 from headrace.ops.math.nn import _text
 from headrace.ops.math.reduce import count_nonzero
-from headrace.shapes import scalar
 
 __all__ = [
     "elu",

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.core.shapes import bracketed, unknown_shape
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
 from headrace.ops.framework.batching import all_batched, elementwise
@@ -31,7 +32,6 @@ from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
 from headrace.ops.math.cast import cast
 from headrace.ops.sparse.tensor import SparseTensor, of_elements
-from headrace.shapes import bracketed, unknown_shape
 
 __all__ = [
     "abs",

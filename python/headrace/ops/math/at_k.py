@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.kernel import Array, fail

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import bracketed
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
@@ -17,7 +18,6 @@ from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.framework.primitives import cast_tensor
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import bracketed
 
 __all__ = [
     "bitcast",

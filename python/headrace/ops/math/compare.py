@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.elementwise import FLOATS, NUMBERS, REALS, binary, unary
 from headrace.ops.framework.inference import broadcast_shapes, like
 from headrace.ops.framework.kernel import Array, by_either, by_numpy_in_sessions, fail
-from headrace.shapes import bracketed
 
 __all__ = [
     "equal",

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import ones_like, zeros_like
 from headrace.ops.array.join import concat
@@ -40,7 +41,6 @@ from headrace.ops.math.arithmetic import (
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import greater_equal, less_equal, logical_and
 from headrace.ops.math.nn import relu
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = [
     "log_poisson_loss",

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import along_axis
 from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, reals_by_either
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import bracketed
 
 __all__ = ["cumprod", "cumsum"]
 

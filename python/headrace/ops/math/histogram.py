@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DTypeLike, as_dtype
+from headrace.core.shapes import vector
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.array.fill import ones_like
 from headrace.ops.array.join import stack
 from headrace.ops.array.reshape import reshape, squeeze
@@ -40,7 +41,6 @@ from headrace.ops.math.arithmetic import (
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import equal, greater
 from headrace.ops.math.reduce import reduce_max
-from headrace.shapes import vector
 
 __all__ = [
     "bincount",

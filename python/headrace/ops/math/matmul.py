@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, bracketed, unknown_shape
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import ShapeConflict, broadcast_shapes, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["matmul"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.errors import InvalidArgumentError
+from headrace.core import dtypes
+from headrace.core.errors import InvalidArgumentError
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import unknown_shape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import ones_like
 from headrace.ops.array.join import stack
@@ -39,7 +40,6 @@ from headrace.ops.math.arithmetic import (
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import greater, is_finite
 from headrace.ops.math.reduce import reduce_max, reduce_sum
-from headrace.shapes import unknown_shape
 
 __all__ = [
     "clip_by_average_norm",

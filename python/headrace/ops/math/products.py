@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace.errors import FailedPreconditionError
+from headrace.core.errors import FailedPreconditionError
+from headrace.core.shapes import TensorShape, bracketed
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.join import concat
 from headrace.ops.array.reshape import reshape
@@ -24,7 +25,6 @@ from headrace.ops.framework.inference import ShapeConflict, merge_shapes
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.math.matmul import matmul
 from headrace.ops.math.reduce import reduce_prod
-from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["cross", "tensordot"]
 

@@ -11,8 +11,9 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike
+from headrace.core.shapes import bracketed, scalar, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import zeros
 from headrace.ops.array.range import range as range_of
@@ -33,7 +34,6 @@ from headrace.ops.framework.inference import check_axis, reduce_shape
 from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import not_equal
-from headrace.shapes import bracketed, scalar, unknown_shape
 
 __all__ = [
     "Reduction",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.arithmetic import maximum, minimum

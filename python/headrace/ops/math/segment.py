@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from headrace.dtypes import DType
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.array.fill import fill, ones
 from headrace.ops.array.join import concat
 from headrace.ops.array.reshape import reshape
@@ -24,7 +25,6 @@ from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.math.arithmetic import maximum, realdiv, sqrt, subtract
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = [
     "segment_max",

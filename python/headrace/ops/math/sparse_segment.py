@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.dtypes import DType
+from headrace.core.allocation_guard import check_array
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import FLOATS, INDEX_TYPES, REALS
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
 

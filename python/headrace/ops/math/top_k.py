@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed, unknown_shape, vector
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES, REALS
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import bracketed, unknown_shape, vector
 
 __all__ = ["in_top_k", "top_k"]
 

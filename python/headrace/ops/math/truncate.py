@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.elementwise import binary
 from headrace.ops.framework.kernel import Array, fail

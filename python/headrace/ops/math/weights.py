@@ -5,6 +5,7 @@ Source: what `tf.metrics` and `tf.losses` of TensorFlow 1.15 do with their weigh
 
 from __future__ import annotations
 
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import ones_like
 from headrace.ops.array.placeholder import identity
@@ -18,7 +19,6 @@ from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.math.arithmetic import multiply, subtract
 from headrace.ops.math.compare import equal
 from headrace.ops.math.histogram import remove_squeezable_dimensions
-from headrace.shapes import TensorShape
 
 __all__ = ["aligned", "aligned_weights", "broadcast_weights", "checked_weights"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank
-from headrace.shapes import TensorShape
 
 __all__ = ["sample_distorted_bounding_box"]
 

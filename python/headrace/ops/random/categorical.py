@@ -5,14 +5,14 @@ Source: `tf.random.categorical` and `tf.multinomial` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace.dtypes import DTypeLike, as_dtype, int32, int64
+from headrace.core.dtypes import DTypeLike, as_dtype, int32, int64
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
 from headrace.ops.framework.elementwise import REALS
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.random.seeds import seed_attrs
-from headrace.shapes import TensorShape
 
 __all__ = ["categorical", "multinomial"]
 

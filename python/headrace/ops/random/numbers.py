@@ -8,8 +8,8 @@ Source: `tf.random` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor

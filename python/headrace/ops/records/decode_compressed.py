@@ -5,7 +5,7 @@ Source: `tf.decode_compressed` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace.dtypes import string
+from headrace.core.dtypes import string
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 

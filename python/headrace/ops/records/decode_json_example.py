@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import like

@@ -9,13 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr, type_attr
 from headrace.ops.framework.batching import rows_of_first
-from headrace.shapes import TensorShape
 
 __all__ = ["decode_raw"]
 

@@ -11,12 +11,12 @@ from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from headrace.dtypes import DType, DTypeLike, as_dtype, float32, int64, string
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, float32, int64, string
+from headrace.core.shapes import ShapeLike, TensorShape
 from headrace.graph import Tensor, TensorLike
 from headrace.ops.array.reshape import reshape
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import ShapeLike, TensorShape
 
 __all__ = [
     "FeaturePlan",

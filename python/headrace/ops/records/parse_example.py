@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.dtypes import string
+from headrace.core.dtypes import string
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.records.features import FeaturePlan, Features
 from headrace.ops.sparse.merge import merge_sparse_feature
-from headrace.shapes import TensorShape
 
 __all__ = ["parse_example", "parse_single_example"]
 

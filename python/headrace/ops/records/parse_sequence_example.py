@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.dtypes import DType, int64, string
+from headrace.core.dtypes import DType, int64, string
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.array.shape import shape
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.cast import cast
 from headrace.ops.records.features import FeaturePlan, Features, FixedLenSequenceFeature
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape
 
 __all__ = ["parse_sequence_example", "parse_single_sequence_example"]
 

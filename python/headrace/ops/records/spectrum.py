@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.dtypes import float32, int32
+from headrace.core.dtypes import float32, int32
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import TensorShape
 
 __all__ = ["audio_spectrogram", "mfcc"]
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.elementwise import COMPLEX, FLOATS, INTEGERS
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["parse_tensor", "serialize_tensor"]
 

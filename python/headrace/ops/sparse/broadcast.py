@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import bracketed
 
 __all__ = ["product_of_elements", "quotient_of_elements"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, define
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.attributes import int_attr
 from headrace.ops.math.cast import cast
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape
 
 __all__ = ["sparse_cross", "sparse_cross_hashed"]
 

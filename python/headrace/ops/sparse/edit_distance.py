@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["edit_distance"]
 

@@ -3,7 +3,7 @@
 Source: `tf.sparse_retain` and `tf.sparse.from_dense` of TensorFlow 1.15.
 """
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import TensorLike, name_scope
 from headrace.ops.array.fill import zeros_like
 from headrace.ops.array.gather import gather, gather_nd

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import overload
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape
 
 __all__ = ["sparse_add", "sparse_maximum", "sparse_minimum"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Tensor, name_scope
 from headrace.ops.array.fill import ones
 from headrace.ops.array.join import stack

@@ -5,13 +5,13 @@ Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape
 
 __all__ = ["sparse_fill_empty_rows"]
 

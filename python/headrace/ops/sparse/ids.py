@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.fill import fill
 from headrace.ops.array.join import concat

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Tensor, define
 from headrace.ops.array.join import concat, stack
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
@@ -17,7 +18,6 @@ from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import merge_shapes
 from headrace.ops.math.reduce import reduce_max
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["sparse_concat"]
 

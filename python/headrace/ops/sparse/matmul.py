@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import TensorShape, bracketed, unknown_shape
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
-from headrace.memory import check_array
 from headrace.ops.array.transpose import transpose
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
@@ -17,7 +18,6 @@ from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["sparse_tensor_dense_matmul"]
 

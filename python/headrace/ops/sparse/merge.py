@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from headrace.dtypes import int64
+from headrace.core.dtypes import int64
+from headrace.core.shapes import TensorShape
 from headrace.graph import define, graph_of
 from headrace.ops.array.join import concat
 from headrace.ops.records.features import SparseFeature
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape
 
 __all__ = ["merge_sparse_feature"]
 

@@ -5,13 +5,13 @@ Source: `tf.sparse_placeholder` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import ShapeLike, as_shape
 from headrace.graph import Tensor
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import ShapeLike, as_shape
 
 __all__ = ["sparse_placeholder"]
 

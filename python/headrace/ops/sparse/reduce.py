@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import size
@@ -19,7 +20,6 @@ from headrace.ops.framework.conversion import constant
 from headrace.ops.framework.elementwise import NUMBERS, REALS
 from headrace.ops.framework.folding import fold
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = [
     "sparse_reduce_max",

@@ -3,7 +3,7 @@
 Source: `tf.sparse_reorder` of TensorFlow 1.15.
 """
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, define
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, Outputs, apply_op

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
@@ -16,7 +17,6 @@ from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.math.cast import cast
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape
 
 __all__ = ["sparse_reshape"]
 

@@ -4,13 +4,13 @@ Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_ma
 TensorFlow 1.15.
 """
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape
 
 __all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse"]
 

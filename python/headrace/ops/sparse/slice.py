@@ -5,14 +5,14 @@ Source: `tf.sparse_slice` and `tf.sparse_split` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import int_attr
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import TensorShape
 
 __all__ = ["sparse_slice", "sparse_split"]
 

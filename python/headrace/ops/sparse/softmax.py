@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import FLOATS
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
-from headrace.shapes import bracketed
 
 __all__ = ["sparse_softmax"]
 

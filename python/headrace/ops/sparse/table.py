@@ -7,10 +7,10 @@ Source: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap` and `TakeManySparse
 TensorFlow 1.15. There the table belongs to the operation that adds; here it is one of its own.
 """
 
-from headrace.dtypes import DType, int64, resource
+from headrace.core.dtypes import DType, int64, resource
+from headrace.core.shapes import TensorShape
 from headrace.graph import Role, Tensor, define, get_default_graph
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape
 
 __all__ = ["SparseTable"]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
-from headrace import dtypes
-from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import TensorShape
 from headrace.graph import Graph, Operation, Tensor, TensorLike, name_scope, session_for_tensor
 from headrace.ops.framework.conversion import (
     constant_value_as_shape,
     convert_to_tensor,
     register_tensor_conversion_function,
 )
-from headrace.shapes import TensorShape
 
 __all__ = [
     "SparseTensor",

@@ -5,7 +5,7 @@ Source: `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape

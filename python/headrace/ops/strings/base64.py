@@ -5,7 +5,7 @@ Source: `tf.encode_base64` and `tf.decode_base64` of TensorFlow 1.15; RFC 4648, 
 
 from __future__ import annotations
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.batching import elementwise

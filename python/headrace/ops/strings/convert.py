@@ -8,8 +8,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Final
 
-from headrace import dtypes
-from headrace.dtypes import DTypeLike, as_dtype
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr

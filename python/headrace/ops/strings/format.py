@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from headrace.dtypes import string
+from headrace.core.dtypes import string
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import InputList, apply_op
 from headrace.ops.framework.excerpt import write_summary
 from headrace.ops.framework.kernel import Array
-from headrace.shapes import TensorShape
 
 __all__ = ["string_format"]
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import bracketed, unknown_shape
 from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, made_again
 from headrace.ops.framework.inference import merge_shapes
 from headrace.ops.framework.kernel import Array, by_either, fail, string_array
-from headrace.shapes import bracketed, unknown_shape
 
 __all__ = ["string_join"]
 

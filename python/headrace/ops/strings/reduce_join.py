@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.errors import OutOfRangeError
+from headrace.core import dtypes
+from headrace.core.errors import OutOfRangeError
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import rank

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.reshape import expand_dims
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
@@ -15,7 +16,6 @@ from headrace.ops.framework.attributes import bool_attr
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape
 
 __all__ = ["split_at_bytes", "string_split"]
 

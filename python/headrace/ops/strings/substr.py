@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
+from headrace.core.allocation_guard import check_array
+from headrace.core.shapes import bracketed
 from headrace.graph import Operation, Tensor, TensorLike, define
-from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import BlockInput, elementwise
 from headrace.ops.framework.elementwise import INDEX_TYPES
@@ -22,7 +23,6 @@ from headrace.ops.framework.inference import (
     check_rank,
 )
 from headrace.ops.framework.kernel import Array, by_either, fail, string_array
-from headrace.shapes import bracketed
 
 __all__ = ["string_length", "substr"]
 

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from headrace import engine, storage
-from headrace.errors import InvalidArgumentError, NotFoundError
-from headrace.os_errors import os_errors
-from headrace.pipeline.elements import Spec
-from headrace.pipeline.listing import files_below
-from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import Source, SourcePlan, check_paths
+from headrace.core import engine
+from headrace.core.errors import InvalidArgumentError, NotFoundError
+from headrace.io import storage
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.source import Source, SourcePlan, check_paths
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.listing import files_below
 
 __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 

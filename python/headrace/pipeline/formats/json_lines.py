@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from headrace import engine
-from headrace.pipeline.components import (
+from headrace.core import engine
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.source import InferredSource, SourcePlan, first_found
+from headrace.pipeline.describe.types import Spec, element_of
+from headrace.pipeline.plan.column_options import (
     Component,
     Pairs,
     as_columns,
@@ -14,10 +17,7 @@ from headrace.pipeline.components import (
     native,
     specs_of,
 )
-from headrace.pipeline.elements import Spec, element_of
-from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
-from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import InferredSource, SourcePlan, first_found
+from headrace.pipeline.plan.paths import Paths, as_paths, check_compression, find_files
 
 __all__ = ["JsonLines", "json_lines"]
 

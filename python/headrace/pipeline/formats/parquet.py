@@ -12,16 +12,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from headrace import engine, storage
-from headrace.display import printable
-from headrace.errors import DataLossError, InvalidArgumentError
-from headrace.extras import missing_parquet
-from headrace.os_errors import os_errors
-from headrace.pipeline.elements import ElementType, Spec, engine_code
-from headrace.pipeline.functions import Running
-from headrace.pipeline.paths import Paths, as_paths, find_files
-from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import InferredSource, SourcePlan
+from headrace.core import engine
+from headrace.core.errors import DataLossError, InvalidArgumentError
+from headrace.core.optional_dependencies import missing_parquet
+from headrace.core.repr_prefix import printable
+from headrace.io import storage
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.source import InferredSource, SourcePlan
+from headrace.pipeline.describe.types import ElementType, Spec, engine_code
+from headrace.pipeline.plan.paths import Paths, as_paths, find_files
+from headrace.pipeline.plan.python_functions import Running
 
 __all__ = ["Parquet", "parquet"]
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from headrace import engine
-from headrace.pipeline.components import Pairs, components_of
-from headrace.pipeline.elements import Spec
-from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
-from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import InferredSource, SourcePlan, check_paths
+from headrace.core import engine
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.source import InferredSource, SourcePlan, check_paths
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.column_options import Pairs, components_of
+from headrace.pipeline.plan.paths import Paths, as_paths, check_compression, find_files
 
 __all__ = ["WebDataset", "webdataset"]
 

@@ -5,7 +5,7 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from headrace.pipeline.batches import Batches
+from headrace.pipeline.run.batches import Batches
 
 __all__ = ["Converted"]
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from headrace.extras import missing_arrow
-from headrace.pipeline.batches import Batches
-from headrace.pipeline.elements import Spec, is_carried
+from headrace.core.optional_dependencies import missing_arrow
+from headrace.pipeline.describe.types import Spec, is_carried
+from headrace.pipeline.run.batches import Batches
 
 __all__ = ["check_arrow", "record_batches"]
 

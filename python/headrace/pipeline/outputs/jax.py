@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.extras import missing_jax
-from headrace.pipeline.batches import Batches
+from headrace.core.optional_dependencies import missing_jax
 from headrace.pipeline.outputs.ahead import Converted
+from headrace.pipeline.run.batches import Batches
 
 __all__ = ["JaxBatches", "check_jax"]
 

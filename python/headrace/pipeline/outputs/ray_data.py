@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from headrace.extras import missing_ray
-from headrace.pipeline.shares import Description, ShareBatches, check_shares
+from headrace.core.optional_dependencies import missing_ray
+from headrace.pipeline.describe.reader_shards import Description, ShareBatches, check_shares
 
 __all__ = ["ray_dataset"]
 

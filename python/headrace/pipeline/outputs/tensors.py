@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from headrace.pipeline.batches import Batches
 from headrace.pipeline.outputs.ahead import Converted
+from headrace.pipeline.run.batches import Batches
 
 __all__ = ["Tensors"]
 

@@ -6,11 +6,11 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
-from headrace.errors import FailedPreconditionError
-from headrace.extras import missing_torch
-from headrace.pipeline.arguments import checked_int
-from headrace.pipeline.batches import Batches
+from headrace.core.errors import FailedPreconditionError
+from headrace.core.optional_dependencies import missing_torch
+from headrace.pipeline.describe.arguments import checked_int
 from headrace.pipeline.outputs.tensors import Tensors
+from headrace.pipeline.run.batches import Batches
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 

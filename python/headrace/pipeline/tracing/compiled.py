@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from headrace import engine
+from headrace.core import engine
 from headrace.graph import Tensor
-from headrace.pipeline.columns import decoded
-from headrace.pipeline.native import Traced
+from headrace.graph.lowering.feeding import as_array
+from headrace.pipeline.describe.native_function import Traced
+from headrace.pipeline.plan.column_conversion import decoded
 from headrace.pipeline.tracing.segments import Segments, segments_of
 from headrace.pipeline.tracing.trace import Trace
-from headrace.session.feeding import as_array
 
 __all__ = ["Compiled", "compiled"]
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.graph import Tensor
-from headrace.pipeline.columns import check_components
-from headrace.pipeline.elements import Spec
-from headrace.pipeline.native import NativeFunction, Use
+from headrace.pipeline.describe.native_function import NativeFunction, Use
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.column_conversion import check_components
+from headrace.pipeline.plan.python_values import as_value, spec_of
 from headrace.pipeline.tracing.compiled import Compiled, compiled
 from headrace.pipeline.tracing.trace import trace
-from headrace.pipeline.values import as_value, spec_of
 
 __all__ = ["native"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from headrace import dtypes
-from headrace.dtypes import DType
-from headrace.errors import UnimplementedError
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.core.errors import UnimplementedError
+from headrace.core.shapes import TensorShape
 from headrace.graph import Graph, Loop, Operation, Role, Tensor, find_place
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.kernel import as_array
 from headrace.pipeline.tracing.lowering import RowLowering
 from headrace.pipeline.tracing.values import TracedTensor
-from headrace.shapes import TensorShape
 
 __all__ = ["COMPUTES_WITHOUT", "TracedGraph"]
 

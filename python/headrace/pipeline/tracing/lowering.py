@@ -1,9 +1,9 @@
 """From the graph of a native function to programs."""
 
-from headrace import engine
+from headrace.core import engine
 from headrace.graph import Computed, Operation
-from headrace.session.lowering import Lowering
-from headrace.session.resources import Resources
+from headrace.graph.lowering.lowering import Lowering
+from headrace.graph.lowering.resources import Resources
 
 __all__ = ["RowLowering"]
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from headrace import engine
+from headrace.core import engine
 from headrace.graph import Graph, Operation, Tensor
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.batching import BlockInput, batched_shape

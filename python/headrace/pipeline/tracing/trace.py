@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes
+from headrace.core import dtypes
 from headrace.graph import Operation, Tensor, is_own_file
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import constant
-from headrace.pipeline.elements import Spec, is_carried
-from headrace.pipeline.native import Use
+from headrace.pipeline.describe.native_function import Use
+from headrace.pipeline.describe.types import Spec, is_carried
+from headrace.pipeline.plan.python_values import as_value
 from headrace.pipeline.tracing.graph import COMPUTES_WITHOUT, TracedGraph
-from headrace.pipeline.values import as_value
 
 __all__ = ["Trace", "trace"]
 

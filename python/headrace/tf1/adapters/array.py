@@ -9,10 +9,11 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from headrace import dtypes, ops
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [

@@ -6,9 +6,9 @@ Source: `tf.cond`, `tf.while_loop` and `tf.Print` of TensorFlow 1.15.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
-from headrace import ops
-from headrace.dtypes import DTypeLike
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Operation, SupportsTensor, Tensor, TensorLike
+from headrace.tf1 import ops
 
 __all__ = [
     "Print",

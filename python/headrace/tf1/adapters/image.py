@@ -8,9 +8,10 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from headrace import dtypes, ops
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import SupportsTensor, Tensor, TensorLike
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [

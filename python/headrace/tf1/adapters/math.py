@@ -5,8 +5,8 @@ Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.sparse_matmul` and their kin
 
 from typing import Protocol
 
-from headrace import dtypes, ops
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.framework.attributes import check_allowed
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -14,6 +14,7 @@ from headrace.ops.framework.elementwise import REALS, binary
 from headrace.ops.math.arithmetic import check_same_type
 from headrace.ops.math.reduce import Reduction
 from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [

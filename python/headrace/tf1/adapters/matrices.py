@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace import dtypes, ops
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import ShapeLike, as_shape
 from headrace.graph import Tensor, TensorLike, name_scope
-from headrace.shapes import ShapeLike, as_shape
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [

@@ -5,8 +5,8 @@ Source: `tf.nn.softmax_cross_entropy_with_logits` and its kin of TensorFlow 1.15
 
 from __future__ import annotations
 
-from headrace import ops
 from headrace.graph import Tensor, TensorLike
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [

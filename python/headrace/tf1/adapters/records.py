@@ -6,9 +6,9 @@ Source: `tf.decode_raw` of TensorFlow 1.15.
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from headrace import ops
-from headrace.dtypes import DTypeLike
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike
+from headrace.tf1 import ops
 
 __all__ = [
     "decode_csv",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from headrace import ops
-from headrace.dtypes import DTypeLike, string
+from headrace.core.dtypes import DTypeLike, string
 from headrace.graph import Tensor, TensorLike
-from headrace.ops import SparseTensor, SparseTensorValue
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
+from headrace.tf1.ops import SparseTensor, SparseTensorValue
 
 __all__ = [
     "serialize_many_sparse",

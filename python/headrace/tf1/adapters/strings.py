@@ -6,10 +6,11 @@ Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split`, `tf.string_to_h
 
 from typing import cast
 
-from headrace import dtypes, ops
-from headrace.dtypes import DTypeLike
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike
 from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [

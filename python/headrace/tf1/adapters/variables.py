@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from headrace import input as pipelines
-from headrace import ops
-from headrace.dtypes import DTypeLike
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import ShapeLike
 from headrace.graph import Graph, GraphKeys, Operation, TensorLike, name_scope
-from headrace.ops.variables.store import Initializer, Regularizer, Reuse
-from headrace.ops.variables.variable import InitialValue
-from headrace.shapes import ShapeLike
+from headrace.tf1 import input as pipelines
+from headrace.tf1 import ops
+from headrace.tf1.ops.variables.store import Initializer, Regularizer, Reuse
+from headrace.tf1.ops.variables.variable import InitialValue
 
 __all__ = [
     "Variable",

@@ -11,16 +11,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes, ops
-from headrace.events import FileWriter
+from headrace.core import dtypes
 from headrace.graph import GraphKeys, Tensor, TensorLike
-from headrace.ops.summary.histogram import histogram
-from headrace.ops.summary.image import image
-from headrace.ops.summary.merge import merge, merge_all
-from headrace.ops.summary.scalar import scalar
+from headrace.tf1 import ops
 from headrace.tf1.adapters import array, records
 from headrace.tf1.adapters import image as images
 from headrace.tf1.adapters.math import matmul
+from headrace.tf1.events import FileWriter
+from headrace.tf1.ops.summary.histogram import histogram
+from headrace.tf1.ops.summary.image import image
+from headrace.tf1.ops.summary.merge import merge, merge_all
+from headrace.tf1.ops.summary.scalar import scalar
 
 __all__ = [
     "OVERLAYS",

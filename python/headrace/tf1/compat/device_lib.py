@@ -6,7 +6,7 @@ Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.memory import available_bytes
+from headrace.core.allocation_guard import available_bytes
 
 __all__ = ["DeviceAttributes", "list_local_devices"]
 

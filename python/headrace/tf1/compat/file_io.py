@@ -5,7 +5,7 @@ Source: `tensorflow.python.lib.io.file_io` of TensorFlow 1.15.
 
 from typing import Final
 
-from headrace import gfile
+from headrace.tf1 import gfile
 
 __all__ = [
     "FileIO",

@@ -107,6 +107,9 @@ class _Finder(MetaPathFinder, Loader):
         if inside in PATHS:
             return [_full_name(space) for space in PATHS[inside]]
         found: Any = import_module(_PACKAGE)
+        if inside and inside.partition(".")[0] not in dir(found):
+            # A module of the package that has no name of TensorFlow's.
+            return [] if inside in _PACKAGES else None
         try:
             for part in inside.split(".") if inside else ():
                 found = getattr(found, part)
@@ -167,6 +170,6 @@ class _Stand(ModuleType):
 def _full_name(space: str) -> str:
     if space.startswith("headrace."):
         return space
-    if space in ("errors", "gfile"):
-        return f"headrace.{space}"
+    if space == "errors":
+        return f"headrace.core.{space}"
     return f"{_PACKAGE}.{space}" if space else _PACKAGE

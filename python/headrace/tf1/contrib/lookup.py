@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.lookup import (
+from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.lookup import (
     FastHashSpec,
     HasherSpec,
     IdTableWithHashBuckets,
@@ -21,8 +22,7 @@ from headrace.ops.lookup import (
     index_to_string_table_from_tensor,
     string_to_index,
 )
-from headrace.ops.lookup import StaticHashTable as HashTable
-from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.lookup import StaticHashTable as HashTable
 
 __all__ = [
     "FastHashSpec",

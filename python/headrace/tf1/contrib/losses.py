@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace import ops
 from headrace.graph import GraphKeys, Tensor, TensorLike, name_scope
-from headrace.tf1 import losses
+from headrace.tf1 import losses, ops
 from headrace.tf1.losses.differences import signed_margins
 from headrace.tf1.namespace import namespace
 

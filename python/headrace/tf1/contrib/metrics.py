@@ -9,9 +9,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, name_scope
-from headrace.tf1 import metrics
+from headrace.tf1 import metrics, ops
 from headrace.tf1.adapters.matrices import confusion_matrix
 from headrace.tf1.metrics.accumulated import Collections, Metric
 from headrace.tf1.namespace import namespace

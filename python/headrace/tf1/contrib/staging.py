@@ -5,8 +5,8 @@ Source: `tf.contrib.staging` of TensorFlow 1.15.
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.queues.staging import StagingArea
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues.staging import StagingArea
 
 __all__ = ["StagingArea"]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from headrace.dtypes import as_dtype, string
-from headrace.errors import OutOfRangeError
+from headrace.core.dtypes import as_dtype, string
+from headrace.core.errors import OutOfRangeError
 from headrace.graph import Tensor, name_scope
 from headrace.ops.math.cast import cast
-from headrace.ops.queues import FIFOQueue, QueueBase, RandomShuffleQueue
-from headrace.ops.summary.scalar import scalar
-from headrace.queue_runner import QueueRunner, add_queue_runner
 from headrace.tf1.adapters.control import py_func
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues import FIFOQueue, QueueBase, RandomShuffleQueue
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
 __all__ = ["numpy_input_fn", "pandas_input_fn"]
 

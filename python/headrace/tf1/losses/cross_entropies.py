@@ -6,9 +6,9 @@ Source: `tf.losses.sigmoid_cross_entropy`, `softmax_cross_entropy` and
 
 from __future__ import annotations
 
-from headrace import ops
 from headrace.graph import GraphKeys, Tensor, TensorLike, name_scope
 from headrace.ops.math.histogram import remove_squeezable_dimensions
+from headrace.tf1 import ops
 from headrace.tf1.losses.reduction import Reduction, compute_weighted_loss
 
 __all__ = ["sigmoid_cross_entropy", "softmax_cross_entropy", "sparse_softmax_cross_entropy"]

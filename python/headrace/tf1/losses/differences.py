@@ -6,9 +6,10 @@ TensorFlow 1.15.
 
 from __future__ import annotations
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import GraphKeys, Tensor, TensorLike, name_scope
 from headrace.ops.math.weights import checked_weights
+from headrace.tf1 import ops
 from headrace.tf1.adapters.arguments import only_one
 from headrace.tf1.losses.reduction import (
     Reduction,

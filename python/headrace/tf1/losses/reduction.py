@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import (
     GraphKeys,
     Tensor,
@@ -18,6 +18,7 @@ from headrace.graph import (
     name_scope,
 )
 from headrace.ops.math.weights import broadcast_weights, checked_weights
+from headrace.tf1 import ops
 
 __all__ = [
     "Reduction",

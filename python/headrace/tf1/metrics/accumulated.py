@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace import dtypes, ops
-from headrace.dtypes import DType
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
 from headrace.graph import GraphKeys, Tensor, add_to_collections
+from headrace.tf1 import ops
 
 __all__ = ["Collections", "Metric", "metric_variable", "published"]
 

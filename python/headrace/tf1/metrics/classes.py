@@ -5,8 +5,9 @@ Source: `tf.metrics.mean_iou` and `tf.metrics.mean_per_class_accuracy` of Tensor
 
 from __future__ import annotations
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike
+from headrace.tf1 import ops
 from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
 
 __all__ = ["mean_iou", "mean_per_class_accuracy"]

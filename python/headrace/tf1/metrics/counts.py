@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike
 from headrace.ops.math.weights import aligned, broadcast_weights
+from headrace.tf1 import ops
 from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
 
 __all__ = [

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, control_dependencies
 from headrace.ops.math.weights import aligned, broadcast_weights
+from headrace.tf1 import ops
 from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
 
 __all__ = [

@@ -6,7 +6,7 @@ import gzip
 import io
 from typing import IO, Any, cast
 
-from headrace.atomic_file import AtomicFile
+from headrace.io.atomic_file import AtomicFile
 
 __all__ = ["WholeFile"]
 

@@ -11,7 +11,7 @@ from headrace.cli.converting.shards.column import Column
 from headrace.cli.converting.shards.file import WholeFile
 from headrace.cli.converting.shards.shard import Shard
 from headrace.cli.failing import Failure
-from headrace.extras import missing_parquet
+from headrace.core.optional_dependencies import missing_parquet
 
 __all__ = ["ParquetShard", "check_parquet"]
 

@@ -6,8 +6,8 @@ import os
 
 from headrace.cli.converting.rows import Row, serialized
 from headrace.cli.converting.shards.shard import Shard
-from headrace.os_errors import os_errors
-from headrace.records import TFRecordWriter
+from headrace.io.os_errors import os_errors
+from headrace.io.records import TFRecordWriter
 
 __all__ = ["RecordShard"]
 

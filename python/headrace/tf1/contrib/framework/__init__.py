@@ -9,21 +9,21 @@ from headrace.ops.control.assertions import assert_equal
 from headrace.ops.control.control_flow import with_dependencies
 from headrace.ops.control.static_assertions import is_numeric_tensor
 from headrace.ops.framework.conversion import is_tensor
-from headrace.ops.readers.record_input import RecordInput
-from headrace.ops.variables.global_step import (
-    assert_global_step,
-    get_global_step,
-    get_or_create_global_step,
-)
-from headrace.ops.variables.initialization import global_variables as get_variables
-from headrace.ops.variables.initialization import local_variables
 from headrace.tf1.adapters.control import assert_scalar
 from headrace.tf1.adapters.variables import create_global_step
 from headrace.tf1.contrib.framework import nest
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.readers.record_input import RecordInput
+from headrace.tf1.ops.variables.global_step import (
+    assert_global_step,
+    get_global_step,
+    get_or_create_global_step,
+)
+from headrace.tf1.ops.variables.initialization import global_variables as get_variables
+from headrace.tf1.ops.variables.initialization import local_variables
 
 if TYPE_CHECKING:
-    from headrace.saver import list_variables, load_checkpoint, load_variable
+    from headrace.tf1.saver import list_variables, load_checkpoint, load_variable
 
 get_local_variables = local_variables
 
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # What needs protocol buffers is loaded when it is first used.
-_LATE = dict.fromkeys(("list_variables", "load_checkpoint", "load_variable"), "headrace.saver")
+_LATE = dict.fromkeys(("list_variables", "load_checkpoint", "load_variable"), "headrace.tf1.saver")
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from headrace.errors import OutOfRangeError
+from headrace.core.errors import OutOfRangeError
 from headrace.graph import name_scope
-from headrace.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from headrace.tf1.estimator.inputs import KEPT_BACK, dtype_of, filled
+from headrace.tf1.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 
 __all__ = ["generator_input_fn"]
 

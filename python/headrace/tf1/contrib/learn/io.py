@@ -6,14 +6,14 @@ Source: `tf.contrib.learn.io` of TensorFlow 1.15.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace import gfile
 from headrace.graph import Tensor, name_scope
-from headrace.input import batch_join, shuffle_batch_join, string_input_producer
-from headrace.ops.readers.reader import TFRecordReader
+from headrace.tf1 import gfile
 from headrace.tf1.adapters.records import parse_example
 from headrace.tf1.contrib.learn.generator import generator_input_fn
 from headrace.tf1.estimator.inputs import numpy_input_fn, pandas_input_fn
+from headrace.tf1.input import batch_join, shuffle_batch_join, string_input_producer
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.readers.reader import TFRecordReader
 
 __all__ = [
     "generator_input_fn",

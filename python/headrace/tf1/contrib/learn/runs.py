@@ -6,16 +6,16 @@ Source: `tf.contrib.learn.run_n` of TensorFlow 1.15.
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.coordinator import Coordinator
 from headrace.graph import control_dependencies, graph_of
-from headrace.ops.lookup import tables_initializer
-from headrace.ops.variables.initialization import (
+from headrace.tf1.coordinator import Coordinator
+from headrace.tf1.ops.lookup import tables_initializer
+from headrace.tf1.ops.variables.initialization import (
     global_variables_initializer,
     local_variables_initializer,
 )
-from headrace.queue_runner import start_queue_runners
-from headrace.saver import Saver
-from headrace.session import Session
+from headrace.tf1.queue_runners import start_queue_runners
+from headrace.tf1.saver import Saver
+from headrace.tf1.session import Session
 
 __all__ = ["run_n"]
 

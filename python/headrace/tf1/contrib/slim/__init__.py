@@ -5,11 +5,6 @@ Source: `tf.contrib.slim` of TensorFlow 1.15.
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.variables.global_step import (
-    get_global_step,
-    get_or_create_global_step,
-)
-from headrace.ops.variables.initialization import local_variables as get_local_variables
 from headrace.tf1.adapters.variables import create_global_step
 from headrace.tf1.contrib import losses, metrics
 from headrace.tf1.contrib.slim import (
@@ -22,6 +17,11 @@ from headrace.tf1.contrib.slim import (
 )
 from headrace.tf1.contrib.slim.labels import one_hot_encoding
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.variables.global_step import (
+    get_global_step,
+    get_or_create_global_step,
+)
+from headrace.tf1.ops.variables.initialization import local_variables as get_local_variables
 
 __all__ = [
     "create_global_step",

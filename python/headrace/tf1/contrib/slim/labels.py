@@ -3,8 +3,9 @@
 Source: `tf.contrib.layers.one_hot_encoding` of TensorFlow 1.15.
 """
 
-from headrace import dtypes, ops
+from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, add_to_collections, name_scope
+from headrace.tf1 import ops
 
 __all__ = ["one_hot_encoding"]
 

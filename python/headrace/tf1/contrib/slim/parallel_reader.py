@@ -6,15 +6,15 @@ Source: `tf.contrib.slim.parallel_reader` of TensorFlow 1.15.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace import gfile
-from headrace.dtypes import DTypeLike, string
+from headrace.core.dtypes import DTypeLike, string
 from headrace.graph import Tensor, name_scope
-from headrace.input import string_input_producer
 from headrace.ops.math.cast import cast
-from headrace.ops.queues import FIFOQueue, QueueBase, RandomShuffleQueue
-from headrace.ops.summary.scalar import scalar
-from headrace.queue_runner import QueueRunner, add_queue_runner
+from headrace.tf1 import gfile
+from headrace.tf1.input import string_input_producer
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues import FIFOQueue, QueueBase, RandomShuffleQueue
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
 __all__ = ["ParallelReader", "get_data_files", "parallel_read", "single_pass_read"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from headrace.graph import name_scope
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.cast import cast
-from headrace.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase
-from headrace.ops.summary.scalar import scalar
-from headrace.queue_runner import QueueRunner, add_queue_runner
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
 __all__ = ["prefetch_queue"]
 

@@ -7,16 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace import dtypes, ops
-from headrace.dtypes import DTypeLike
-from headrace.ops.lookup import LookupInterface
+from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.ops.records.features import FixedLenFeature
 from headrace.ops.sparse.tensor import SparseTensor as _Sparse
 from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
+from headrace.tf1 import ops
 from headrace.tf1.adapters.control import cond
 from headrace.tf1.adapters.image import decode_image
 from headrace.tf1.adapters.records import decode_raw, parse_single_example
 from headrace.tf1.namespace import namespace
+from headrace.tf1.ops.lookup import LookupInterface
 
 __all__ = [
     "BackupHandler",

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from headrace import ops
-from headrace.dtypes import int32
-from headrace.errors import CancelledError, OutOfRangeError
+from headrace.core.dtypes import int32
+from headrace.core.errors import CancelledError, OutOfRangeError
+from headrace.core.shapes import TensorShape
 from headrace.graph import name_scope
-from headrace.ops.summary.scalar import scalar
-from headrace.queue_runner import QueueRunner, add_queue_runner
-from headrace.shapes import TensorShape
+from headrace.tf1 import ops
 from headrace.tf1.adapters.control import cond
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
 __all__ = ["bucket", "bucket_by_sequence_length"]
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import ops
-from headrace.dtypes import float32, int32
+from headrace.core.dtypes import float32, int32
 from headrace.graph import GraphKeys, name_scope
-from headrace.input import batch, maybe_batch
+from headrace.tf1 import ops
+from headrace.tf1.input import batch, maybe_batch
 
 __all__ = ["rejection_sample", "stratified_sample"]
 

@@ -6,18 +6,18 @@ Source: `tf.contrib.training.batch_sequences_with_states` of TensorFlow 1.15.
 from collections.abc import Mapping
 from typing import Any
 
-from headrace import ops
-from headrace.dtypes import DType, int32, int64, string
-from headrace.errors import CancelledError, OutOfRangeError
+from headrace.core.dtypes import DType, int32, int64, string
+from headrace.core.errors import CancelledError, OutOfRangeError
 from headrace.graph import Tensor, TensorLike, control_dependencies, name_scope
 from headrace.ops.control.control_flow import Assert
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
-from headrace.ops.summary.scalar import scalar
-from headrace.queue_runner import QueueRunner, add_queue_runner
+from headrace.tf1 import ops
 from headrace.tf1.contrib.training.state_saver import (
     NextQueuedSequenceBatch,
     SequenceQueueingStateSaver,
 )
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
 
 __all__ = ["batch_sequences_with_states"]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace import ops
-from headrace.dtypes import int32, string
+from headrace.core.dtypes import int32, string
 from headrace.graph import (
     Operation,
     Tensor,
@@ -20,7 +19,8 @@ from headrace.graph import (
     name_scope,
 )
 from headrace.ops.control.control_flow import Assert
-from headrace.ops.queues import Barrier, TakenFromBarrier
+from headrace.tf1 import ops
+from headrace.tf1.ops.queues import Barrier, TakenFromBarrier
 
 __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 

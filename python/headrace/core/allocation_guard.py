@@ -1,0 +1,73 @@
+"""Memory for arrays of computed sizes: refused if the machine can never have as much.
+
+Linux promises memory that it does not have, and ends the process that uses it. NumPy therefore gets
+an array of any size, so operations ask here first. The engine does the same for its own memory.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace._native import memory_limit
+from headrace.core.dtypes import as_dtype, kernel_name, string
+from headrace.core.errors import InvalidArgumentError, ResourceExhaustedError
+from headrace.core.shapes import bracketed
+
+__all__ = ["available_bytes", "check_array", "check_bytes"]
+
+_MAX_ELEMENTS = 2**63 - 1
+# A string takes a pointer to a Python object, and the same size in the engine.
+_STRING_BYTES = 40
+
+_NUM_COPIES = 2
+
+# The limit in bytes, and what sets it. It is read once.
+_LIMIT, _OWNER = memory_limit()
+
+
+def available_bytes() -> int:
+    """Returns how much memory this machine or its control group has, swap space included."""
+    return _LIMIT
+
+
+def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
+    """Checks that there can be enough memory for an array.
+
+    Args:
+        shape: Its sizes.
+        dtype: Its type; object stands for strings.
+
+    Raises:
+        InvalidArgumentError: If it would have more than 2**63 - 1 elements.
+        ResourceExhaustedError: If neither this machine nor its control group has so much memory.
+    """
+    sizes = [int(size) for size in shape]
+    if math.prod(max(size, 1) for size in sizes) > _MAX_ELEMENTS:
+        text = f"Shape {bracketed(sizes)} would have more than 2**63 - 1 elements"
+        raise InvalidArgumentError(None, None, text)
+    kind = as_dtype(np.dtype(dtype))
+    item_bytes = _STRING_BYTES if kind == string else np.dtype(dtype).itemsize
+    place = f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
+    # The array exists twice for a moment: the engine copies it.
+    check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, place)
+
+
+def check_bytes(num_bytes: int, place: str) -> None:
+    """Checks that there can be enough memory for one allocation.
+
+    Args:
+        num_bytes: How much.
+        place: What it is for; begins the message.
+
+    Raises:
+        ResourceExhaustedError: If neither this machine nor its control group has so much memory.
+    """
+    if num_bytes > _LIMIT:
+        text = (
+            f"{place}: {num_bytes} bytes were asked for, expected at most the {_LIMIT} of "
+            f"{_OWNER}. Ask for less, or use a machine or a control group with more memory"
+        )
+        raise ResourceExhaustedError(None, None, text)

@@ -1,0 +1,273 @@
+"""The way into the native engine.
+
+Everything native that Python uses is imported from here. Failures of the engine become the errors
+of `headrace.core.errors` here.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import numpy as np
+
+from headrace._native import (
+    AtomicFile,
+    Barrier,
+    Cache,
+    Cancellation,
+    Column,
+    EngineError,
+    Execution,
+    Failure,
+    Index,
+    Job,
+    Kernel,
+    LookupTable,
+    MutableTable,
+    Passed,
+    Plan,
+    Prepared,
+    Program,
+    ProgramBuilder,
+    PythonCall,
+    Queue,
+    RandomGenerator,
+    Reader,
+    RecordInput,
+    RecordIterator,
+    RecordWriter,
+    RemoteFile,
+    Sightings,
+    SparseTable,
+    Stage,
+    StagingArea,
+    StopFlag,
+    Trace,
+    Variable,
+    begin_exit,
+    codec_of,
+    content_of,
+    crc32c,
+    csv_fields,
+    csv_records,
+    infer_csv,
+    infer_json,
+    infer_tar,
+    is_compressed,
+    json_fields,
+    json_records,
+    labelled_files,
+    linger_at_exit,
+    prepare_resource,
+    remote_copy,
+    remote_is_directory,
+    remote_list,
+    remote_remove,
+    remote_statuses,
+    save_resource,
+    settle_queue,
+    storage_requests,
+    tar_samples,
+    wait_for_python_functions,
+    waits,
+)
+from headrace._native import (
+    __version__ as version,
+)
+from headrace.core.errors import NamedNode, OpError, exception_type_from_error_code
+
+__all__ = [
+    "AtomicFile",
+    "Barrier",
+    "Cache",
+    "Cancellation",
+    "Column",
+    "EngineError",
+    "Execution",
+    "Failure",
+    "Given",
+    "Index",
+    "Job",
+    "Kernel",
+    "LookupTable",
+    "MutableTable",
+    "NativeParts",
+    "Passed",
+    "Plan",
+    "Prepared",
+    "Program",
+    "ProgramBuilder",
+    "Queue",
+    "RandomGenerator",
+    "Reader",
+    "RecordInput",
+    "RecordIterator",
+    "RecordWriter",
+    "RemoteFile",
+    "Sightings",
+    "SparseTable",
+    "Stage",
+    "StagingArea",
+    "StopFlag",
+    "Trace",
+    "Variable",
+    "begin_exit",
+    "call_functions",
+    "codec_of",
+    "content_of",
+    "crc32c",
+    "csv_fields",
+    "csv_records",
+    "infer_csv",
+    "infer_json",
+    "infer_tar",
+    "is_compressed",
+    "json_fields",
+    "json_records",
+    "labelled_files",
+    "linger_at_exit",
+    "native_array",
+    "op_errors",
+    "prepare_resource",
+    "raise_op_error",
+    "remote_copy",
+    "remote_is_directory",
+    "remote_list",
+    "remote_remove",
+    "remote_statuses",
+    "save_resource",
+    "settle_queue",
+    "storage_requests",
+    "tar_samples",
+    "version",
+    "wait_for_python_functions",
+    "waits",
+]
+
+
+# A native function of a pipeline: its name, the columns that it is given, its program for a row,
+# segments for the rows of a block (program, values that are fed, whether it runs for each row),
+# which values are its results, whether a row is a batch, and whether it draws random numbers.
+NativeParts: TypeAlias = tuple[
+    str,
+    Sequence[int],
+    Program,
+    Sequence[tuple[Program, Sequence[int], bool]],
+    Sequence[int],
+    bool,
+    bool,
+]
+# A component as native functions of sources take it: its name, the number of its type, whether it
+# is text, whether it is a list, its shape, and what stands for it where it is missing.
+Given: TypeAlias = tuple[str, int, bool, bool, list[int], Any, bool]
+
+
+@contextmanager
+def op_errors() -> Iterator[None]:
+    """Converts failures of the engine in its body to the errors of `headrace.core.errors`."""
+    try:
+        yield
+    except EngineError as error:
+        raise_op_error(error)
+
+
+def call_functions(run: list[Any] | PythonCall) -> list[Any]:
+    """Calls the Python functions at which a run stops, and resumes the run.
+
+    They are called from here and not by the engine. When a program exits, Python ends its daemon
+    threads wherever they are, and could not if native code was below a Python function.
+
+    Args:
+        run: What `Program.run`, `Program.run_loop` or a call of a function has returned.
+
+    Returns:
+        The results of the run.
+
+    Raises:
+        EngineError: If the run fails. The exception of a function is its cause; one that is no
+            `Exception`, such as KeyboardInterrupt, is raised as it is.
+    """
+    while isinstance(run, PythonCall):
+        try:
+            results = run.function(*run.arguments)
+        except BaseException as error:
+            run = run.fail(error)
+        else:
+            run = run.finish(results)
+    return run
+
+
+class _Node(NamedNode, Protocol):
+    """What an error needs of the operation that failed."""
+
+    @property
+    def node_def(self) -> Any: ...
+
+    @property
+    def defined_at(self) -> str: ...
+
+
+class _Nodes(Protocol):
+    """Where an operation that failed is looked up: a graph."""
+
+    def get_operation_by_name(self, name: str) -> _Node: ...
+
+
+def raise_op_error(
+    error: EngineError,
+    graph: _Nodes | None = None,
+    remark: str = "",
+    failure: BaseException | None = None,
+) -> NoReturn:
+    """Raises the error of `headrace.core.errors` that an engine's failure stands for.
+
+    Args:
+        error: The failure. If a Python function failed, its exception becomes the cause.
+        graph: Where the operation that failed is looked up.
+        remark: Added to the end of the message.
+        failure: What it came from, if no Python function failed: the cause then.
+    """
+    code, message, name, cause = error.args
+    if isinstance(cause, OpError):
+        # The message begins with the kernel's own text, without the name of the class.
+        message = message.removeprefix(f"{type(cause).__name__}: ")
+    op = _find_operation(graph, name)
+    if name is not None:
+        message += f"\n\t [[{{{{node {name}}}}}]]"
+    if op is not None and op.defined_at:
+        message += f"\n\t defined at {op.defined_at}"
+    message += remark
+    error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
+    raise error_type(None, op, message) from (failure if cause is None else cause)
+
+
+def _find_operation(graph: _Nodes | None, name: str | None) -> _Node | None:
+    if graph is None or name is None:
+        return None
+    try:
+        return graph.get_operation_by_name(name)
+    except KeyError:
+        return None
+
+
+def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns the array C-contiguous, in the machine's byte order, strings and paths as bytes."""
+    if array.dtype == object:
+        flat = [_as_bytes(item) for item in array.ravel()]
+        strings = np.empty(len(flat), dtype=object)
+        strings[:] = flat
+        return strings.reshape(array.shape)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def _as_bytes(item: object) -> bytes:
+    if isinstance(item, bytes):
+        return bytes(item)
+    if isinstance(item, str):
+        return item.encode()
+    if isinstance(item, os.PathLike):
+        return os.fsencode(item)
+    raise TypeError(f"Expected a string (str or bytes), got {item!r} of type {type(item).__name__}")

@@ -1,0 +1,285 @@
+"""The errors of headrace: one class for each of TensorFlow's status codes.
+
+The classes are siblings under `OpError`; none is a subclass of another, so `except OutOfRangeError`
+catches the end of the input and nothing else. An error that happened while a record was handled
+says where in a note (`add_note`); the message stays what the operation said.
+
+Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Protocol
+
+from headrace.core.repr_prefix import printable_lines, without_passwords
+
+__all__ = [
+    "ABORTED",
+    "ALREADY_EXISTS",
+    "CANCELLED",
+    "DATA_LOSS",
+    "DEADLINE_EXCEEDED",
+    "FAILED_PRECONDITION",
+    "INTERNAL",
+    "INVALID_ARGUMENT",
+    "NOT_FOUND",
+    "OK",
+    "OUT_OF_RANGE",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAUTHENTICATED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
+    "AbortedError",
+    "AlreadyExistsError",
+    "CancelledError",
+    "DataLossError",
+    "DeadlineExceededError",
+    "FailedPreconditionError",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "OpError",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "ResourceExhaustedError",
+    "SkippedExamples",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
+    "error_code_from_exception_type",
+    "exception_type_from_error_code",
+]
+
+OK: Final = 0
+CANCELLED: Final = 1
+UNKNOWN: Final = 2
+INVALID_ARGUMENT: Final = 3
+DEADLINE_EXCEEDED: Final = 4
+NOT_FOUND: Final = 5
+ALREADY_EXISTS: Final = 6
+PERMISSION_DENIED: Final = 7
+RESOURCE_EXHAUSTED: Final = 8
+FAILED_PRECONDITION: Final = 9
+ABORTED: Final = 10
+OUT_OF_RANGE: Final = 11
+UNIMPLEMENTED: Final = 12
+INTERNAL: Final = 13
+UNAVAILABLE: Final = 14
+DATA_LOSS: Final = 15
+UNAUTHENTICATED: Final = 16
+
+
+class SkippedExamples(Exception):
+    """Examples were left out by `skip_errors`, raised at the end of the data.
+
+    Attributes:
+        skipped: Each of them, as `Batches.skipped` has it.
+    """
+
+    def __init__(self, message: str, skipped: Sequence[Any] = ()) -> None:
+        super().__init__(message, tuple(skipped))
+        self.skipped = tuple(skipped)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class NamedNode(Protocol):
+    """What an error knows of the node that failed: at least its name."""
+
+    @property
+    def name(self) -> str:
+        """The name of the node in its graph."""
+
+
+class OpError(Exception):
+    """The base of every error that running an operation raises.
+
+    Args:
+        node_def: Description of the node that failed; None for that of `op`, if it has one.
+        op: The `Operation` that failed, or None when it is not known.
+        message: What went wrong; `str(error)` is this text.
+        error_code: One of the codes of this module.
+    """
+
+    def __init__(
+        self,
+        node_def: NamedNode | None,
+        op: NamedNode | None,
+        message: str,
+        error_code: int = UNKNOWN,
+    ) -> None:
+        message = without_passwords(message)
+        super().__init__(node_def, op, message, error_code)
+        self._node_def = node_def
+        self._op = op
+        self._message = printable_lines(message)
+        self._error_code = error_code
+
+    @property
+    def message(self) -> str:
+        """What went wrong."""
+        return self._message
+
+    @property
+    def error_code(self) -> int:
+        """The code of this kind of error."""
+        return self._error_code
+
+    @property
+    def op(self) -> NamedNode | None:
+        """The `Operation` that failed, or None when it is not known."""
+        return self._op
+
+    @property
+    def node_def(self) -> NamedNode | None:
+        """Description of the node that failed, or None when no node is to blame."""
+        # Made on demand: it needs protocol buffers, and most programs never read it.
+        own: NamedNode | None = getattr(self._op, "node_def", None)
+        return own if self._node_def is None else self._node_def
+
+    def __str__(self) -> str:
+        return self._message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A graph cannot be pickled, so an error crosses to another process without its node.
+        notes = {"__notes__": self.__notes__} if hasattr(self, "__notes__") else None
+        return type(self), (None, None, *self.args[2:]), notes
+
+
+class _CodedError(OpError):
+    """An error whose class fixes its code."""
+
+    _code: ClassVar[int]
+
+    def __init__(self, node_def: NamedNode | None, op: NamedNode | None, message: str) -> None:
+        super().__init__(node_def, op, message, self._code)
+        self.args = (node_def, op, self._message)
+
+
+class CancelledError(_CodedError):
+    """An operation was cancelled: its queue or its session was closed while it waited."""
+
+    _code = CANCELLED
+
+
+class UnknownError(_CodedError):
+    """An error for which no better class is known."""
+
+    _code = UNKNOWN
+
+
+class InvalidArgumentError(_CodedError):
+    """An operation got a value that it cannot take."""
+
+    _code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(_CodedError, TimeoutError):
+    """An operation did not end within its timeout. Python's own `TimeoutError` catches it too."""
+
+    _code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(_CodedError):
+    """A file, a directory or a key does not exist."""
+
+    _code = NOT_FOUND
+
+
+class AlreadyExistsError(_CodedError):
+    """Something that was to be created exists already."""
+
+    _code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(_CodedError):
+    """The caller may not do this, such as read a file."""
+
+    _code = PERMISSION_DENIED
+
+
+class ResourceExhaustedError(_CodedError):
+    """Memory, disk or another resource ran out."""
+
+    _code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(_CodedError):
+    """The state does not allow the operation, such as a variable that was not initialized."""
+
+    _code = FAILED_PRECONDITION
+
+
+class AbortedError(_CodedError):
+    """An operation was given up, usually because of another one at the same time."""
+
+    _code = ABORTED
+
+
+class OutOfRangeError(_CodedError):
+    """The input ended: a queue is closed and empty, or a limit of epochs is reached."""
+
+    _code = OUT_OF_RANGE
+
+
+class UnimplementedError(_CodedError):
+    """The operation is not implemented for these arguments."""
+
+    _code = UNIMPLEMENTED
+
+
+class InternalError(_CodedError):
+    """A fault of this library: something happened that must not happen."""
+
+    _code = INTERNAL
+
+
+class UnavailableError(_CodedError):
+    """A service is not available now; trying again may help."""
+
+    _code = UNAVAILABLE
+
+
+class DataLossError(_CodedError):
+    """Data are lost or damaged: a file is cut short or its checksum does not match."""
+
+    _code = DATA_LOSS
+
+
+class UnauthenticatedError(_CodedError):
+    """The caller did not say who they are, or it was not believed."""
+
+    _code = UNAUTHENTICATED
+
+
+_TYPE_OF_CODE: Final[dict[int, type[_CodedError]]] = {
+    error_type._code: error_type for error_type in _CodedError.__subclasses__()
+}
+_CODE_OF_TYPE: Final[dict[type[BaseException], int]] = {
+    error_type: code for code, error_type in _TYPE_OF_CODE.items()
+}
+
+
+def exception_type_from_error_code(error_code: int) -> type[_CodedError]:
+    """Finds the class of errors that has a code.
+
+    Raises:
+        KeyError: If no class has it; 0 is the code of success.
+    """
+    return _TYPE_OF_CODE[error_code]
+
+
+def error_code_from_exception_type(cls: type[BaseException]) -> int:
+    """Finds the code of a class of errors.
+
+    Raises:
+        KeyError: If the class is not one of the sixteen that have a code of their own.
+    """
+    return _CODE_OF_TYPE[cls]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,51 @@
+"""What threads wait for in Python, in words, for `headrace.testing.dump_waits`.
+
+Waits of the engine are noted there; see `headrace.core.engine.waits`.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+__all__ = ["Blocked", "PythonWait", "python_waits"]
+
+
+class PythonWait(NamedTuple):
+    """A wait of a thread.
+
+    Attributes:
+        thread: The thread that waits, by its identifier.
+        since: When it began, as `time.monotonic` says it.
+        describe: Says in words what is waited for, as it is when it is called.
+    """
+
+    thread: int
+    since: float
+    describe: Callable[[], str]
+
+
+# By an object that belongs to the wait alone; setting and removing one is a single step.
+_waits: Final[dict[object, PythonWait]] = {}
+
+
+class Blocked:
+    """A context in which the thread waits for something.
+
+    Args:
+        describe: Says in words what it waits for. May be called from any thread, and must not wait.
+    """
+
+    def __init__(self, describe: Callable[[], str]) -> None:
+        self._describe = describe
+
+    def __enter__(self) -> None:
+        _waits[self] = PythonWait(threading.get_ident(), time.monotonic(), self._describe)
+
+    def __exit__(self, *exc: object) -> None:
+        del _waits[self]
+
+
+def python_waits() -> list[PythonWait]:
+    """Returns all waits that threads are in, in the order in which they began."""
+    return list(_waits.values())

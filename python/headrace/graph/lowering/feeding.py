@@ -1,0 +1,189 @@
+"""Values that a run is given: checked against their tensors and converted.
+
+Source: the rules of `tf.Session.run` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.core.dtypes import DType, resource, string
+from headrace.core.engine import native_array
+from headrace.graph import Graph, GraphElementLike, Operation, Tensor
+from headrace.graph.lowering.conversion import Misfit, as_numpy_does, without_loss
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
+
+__all__ = ["as_array", "convert_feeds", "feed_tensor"]
+
+
+def convert_feeds(
+    graph: Graph, feed_dict: Mapping[Any, Any] | None, is_lossy: bool = False
+) -> dict[Tensor, np.ndarray[Any, Any]]:
+    """Returns the array to feed for each tensor.
+
+    Args:
+        graph: The graph of the tensors.
+        feed_dict: The values by tensor.
+        is_lossy: Whether numbers that the type of a tensor cannot hold become others, as in
+            TensorFlow.
+
+    Raises:
+        TypeError: If `feed_dict` is not a mapping, a key or value is of a type that cannot be fed,
+            or the type of a tensor cannot hold a value.
+        ValueError: If a value does not fit its tensor, or the tensor may not be fed.
+    """
+    if feed_dict is None:
+        return {}
+    # Checking for a dict is fast; checking for other mappings takes longer.
+    if not isinstance(feed_dict, (dict, Mapping)):
+        raise TypeError(
+            f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
+        )
+    feeds: dict[Tensor, np.ndarray[Any, Any]] = {}
+    for key, value in feed_dict.items():
+        if isinstance(key, Tensor) and key.graph is graph:
+            feeds[key] = _convert(graph, key, value, is_lossy)
+            continue
+        for item, part in _expand(key, value):
+            tensor = feed_tensor(graph, item)
+            feeds[tensor] = _convert(graph, tensor, part, is_lossy)
+    return feeds
+
+
+def _expand(key: object, value: object) -> list[tuple[Any, object]]:
+    """Splits a feed: a sparse tensor into its three parts, a tuple into its items."""
+    if isinstance(key, SparseTensor):
+        if not (isinstance(value, tuple) and len(value) == len(SparseTensorValue._fields)):
+            raise TypeError(
+                f"feed_dict: got {value!r} for a sparse tensor, expected a SparseTensorValue or "
+                "(indices, values, dense_shape)."
+            )
+        return list(zip((key.indices, key.values, key.dense_shape), value, strict=True))
+    if not isinstance(key, tuple):
+        return [(key, value)]
+    keys, values = _flatten(key), _flatten(value)
+    if len(keys) != len(values):
+        raise ValueError(
+            f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "
+            f"{len(values)} elements. Key: {keys}, value: {values}."
+        )
+    return [part for pair in zip(keys, values, strict=True) for part in _expand(*pair)]
+
+
+def _flatten(value: object) -> list[object]:
+    if not isinstance(value, (list, tuple)):
+        return [value]
+    return [part for item in value for part in _flatten(item)]
+
+
+def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
+    """Returns the tensor that a key of a feed stands for.
+
+    Raises:
+        TypeError: If it stands for none.
+    """
+    try:
+        return graph.as_graph_element(key, allow_operation=False)
+    except Exception as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+
+
+def _convert(graph: Graph, tensor: Tensor, value: object, is_lossy: bool) -> np.ndarray[Any, Any]:
+    if isinstance(value, (Tensor, Operation)):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
+            f"tensor object was {value} which was passed to the feed with key {tensor}."
+        )
+    dtype = tensor.dtype.base_dtype
+    if dtype == resource or not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    array = _as_array_of(tensor, dtype, value, is_lossy)
+    if not tensor.shape.admits(array.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
+            f"shape '{tensor.shape}'"
+        )
+    return array
+
+
+def _as_array_of(
+    tensor: Tensor, dtype: DType, value: object, is_lossy: bool
+) -> np.ndarray[Any, Any]:
+    numpy_dtype = _numpy_dtype(dtype)
+    if type(value) is np.ndarray and value.dtype == numpy_dtype:
+        return value
+    if isinstance(value, int) and not _fits(value, dtype):
+        raise TypeError(_incompatible(tensor, value))
+    if dtype == string or _is_ordinary(value, dtype):
+        return np.asarray(value, dtype=numpy_dtype)
+    try:
+        return as_numpy_does(value, numpy_dtype) if is_lossy else without_loss(value, numpy_dtype)
+    except Misfit as misfit:
+        raise TypeError(_incompatible(tensor, misfit.value, misfit.index, _SWITCH)) from None
+    except OverflowError:
+        raise TypeError(_incompatible(tensor, value)) from None
+
+
+def _fits(value: int, dtype: DType) -> bool:
+    """Whether a type can hold a Python int. NumPy would wrap it around for some types."""
+    if dtype.is_integer:
+        smallest, largest = _bounds(dtype)
+        return smallest <= value <= largest
+    return value in (0, 1) if dtype.is_bool else dtype != string
+
+
+def _is_ordinary(value: object, dtype: DType) -> bool:
+    """Whether a value is an int or float that certainly fits, as most are."""
+    if type(value) is int:
+        return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
+    return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
+
+
+# Every floating-point type can represent numbers up to this one.
+_LARGEST_ORDINARY: Final = 65504
+
+
+@cache
+def _numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    return np.dtype(dtype.as_numpy_dtype)
+
+
+@cache
+def _bounds(dtype: DType) -> tuple[int, int]:
+    return int(dtype.min), int(dtype.max)
+
+
+_SWITCH: Final = (
+    " tf.ConfigProto(allow_lossy_feeds=True) lets NumPy make another number of it, as TensorFlow "
+    "does."
+)
+
+
+def _incompatible(
+    tensor: Tensor, value: object, index: tuple[int, ...] = (), remedy: str = ""
+) -> str:
+    dtype = tensor.dtype.base_dtype
+    place = f" at {list(index)}" if index else ""
+    return (
+        f"Tensor {tensor.name!r}: feed value {value!r}{place} of type {type(value).__name__} is "
+        f"not compatible with Tensor type {dtype.name}, expected {_values_of(dtype)}. Convert it, "
+        f"or give the tensor a larger type (e.g. int64).{remedy}"
+    )
+
+
+def _values_of(dtype: DType) -> str:
+    """What a type holds."""
+    if dtype.is_integer:
+        return "a whole number from {} to {}".format(*_bounds(dtype))
+    if dtype.is_floating or dtype.is_complex:
+        kind = "a number" if dtype.is_complex else "a real number"
+        return f"{kind} from {dtype.real_dtype.min:g} to {dtype.real_dtype.max:g}"
+    return "True or False" if dtype.is_bool else "a string"
+
+
+def as_array(value: object, dtype: DType) -> np.ndarray[Any, Any]:
+    """Returns `value` as an array that the engine takes for `dtype`: C-contiguous, of that type."""
+    return native_array(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype))

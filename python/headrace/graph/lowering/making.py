@@ -1,0 +1,134 @@
+"""Makes what a session holds for an operation, as it is when nothing has run."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from headrace.core import engine, errors
+from headrace.core.dtypes import DType, int64
+from headrace.core.shapes import TensorShape
+from headrace.graph import Kept, Operation, Role
+from headrace.io.glob import matching_paths
+
+__all__ = [
+    "Resource",
+    "capacity_of",
+    "component_shapes",
+    "component_types",
+    "make",
+    "make_generator",
+    "seeds_of",
+]
+
+Resource: TypeAlias = (
+    engine.Barrier
+    | engine.LookupTable
+    | engine.MutableTable
+    | engine.Queue
+    | engine.RandomGenerator
+    | engine.Reader
+    | engine.RecordInput
+    | engine.SparseTable
+    | engine.StagingArea
+    | engine.Variable
+)
+
+
+def make(op: Operation, name: str) -> Resource:
+    """Makes what an operation stands for.
+
+    Args:
+        op: The operation.
+        name: Its name in messages.
+
+    Raises:
+        InvalidArgumentError: If it cannot be made.
+    """
+    kept = op.definition.kept
+    maker = _MAKERS[op.definition.role] if kept is None else _KEEPERS[kept]
+    try:
+        return maker(op, name)
+    except engine.EngineError as error:
+        code, message, _, cause = error.args
+        engine.raise_op_error(engine.EngineError(code, message, op.name, cause), op.graph)
+
+
+def make_generator(op: Operation) -> engine.RandomGenerator:
+    """Makes the random generator of an operation."""
+    return engine.RandomGenerator(*seeds_of(op.attrs))
+
+
+def _make_area(op: Operation, name: str) -> engine.StagingArea:
+    limits = op.attrs["capacity"] or None, op.attrs["memory_limit"] or None
+    return engine.StagingArea(name, *limits)
+
+
+def _make_record_input(op: Operation, _: str) -> engine.RecordInput:
+    patterns = op.attrs["file_pattern"].split(",")
+    files = [name for pattern in patterns for name in sorted(matching_paths(pattern.encode()))]
+    return engine.RecordInput(op.name, files, op.attrs)
+
+
+def _make_barrier(op: Operation, name: str) -> engine.Barrier:
+    types = [dtype.as_datatype_enum for dtype in component_types(op)]
+    # TensorFlow takes a shape that is not known for a scalar's.
+    shapes = [[] if shape.rank is None else shape.as_list() for shape in component_shapes(op)]
+    return engine.Barrier(name, types, shapes)
+
+
+def _make_table(op: Operation, _: str) -> engine.LookupTable | engine.MutableTable:
+    types = [op.attrs[key].as_datatype_enum for key in ("key_dtype", "value_dtype")]
+    if op.type == "HashTableV2":
+        return engine.LookupTable(*types)
+    shape: TensorShape = op.attrs.get("value_shape", TensorShape([]))
+    key, value = types
+    return engine.MutableTable(key, value, [size or 0 for size in shape.as_list()])
+
+
+def _make_queue(op: Operation, name: str) -> engine.Queue:
+    attrs = op.attrs
+    dtypes = [dtype.as_datatype_enum for dtype in component_types(op)]
+    shapes = [shape.as_list() for shape in component_shapes(op)] or None
+    order: str | tuple[int, int, int] = op.definition.queue_class
+    if order == "RandomShuffleQueue":
+        if attrs["min_after_dequeue"] < 0:
+            text = f"min_after_dequeue {attrs['min_after_dequeue']} must be >= 0"
+            raise errors.InvalidArgumentError(None, op, text)
+        order = (attrs["min_after_dequeue"], attrs["seed"], attrs["seed2"])
+    return engine.Queue(name, capacity_of(op), dtypes, shapes, order)
+
+
+_KEEPERS: Final[dict[Kept, Callable[[Operation, str], Resource]]] = {
+    Kept.RECORD_INPUT: _make_record_input,
+    Kept.STAGING_AREA: _make_area,
+}
+_MAKERS: Final[dict[Role, Callable[[Operation, str], Resource]]] = {
+    Role.BARRIER: _make_barrier,
+    Role.LOOKUP_TABLE: _make_table,
+    Role.QUEUE: _make_queue,
+    Role.READER: lambda op, _: engine.Reader(op.name, op.type, op.attrs),
+    Role.SPARSE_TABLE: lambda *_: engine.SparseTable(),
+    Role.VARIABLE: lambda op, _: engine.Variable(op.name),
+}
+
+
+def seeds_of(attrs: dict[str, Any]) -> tuple[int, int]:
+    """The seed of the graph and that of the operation; 0 for none."""
+    return attrs.get("seed", 0), attrs.get("seed2", 0)
+
+
+def capacity_of(op: Operation) -> int | None:
+    """The largest number of elements of a queue; None for any number."""
+    capacity: int = op.attrs["capacity"]
+    return capacity if capacity >= 0 else None
+
+
+def component_types(op: Operation) -> list[DType]:
+    """The types of the components of a queue or barrier; of a priority queue its priority too."""
+    types: list[DType] = op.attrs["component_types"]
+    return [int64, *types] if op.definition.queue_class == "PriorityQueue" else types
+
+
+def component_shapes(op: Operation) -> list[TensorShape]:
+    """One shape for each component; empty if components may have any shape."""
+    shapes: list[TensorShape] = op.attrs["shapes"]
+    return [TensorShape([]), *shapes] if op.definition.queue_class == "PriorityQueue" else shapes

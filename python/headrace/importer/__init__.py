@@ -1,6 +1,0 @@
-"""Graphs made of messages: the way back from `Graph.as_graph_def` and `export_meta_graph`."""
-
-from headrace.importer.graph_def import import_graph_def
-from headrace.importer.meta_graph import import_meta_graph
-
-__all__ = ["import_graph_def", "import_meta_graph"]

@@ -1,0 +1,1 @@
+"""Files and directories: storage, records, compression, tensor bundles."""

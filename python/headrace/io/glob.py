@@ -1,0 +1,136 @@
+"""Patterns of file names.
+
+Source: fnmatch(3) of POSIX with FNM_PATHNAME, as `tf.gfile.Glob` of TensorFlow 1.15 uses it.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from headrace.io.os_errors import os_errors
+from headrace.io.storage import entries, exists, is_remote, local_path
+
+__all__ = ["matching_paths"]
+
+_SPECIAL = re.compile(r"[*?\[\\]")
+_T = TypeVar("_T")
+
+# The directory does not exist or may not be read. TensorFlow, too, continues.
+_NOTHING_THERE: Final = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EACCES, errno.EPERM),
+}
+
+
+def matching_paths(pattern: str | bytes) -> list[bytes]:
+    """Returns the names of all files and directories that match a pattern, in no order.
+
+    Args:
+        pattern: See `matching_files`. One that has no directory is looked for in `.`, and the names
+            start with `./`.
+
+    Raises:
+        ResourceExhaustedError: If too many files are open to look into a directory.
+        UnknownError: If a directory cannot be read for another reason than that it is not there or
+            may not be read.
+    """
+    text = os.fsdecode(pattern)
+    first = _SPECIAL.search(text)
+    if first is None:
+        is_there = exists(text) if is_remote(text) else _looked_up(_lstat, text) is not None
+        return [os.fsencode(text)] if is_there else []
+    directory, slash, _ = text[: first.start()].rpartition("/")
+    found = [directory + slash if slash else "./"]
+    for part in text[len(directory + slash) :].split("/"):
+        if part:  # two slashes count as one
+            found = [path for parent in found for path in _matching_children(parent, part)]
+    return [os.fsencode(path) for path in found]
+
+
+def _matching_children(parent: str, pattern: str) -> list[str]:
+    matcher = re.compile(_as_regex(pattern), re.DOTALL)
+    start = parent if parent.endswith("/") else f"{parent}/"
+    if is_remote(parent):
+        names = [entry.path.rpartition("/")[2] for entry in entries(parent)]
+    else:
+        names = _looked_up(_listdir, parent) or []
+    return [start + name for name in names if matcher.fullmatch(name)]
+
+
+def _lstat(path: str) -> os.stat_result:
+    return os.lstat(local_path(path))
+
+
+def _listdir(path: str) -> list[str]:
+    return os.listdir(local_path(path))
+
+
+def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
+    """Returns the metadata of a path; None if it does not exist or may not be read."""
+    if "\0" in path:
+        return None
+    with os_errors(path, ". What matches a pattern is not known without it."):
+        try:
+            return look(path)
+        except OSError as error:
+            if error.errno not in _NOTHING_THERE:
+                raise
+            return None
+
+
+def _as_regex(pattern: str) -> str:
+    """Returns the regular expression for a pattern of one part of a path.
+
+    What stands between two stars is taken where it is found first, without another try: a name is
+    matched in a time that does not grow with the number of stars.
+    """
+    pieces = [""]  # what stands between the stars
+    place = 0
+    while place < len(pattern):
+        char = pattern[place]
+        place += 1
+        if char == "*":
+            pieces.append("")
+        elif char == "?":
+            pieces[-1] += "."
+        elif char == "[" and (end := _end_of_set(pattern, place)) is not None:
+            pieces[-1] += _set_as_regex(pattern[place:end])
+            place = end + 1
+        elif char == "\\" and place < len(pattern):
+            pieces[-1] += re.escape(pattern[place])
+            place += 1
+        else:
+            pieces[-1] += re.escape(char)
+    first, *inner = pieces
+    if not inner:
+        return first
+    return first + "".join(f"(?>.*?{piece})" for piece in inner[:-1]) + ".*" + inner[-1]
+
+
+def _end_of_set(pattern: str, start: int) -> int | None:
+    """Returns where the `]` is that ends a set; one that comes first is a member of it."""
+    place = start + (pattern[start : start + 1] in ("!", "^"))
+    place += pattern[place : place + 1] == "]"
+    while place < len(pattern) and pattern[place] != "]":
+        place += 2 if pattern[place] == "\\" else 1
+    return place if place < len(pattern) else None
+
+
+def _set_as_regex(members: str) -> str:
+    is_negated = members[0] in "!^"
+    chars = re.findall(r"\\?(.)", members[is_negated:], re.DOTALL)
+    parts = []
+    place = 0
+    while place < len(chars):
+        low, high = chars[place], chars[place]
+        if place + 2 < len(chars) and chars[place + 1] == "-":
+            high = chars[place + 2]
+            place += 2
+        place += 1
+        if low <= high:  # a range from back to front has no members
+            parts.append(f"{re.escape(low)}-{re.escape(high)}")
+    if not parts:
+        return "." if is_negated else r"(?!)"
+    return f"[{'^' if is_negated else ''}{''.join(parts)}]"

@@ -1,0 +1,366 @@
+"""Files and directories, on this machine or behind URLs.
+
+The engine reads `s3://`, `gs://`, `az://`, `http://` and `https://` URLs; a `file://` URL is a path
+of this machine. A remote storage has no directories: the names of its files have slashes, and what
+comes before one counts as a directory. With plain HTTP, names cannot be listed.
+"""
+
+import io
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import IO, TYPE_CHECKING, Final, cast
+from urllib.parse import unquote
+
+from headrace.core import engine
+from headrace.core.errors import FailedPreconditionError, NotFoundError
+from headrace.io.atomic_file import replacing
+from headrace.io.os_errors import os_errors
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = [
+    "Entry",
+    "can_be_listed",
+    "copy",
+    "entries",
+    "exists",
+    "files_below",
+    "has_pattern",
+    "is_directory",
+    "is_remote",
+    "known_size_of",
+    "link",
+    "local_path",
+    "matching",
+    "open_file",
+    "remove",
+    "size_of",
+    "sizes",
+    "status",
+    "statuses",
+    "unknown_size",
+]
+
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_WITHOUT_LISTS: Final = ("http", "https")
+_CHUNK_BYTES: Final = 1 << 20
+# A temporary name begins with so many letters of the name: a name has at most 255 bytes.
+_TEMPORARY_LETTERS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file, or a directory.
+
+    Attributes:
+        path: Its path or URL.
+        length: How many bytes it has; of a remote directory 0, and -1 if the server does not say.
+        modified_ns: When it was changed, in nanoseconds since 1970; 0 if nobody knows.
+        is_directory: Whether it is a directory.
+    """
+
+    path: str
+    length: int
+    modified_ns: int
+    is_directory: bool
+
+
+def is_remote(path: str) -> bool:
+    """Returns whether a path is a URL that names no file of this machine."""
+    found = _URL.match(path)
+    return found is not None and found[1].lower() != "file"
+
+
+def local_path(path: str) -> str:
+    """Returns the path of a `file://` URL; other paths as they are."""
+    if path[:7].lower() != "file://":
+        return path
+    rest = path[7:].removeprefix("localhost") if path[7:].startswith("localhost/") else path[7:]
+    return unquote(rest, errors="surrogateescape")
+
+
+def can_be_listed(path: str) -> bool:
+    """Returns whether the names in a directory can be had: not over plain HTTP."""
+    found = _URL.match(path)
+    return found is None or found[1].lower() not in _WITHOUT_LISTS
+
+
+def open_file(path: str) -> IO[bytes]:
+    """Opens a file for reading.
+
+    Raises:
+        OpError: If it cannot be opened.
+    """
+    if is_remote(path):
+        return cast(IO[bytes], io.BufferedReader(_RemoteReader(path), _CHUNK_BYTES))
+    with os_errors(path):
+        return open(local_path(path), "rb")
+
+
+def size_of(file: IO[bytes]) -> int:
+    """Returns how many bytes a file has that `open_file` has opened.
+
+    Raises:
+        FailedPreconditionError: If the server does not say.
+    """
+    size = known_size_of(file)
+    if size is None:
+        raise unknown_size(file.name)
+    return size
+
+
+def known_size_of(file: IO[bytes]) -> int | None:
+    """Returns how many bytes an open file has; None if the server does not say."""
+    raw = getattr(file, "raw", None)
+    return raw.size if isinstance(raw, _RemoteReader) else os.fstat(file.fileno()).st_size
+
+
+def unknown_size(url: str) -> FailedPreconditionError:
+    """Returns the error for a file whose size is needed and which the server does not say."""
+    text = (
+        f"{url}: the server does not say how long the file is: its answer has no Content-Length. "
+        "Copy the file to this machine."
+    )
+    return FailedPreconditionError(None, None, text)
+
+
+def status(path: str) -> Entry:
+    """Returns what is known of a file or a directory.
+
+    Raises:
+        NotFoundError: If there is none of that name.
+    """
+    if not is_remote(path):
+        with os_errors(path):
+            found = os.stat(local_path(path))
+        is_there = os.path.isdir(local_path(path))
+        return Entry(path, found.st_size, found.st_mtime_ns, is_there)
+    (entry,) = statuses([path])
+    if entry is not None:
+        return entry
+    if _is_remote_directory(path):
+        return Entry(path, 0, 0, is_directory=True)
+    raise NotFoundError(None, None, f"{path}; No such file or directory")
+
+
+def statuses(urls: Iterable[str]) -> list[Entry | None]:
+    """Returns what is known of remote files, None where there is no file. Asks for all at once."""
+    with _op_errors():
+        found = engine.remote_statuses(list(urls))
+    return [None if entry is None else Entry(*entry) for entry in found]
+
+
+def sizes(paths: Iterable[str]) -> list[int]:
+    """Returns how many bytes each of some files has.
+
+    Raises:
+        NotFoundError: If one does not exist.
+    """
+    paths = list(paths)
+    remote = [path for path in paths if is_remote(path)]
+    known = dict(zip(remote, statuses(remote), strict=True)) if remote else {}
+    return [(known.get(path) or status(path)).length for path in paths]
+
+
+def exists(path: str) -> bool:
+    """Returns whether there is a file or directory of that name."""
+    if not is_remote(path):
+        return os.path.exists(local_path(path))
+    return statuses([path]) != [None] or _is_remote_directory(path)
+
+
+def is_directory(path: str) -> bool:
+    """Returns whether there is a directory of that name."""
+    if not is_remote(path):
+        return os.path.isdir(local_path(path))
+    return _is_remote_directory(path)
+
+
+def _is_remote_directory(url: str) -> bool:
+    with _op_errors():
+        return engine.remote_is_directory(url)
+
+
+def entries(directory: str) -> list[Entry]:
+    """Returns what is in a directory, sorted by name; of a remote one that is not there, nothing.
+
+    Raises:
+        OpError: If it cannot be listed.
+    """
+    if is_remote(directory):
+        return _listed(directory, is_deep=False)
+    with os_errors(directory):
+        names = sorted(os.listdir(local_path(directory)))
+    return [status(os.path.join(directory, name)) for name in names]
+
+
+def files_below(directory: str) -> list[Entry]:
+    """Returns all files in a remote directory and those below it, sorted by name.
+
+    Raises:
+        OpError: If it cannot be listed.
+    """
+    return _listed(directory, is_deep=True)
+
+
+def _listed(url: str, is_deep: bool) -> list[Entry]:
+    with _op_errors():
+        return [Entry(*entry) for entry in engine.remote_list(url, is_deep)]
+
+
+def remove(path: str) -> None:
+    """Removes a file.
+
+    Raises:
+        NotFoundError: If there is no such file.
+    """
+    if is_remote(path):
+        with _op_errors():
+            engine.remote_remove(path)
+        return
+    with os_errors(path):
+        os.remove(local_path(path))
+
+
+def copy(source: str, target: str) -> None:
+    """Copies a file. One that is replaced stays as it was if that fails.
+
+    Raises:
+        FailedPreconditionError: If one of them is a directory.
+        NotFoundError: If there is no such file.
+    """
+    if is_remote(source) and _storage(source) == _storage(target):
+        with _op_errors():
+            engine.remote_copy(source, target)
+        return
+    with os_errors(source), open_file(source) as reader, replacing(target) as writer:
+        shutil.copyfileobj(reader, writer, _CHUNK_BYTES)
+
+
+def link(source: str, path: str) -> None:
+    """Gives a file another name as well, atomically. A file that has this name is replaced.
+
+    Where a storage has no such names, the other file is a copy.
+
+    Raises:
+        OpError: If that is not possible.
+    """
+    if is_remote(path):
+        copy(source, path)
+        return
+    # The file that the name leads to is replaced, and links to it stay.
+    source, target = local_path(source), os.path.realpath(local_path(path))
+    directory, name = os.path.split(target)
+    temporary = os.path.join(directory, f".{name[:_TEMPORARY_LETTERS]}.tmp{secrets.token_hex(8)}")
+    try:
+        os.link(source, temporary)
+    except OSError:
+        # Not every file system has such names.
+        copy(source, target)
+        return
+    with os_errors(path):
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+
+def _storage(path: str) -> str:
+    """Returns what all URLs of a bucket begin with."""
+    return "/".join(path.split("/", 3)[:3])
+
+
+def has_pattern(path: str) -> bool:
+    """Returns whether a URL is a pattern. In one of HTTP, `?` begins what the server is asked."""
+    return can_be_listed(path) and re.search(r"[*?[]", path) is not None
+
+
+def matching(pattern: str) -> list[str]:
+    """Returns the remote files that match a pattern, sorted.
+
+    `*`, `?` and `[…]` stand for parts of a name, `**` for any number of directories. What begins
+    with a dot is only matched by a dot.
+    """
+    first = re.search(r"[*?[]", pattern)
+    directory = pattern[: first.start()].rpartition("/")[0] if first else pattern
+    parts = pattern[len(directory) + 1 :].split("/")
+    found = files_below(directory) if len(parts) > 1 or parts == ["**"] else entries(directory)
+    return [
+        entry.path
+        for entry in found
+        if not entry.is_directory and _matches(entry.path[len(directory) + 1 :].split("/"), parts)
+    ]
+
+
+def _matches(names: list[str], patterns: list[str]) -> bool:
+    if not patterns:
+        return not names
+    first, *rest = patterns
+    if first == "**":
+        visible = next((i for i, name in enumerate(names) if name.startswith(".")), len(names))
+        if not rest:
+            return visible == len(names)
+        return any(_matches(names[start:], rest) for start in range(visible + 1))
+    if not names or (names[0].startswith(".") and not first.startswith(".")):
+        return False
+    return fnmatchcase(names[0], first) and _matches(names[1:], rest)
+
+
+class _RemoteReader(io.RawIOBase):
+    """A remote file that is open for reading."""
+
+    def __init__(self, url: str) -> None:
+        with _op_errors():
+            self._file = engine.RemoteFile(os.fsencode(url))
+        is_known = self._file.seekable or self._file.size > 0
+        self.size: int | None = self._file.size if is_known else None
+        self.name = url
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer).cast("B")
+        with _op_errors():
+            data = self._file.read(len(view))
+        view[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        if not self.seekable():
+            raise io.UnsupportedOperation(
+                f"{self.name}: the server gives only whole files, so no other place can be read. "
+                "Copy the file to this machine."
+            )
+        size = self.size or 0
+        place = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: size}[whence] + offset
+        if place < 0:
+            raise ValueError(f"{self.name}: cannot go to byte {place}. Give one from 0 on.")
+        with _op_errors():
+            self._file.seek(place)
+        self._place = place
+        return place
+
+    def tell(self) -> int:
+        return self._place
+
+
+@contextmanager
+def _op_errors() -> Iterator[None]:
+    try:
+        yield
+    except engine.EngineError as error:
+        engine.raise_op_error(error)

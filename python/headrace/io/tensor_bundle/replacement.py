@@ -1,0 +1,124 @@
+"""Gives the files of a checkpoint their names, so that one is whole at any moment.
+
+The index names its data file by the number of data files, which is 1. Two files cannot be renamed
+at once. So where a checkpoint is replaced, the new data first get the name of a first file of two,
+and a new index names them; then they get their own name as well, and a last index names that. Each
+of these indexes is one that TensorFlow reads.
+"""
+
+import os
+import threading
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final
+
+from headrace.core.errors import NotFoundError, OpError, PermissionDeniedError
+from headrace.io.atomic_file import AtomicFile
+from headrace.io.storage import exists, link, remove
+from headrace.io.tensor_bundle.reader import BundleReader
+
+__all__ = ["Replacement", "data_path"]
+
+# Held while the files of a checkpoint get their names: of two of the same prefix, that two threads
+# write, the index of one must not come to the data of the other.
+_publishing: Final = threading.Lock()
+
+
+def data_path(prefix: str, num_shards: int, shard: int = 0) -> str:
+    """Returns the name of a data file of a checkpoint."""
+    return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
+
+
+class Replacement:
+    """The files of a checkpoint that is being written. They are removed if they are not published.
+
+    Args:
+        prefix: Path of the checkpoint.
+
+    Attributes:
+        data: The data file.
+        indexes: The indexes, each with the number of data files that its header has to say.
+
+    Raises:
+        NotFoundError: If the directory does not exist.
+        OpError: If it cannot be written there.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._replaced = _num_shards(prefix)
+        with ExitStack() as files:
+            self.data, num_shards = self._new_data(files)
+            self.indexes = [
+                (number, files.enter_context(_create(f"{prefix}.index")))
+                for number in dict.fromkeys((num_shards, 1))
+            ]
+            self._files = files.pop_all()
+
+    def _new_data(self, files: ExitStack) -> tuple[AtomicFile, int]:
+        if self._replaced == 1:
+            try:
+                data = files.enter_context(_create(data_path(self._prefix, 2)))
+                data.keep_mode_of(data_path(self._prefix, 1))
+                return data, 2
+            except (NotFoundError, PermissionDeniedError):
+                pass  # No data are there, or no file can be made here and only old ones written.
+        return files.enter_context(_create(data_path(self._prefix, 1))), 1
+
+    def publish(self, survives_power_loss: bool) -> None:
+        """Gives the files their names.
+
+        Args:
+            survives_power_loss: Whether to wait before that until they are on the disk; if they
+                replace others, that is done anyway.
+        """
+        if survives_power_loss or self._replaced is not None:
+            self.data.sync()
+            for _, index in self.indexes:
+                index.sync()
+        (num_shards, first), *last = self.indexes
+        with _publishing:
+            self.data.publish()
+            first.publish()
+            for _, index in last:
+                link(data_path(self._prefix, num_shards), data_path(self._prefix, 1))
+                index.publish()
+            if self._replaced is not None:
+                self._remove_other()
+
+    def _remove_other(self) -> None:
+        """Removes the data file that has the other name, unless it may be one of two."""
+        other = data_path(self._prefix, 2)
+        if exists(other) and not exists(data_path(self._prefix, 2, 1)):
+            remove(other)
+
+    def __enter__(self) -> "Replacement":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._files.close()
+
+
+def _num_shards(prefix: str) -> int | None:
+    """Returns how many data files the index of a checkpoint names; None if none can be read."""
+    try:
+        return BundleReader(prefix).num_shards
+    except OpError:
+        return None
+
+
+def _create(path: str) -> AtomicFile:
+    try:
+        return AtomicFile(path)
+    except NotFoundError as error:
+        raise NotFoundError(
+            None,
+            None,
+            f"{path}: there is no directory {os.path.dirname(path)!r} to write to, expected one. "
+            "Make it first.",
+        ) from error

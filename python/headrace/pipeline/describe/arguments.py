@@ -1,0 +1,96 @@
+"""Arguments of pipelines, refused where they are written."""
+
+import operator
+import os
+from collections.abc import Iterable
+from typing import Any, Final, SupportsIndex
+
+from headrace.io import storage
+
+__all__ = [
+    "check_bool",
+    "check_budget",
+    "check_function",
+    "check_remainder",
+    "checked_directory",
+    "checked_int",
+    "checked_ints",
+    "checked_names",
+]
+
+_REMAINDERS: Final = ("keep", "drop", "pad")
+_MAX_COUNT: Final = 2**63 - 1
+
+
+def check_budget(budget: object) -> None:
+    """Raises an error if this is neither a count nor a share of examples to be left out."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(
+            f"skip_errors: budget is {budget!r}, expected how many examples may be left out, or "
+            "which share of them, such as 0.001."
+        )
+    if not (0 <= budget <= _MAX_COUNT if isinstance(budget, int) else 0.0 < budget < 1.0):
+        raise ValueError(
+            f"skip_errors: budget is {budget!r}, expected an int from 0 up, or a float between 0.0 "
+            "and 1.0."
+        )
+
+
+def check_function(where: str, function: object) -> None:
+    """Raises TypeError if something cannot be called."""
+    if not callable(function):
+        raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
+
+
+def checked_int(where: str, name: str, value: object, least: int) -> int:
+    """Returns an integer from `least` up, of any type; raises ValueError if it is none."""
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        number = operator.index(value)
+        if least <= number <= _MAX_COUNT:
+            return number
+    raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def check_bool(where: str, name: str, value: object) -> None:
+    """Raises TypeError if an argument is not a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{where}: {name} is {value!r}, expected a bool.")
+
+
+def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
+    """Returns several integers from `least` up; raises an error if they are none."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise TypeError(f"{where}: {name} are {values!r}, expected ints, such as [8, 16].")
+    return tuple(checked_int(where, f"one of {name}", value, least) for value in values)
+
+
+def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Returns names of components, each of which may come once; raises an error otherwise."""
+    found: tuple[Any, ...] = tuple(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{where}: {name!r} is not a name of a component, expected strings: "
+                f"{where}('a', 'b')."
+            )
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"{where}: names are {found}, expected at least one, each once.")
+    return found
+
+
+def checked_directory(path: object) -> str:
+    """Returns the path of a directory of this machine; raises an error if it is none."""
+    if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+        raise TypeError(f"options: cache_directory is {path!r}, expected a str or a pathlib.Path.")
+    text = storage.local_path(os.fspath(path))
+    if not text or storage.is_remote(text):
+        raise ValueError(
+            f"options: cache_directory is {text!r}, expected a directory of this machine."
+        )
+    return text
+
+
+def check_remainder(where: str, remainder: object) -> None:
+    """Raises ValueError if there is no such way to treat the last examples."""
+    if remainder not in _REMAINDERS:
+        raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")

@@ -1,0 +1,184 @@
+"""How many examples or batches a pipeline gives, where that is known before it runs."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from headrace.core import engine
+from headrace.io import storage
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.plan.splits import num_kept
+
+__all__ = ["has_known_length", "length_after", "length_of"]
+
+# Stages after which nobody knows how many examples there are.
+_UNKNOWN: Final = (
+    stages.Filter,
+    stages.FlatMap,
+    stages.Unbatch,
+    stages.BucketByLength,
+    stages.Pack,
+    stages.SkipErrors,
+)
+# Stages that leave each example as a record of the source.
+_OF_RECORDS: Final = (
+    stages.Parse,
+    stages.Map,
+    stages.Select,
+    stages.Rename,
+    stages.WithOrigin,
+    stages.Cache,
+    stages.Shuffle,
+    stages.Split,
+    stages.Epochs,
+    stages.Prefetch,
+)
+
+
+def length_of(chain: Sequence[Stage]) -> int:
+    """Returns how many examples, or batches, the stages give.
+
+    Nothing is read but the names and sizes of files, their first bytes if they may be compressed,
+    and the footers of Parquet files.
+
+    Raises:
+        TypeError: If that is not known before they run.
+        NotFoundError: If there are no such files.
+    """
+    length = _length(chain, _index_of(chain), 0)
+    if length == math.inf:
+        raise TypeError("len: the pipeline has no end, since epochs() has no count.")
+    return int(length)
+
+
+def has_known_length(stage: Stage) -> bool:
+    """Returns whether it follows from the number of examples before a stage how many it gives."""
+    return not isinstance(stage, (*_UNKNOWN, stages.Split))
+
+
+def length_after(stage: Stage, length: float) -> float:
+    """Returns how many examples come out of a stage.
+
+    Args:
+        stage: The stage, which is not the source.
+        length: How many examples come to it; `math.inf` for a pipeline without end.
+
+    Raises:
+        TypeError: If that is not known before it runs.
+    """
+    match stage:
+        case stages.Take(count=count):
+            return min(length, count)
+        case stages.Epochs(count=None):
+            return math.inf if length else 0
+        case stages.Epochs(count=int(count)):
+            return length * count if count else 0
+    if not has_known_length(stage):
+        raise TypeError(
+            f"len: how many examples {stage.name} leaves is not known before it runs. count() "
+            "reads them all and counts."
+        )
+    return length if length == math.inf else _finite_length_after(stage, int(length))
+
+
+def _finite_length_after(stage: Stage, length: int) -> int:
+    match stage:
+        case stages.Skip(count=count):
+            return max(length - count, 0)
+        case stages.Shard(index=index, count=count):
+            return max(0, -((index - length) // count))
+        case (
+            stages.Batch(size=size, remainder=remainder)
+            | stages.PaddedBatch(size=size, remainder=remainder)
+        ):
+            return length // size if remainder == "drop" else -(-length // size)
+    return length
+
+
+def _length(chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
+    """As `length_of`, of part `part` of what a shuffle of all examples has scanned."""
+    counts = _counts(chain[0], index, part)
+    length = _combined(chain[0], index) if counts is None else sum(counts)
+    num_epochs: float = 1
+    splits: list[stages.Split] = []
+    for stage in chain[1:]:
+        if not isinstance(stage, _OF_RECORDS):
+            counts = None
+        if isinstance(stage, stages.Split) and counts is not None:
+            splits.append(stage)
+            kept = num_kept(splits, counts)
+            length = kept * num_epochs if kept and num_epochs else 0
+            continue
+        if isinstance(stage, stages.Epochs):
+            num_epochs = length_after(stage, num_epochs)
+        length = length_after(stage, length)
+    return length
+
+
+def _combined(source: Stage, index: engine.Index | None) -> float:
+    match source:
+        case stages.Concat(parts=parts):
+            return sum(_length(part, _index_of(part) or index, n) for n, part in enumerate(parts))
+        case stages.Mix(parts=parts, stop="all"):
+            return sum(_length(part, _index_of(part), 0) for part in parts)
+        case stages.Zip(parts=parts):
+            return min(_length(part, _index_of(part), 0) for part in parts)
+    raise TypeError(
+        f"len: how many examples {source.name} has is not known before it is read. count() reads "
+        "them all and counts."
+    )
+
+
+def _index_of(chain: Sequence[Stage]) -> engine.Index | None:
+    full = (s for s in chain if isinstance(s, stages.Shuffle) and s.window is None)
+    return next((shuffle.index for shuffle in full), None)
+
+
+def _counts(source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
+    """Returns how many records each file of a source has; None if that is not known."""
+    match source:
+        case stages.Arrays(arrays=arrays):
+            return [len(next(iter(arrays.values())))]
+        case stages.Files(kind="files", paths=paths):
+            return [1] * len(find_files("files", paths))
+        case stages.Files(kind="fixed_length_records", compression=None | "auto") as files:
+            return _of_fixed_length(files)
+        case Source() if (counts := source.counts()) is not None:
+            return counts
+        case stages.Files() | Source() if index is not None:
+            return _scanned(source, index, part)
+    return None
+
+
+def _of_fixed_length(source: stages.Files) -> Sequence[int] | None:
+    header, record, footer = source.lengths
+    paths = find_files(source.kind, source.paths)
+    names = list(map(os.fsdecode, paths))
+    if source.compression is not None and not all(map(_is_plain, paths, names)):
+        return None
+    return [max(size - header - footer, 0) // record for size in storage.sizes(names)]
+
+
+def _is_plain(path: bytes, name: str) -> bool:
+    """Returns whether a file is known not to be compressed; of a remote one nothing is read."""
+    if storage.is_remote(name):
+        return False
+    with engine.op_errors():
+        return not engine.is_compressed(path, "auto")
+
+
+def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
+    """Returns what a scan for a shuffle of all examples has found, if the files are as then."""
+    paths = getattr(source, "paths", None)
+    known = {(name, size): count for of, name, size, count in index.counts() if of == part}
+    if paths is None or not known:
+        return None
+    files = find_files(source.name, paths)
+    sizes = storage.sizes(map(os.fsdecode, files))
+    counts = [known.get(found) for found in zip(files, sizes, strict=True)]
+    whole = [count for count in counts if count is not None]
+    return whole if len(whole) == len(files) else None

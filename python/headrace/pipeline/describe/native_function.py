@@ -1,0 +1,59 @@
+"""What a pipeline knows of functions that the engine computes.
+
+How they are traced is in `headrace.pipeline.tracing`, which needs all operations and is loaded when
+a program names `headrace.native`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from headrace.core import engine
+from headrace.pipeline.describe.types import Spec
+
+__all__ = ["NativeFunction", "Traced", "Use"]
+
+# The stage that a function is given to, or a call outside of a pipeline.
+Use: TypeAlias = Literal["call", "filter", "flat_map", "map"]
+
+
+@dataclass(frozen=True)
+class Traced(ABC):
+    """A native function for components of known types.
+
+    Attributes:
+        specs: The components that it makes; those that it is given, where it only says which stay.
+    """
+
+    specs: dict[str, Spec]
+
+    @abstractmethod
+    def stage(self, is_batched: bool) -> engine.Stage:
+        """Returns the stage that calls it for each row.
+
+        Args:
+            is_batched: Whether a row is a batch.
+        """
+
+
+class NativeFunction(ABC):
+    """A function that is traced once and runs in the engine."""
+
+    @abstractmethod
+    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None) -> Traced:
+        """Returns the function for the components of an example, or of a batch.
+
+        Args:
+            use: The stage that it is given to.
+            specs: The components.
+            seed: That of its random operations; None if it may have none.
+
+        Raises:
+            TypeError: If it does what cannot be traced, or returns the wrong kind of thing.
+            ValueError: If it uses an operation that the engine cannot compute in a pipeline.
+        """
+
+    @abstractmethod
+    def __call__(self, example: Mapping[str, Any]) -> Any:
+        """Computes the function for one example of NumPy values."""

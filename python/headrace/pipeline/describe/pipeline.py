@@ -1,0 +1,880 @@
+"""The pipeline itself: an immutable description, which grows by its methods."""
+
+import math
+import os
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, NoReturn
+
+from headrace.core.errors import OutOfRangeError
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.arguments import (
+    check_bool,
+    check_budget,
+    check_function,
+    check_remainder,
+    checked_directory,
+    checked_int,
+    checked_ints,
+    checked_names,
+)
+from headrace.pipeline.describe.features import as_feature
+from headrace.pipeline.describe.lengths import length_of
+from headrace.pipeline.describe.padding import as_values
+from headrace.pipeline.describe.random_access import check_reachable, check_skippable, needs_scan
+from headrace.pipeline.describe.source import InferredSource, Source
+from headrace.pipeline.describe.specs import (
+    Known,
+    Specs,
+    after,
+    batch_depth,
+    gives_anything,
+    known_names,
+    runs_python,
+    static_specs,
+)
+from headrace.pipeline.describe.stages import Remainder, Stage
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.outputs.arrow import check_arrow, record_batches
+from headrace.pipeline.outputs.jax import JaxBatches, check_jax
+from headrace.pipeline.outputs.ray_data import ray_dataset
+from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
+from headrace.pipeline.plan.spec_inference import chain_specs
+from headrace.pipeline.plan.splits import splits
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.count import count_of
+from headrace.pipeline.run.order_advice import History, check_one_order, warn_of_leaks
+from headrace.pipeline.run.state import resumed
+from headrace.pipeline.run.string_arrays import StringKind, checked_kind
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """Where examples come from and what is done with them.
+
+    Made by a function such as `headrace.tfrecords`, not by its constructor. Each method returns a
+    new pipeline. Nothing is opened and no thread is started before it is iterated. The batches are
+    a function of this description and the data alone: not of the number of threads, of memory or
+    of timing.
+
+    Two pipelines are equal if their stages are: seeds included, Python functions by identity.
+
+    Attributes:
+        stages: The source, and what is done after it.
+    """
+
+    __slots__ = ("_base", "_history", "_known", "_options", "_specs", "stages")
+
+    def __init__(
+        self,
+        chain: tuple[Stage, ...],
+        options: Mapping[str, Any] | None = None,
+        base: "Pipeline | None" = None,
+    ) -> None:
+        self.stages: Final = chain
+        # The pipeline without the last stage, which may know its components already.
+        self._base: Final = base
+        self._options: Final = dict(options or {})
+        self._specs: Final = static_specs(chain)
+        self._known: Known | None = None
+        self._history: Final = History(chain)
+
+    def parse(self, features: Mapping[str, Any]) -> "Pipeline":
+        """Reads the component `record` as an `Example`, and replaces it by components.
+
+        Args:
+            features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`; or
+                TensorFlow 1's `FixedLenFeature`, `VarLenFeature` and `FixedLenSequenceFeature` of
+                scalars, which are lists. An `Example` holds int64, float32 and bytes. A list that
+                none of the first 1,000 records has is warned of.
+
+        Raises:
+            TypeError: If a feature is no type that an `Example` holds.
+            ValueError: If there are no features, no component `record`, or a name is taken.
+        """
+        if not isinstance(features, Mapping) or not all(isinstance(n, str) for n in features):
+            raise TypeError(
+                f"parse: features are {features!r}, expected a dict of types, such as "
+                "{'image': bytes, 'label': int}."
+            )
+        if not features:
+            raise ValueError("parse: no features given, expected at least one.")
+        chosen = tuple((name, as_feature(name, feature)) for name, feature in features.items())
+        return self._then(stages.Parse(chosen))
+
+    def map(
+        self, function: Callable[..., Mapping[str, Any]], seed: int | None = None
+    ) -> "Pipeline":
+        """Replaces each example (after `batch` each batch) by what a function returns for it.
+
+        The function gets a dict of NumPy scalars, `bytes` and `str` objects and arrays that cannot
+        be written, and returns a dict of such values, with the same names for each example. It is
+        called in order, in a thread of its own. Which components it returns is learned from the
+        first example, in a call of its own if `spec` is asked for before an iteration begins.
+
+        Values of Python may be returned too, and nothing is rounded: `bool` becomes bool, `int`
+        int64, `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have
+        equal lengths. An empty list takes the type that the component has in other examples.
+
+        Args:
+            function: What is called for each example, or for each batch.
+            seed: With a seed, from 0 to 2^63 - 1, the function gets a `numpy.random.Generator` as
+                its second argument. What that draws depends on the seed, the epoch and the place of
+                the example in its source (after `batch` the number of the batch), and on nothing
+                else. Two functions with one seed get the same draws.
+
+        Raises:
+            TypeError: If the function cannot be called.
+            ValueError: If `seed` is out of range.
+        """
+        check_function("map", function)
+        chosen = None if seed is None else checked_int("map", "seed", seed, 0)
+        return self._then(stages.Map(function, chosen))
+
+    def with_origin(self) -> "Pipeline":
+        """Adds where each example came from: `file`, as found, and `record_number`, from 0.
+
+        Raises:
+            ValueError: If it does not stand right after a source of files, or there is a component
+                of one of these names.
+        """
+        if len(self.stages) > 1 or not isinstance(self.stages[0], (stages.Files, Source)):
+            raise ValueError(
+                f"with_origin: it follows {self.stages[-1].name}, expected a source of files right "
+                "before it. Write it behind the source."
+            )
+        return self._then(stages.WithOrigin())
+
+    def filter(self, function: Callable[[dict[str, Any]], object]) -> "Pipeline":
+        """Keeps the examples for which a function is true. It is called as that of `map`.
+
+        Raises:
+            TypeError: If it cannot be called.
+        """
+        check_function("filter", function)
+        return self._then(stages.Filter(function))
+
+    def flat_map(
+        self, function: Callable[..., Iterable[Mapping[str, Any]]], seed: int | None = None
+    ) -> "Pipeline":
+        """Replaces each example by all those that a function returns or yields for it.
+
+        Args:
+            function: What is called for each example; values are those of `map`.
+            seed: As for `map`: with a seed, the function gets a generator as its second argument.
+
+        Raises:
+            TypeError: If it cannot be called.
+            ValueError: After `batch`, or if `seed` is out of range.
+        """
+        check_function("flat_map", function)
+        if batch_depth(self.stages):
+            raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
+        chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
+        return self._then(stages.FlatMap(function, chosen))
+
+    def select(self, *names: str) -> "Pipeline":
+        """Keeps the components of these names, in this order.
+
+        Raises:
+            TypeError: If one is not a string.
+            ValueError: If there are no names, one comes twice, or there is no component of a name.
+        """
+        return self._then(stages.Select(checked_names("select", names)))
+
+    def rename(self, **names: str) -> "Pipeline":
+        """Gives components other names: `rename(new="old")` calls the component `old` `new`.
+
+        Raises:
+            TypeError: If an old name is not a string.
+            ValueError: If there are no names, there is no component of an old name, or two would
+                have one name.
+        """
+        checked_names("rename", names.values())
+        return self._then(stages.Rename(tuple(names.items())))
+
+    def take(self, count: int) -> "Pipeline":
+        """Keeps the first `count` examples, or batches after `batch`.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(stages.Take(checked_int("take", "count", count, 0)))
+
+    def skip(self, count: int) -> "Pipeline":
+        """Leaves out the first `count` examples, or batches after `batch`.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(stages.Skip(checked_int("skip", "count", count, 0)))
+
+    def split(self, *shares: float, seed: int = 0) -> "tuple[Pipeline, ...]":
+        """Returns pipelines that divide the examples, such as those for training and validation.
+
+        `train, held_out = pipe.split(0.9, 0.1)`. Each example is in one of them, in the same one in
+        all epochs, processes, ranks and resumes, wherever a shuffle stands: which one follows from
+        the seed, the number of its file and the number of its record there. Examples of a part
+        keep their order. What `flat_map` or `unbatch` makes of one record stays together. Shares
+        hold on average: of 1,000 examples, 0.1 are 100 give or take 10 or 20.
+
+        Examples of `iterable` and `parquet` are numbered as they come, so they have to come in the
+        same order each time.
+
+        Args:
+            *shares: The share of each part, above 0; together 1.
+            seed: From 0 to 2^63 - 1. Another seed divides in another way.
+
+        Raises:
+            TypeError: If a share is no number.
+            ValueError: If there are less than two shares, or they do not add up to 1, if `seed` is
+                out of range, or after stages that put examples together: batches and `pack`.
+        """
+        return tuple(self._then(stage) for stage in splits(self.stages, shares, seed))
+
+    def shard(self, index: int, count: int) -> "Pipeline":
+        """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
+
+        All readers need one order. So a shuffle or a mix before it has to have a seed.
+
+        Raises:
+            ValueError: If `count` is not at least 1, or `index` not below it; if `count` is above 1
+                and a shuffle or a mix before it has no seed: each process would draw its own.
+        """
+        checked_int("shard", "count", count, 1)
+        if checked_int("shard", "index", index, 0) >= count:
+            raise ValueError(
+                f"shard: index is {index}, expected one below count, which is {count}."
+            )
+        if count > 1:
+            check_one_order(self.stages)
+        return self._then(stages.Shard(index, count))
+
+    def shuffle(self, window: int | None = None, seed: int | None = None) -> "Pipeline":
+        """Puts the examples into another order, which is another one in each epoch.
+
+        Args:
+            window: How many examples wait, of which the next is drawn; each is as likely. None for
+                a shuffle of all examples, where each can be reached: behind `arrays`, `tfrecords`,
+                `text_lines`, `csv`, `json_lines`, `fixed_length_records`, `files`, `image_folder`
+                and `webdataset` that are not compressed, and `concat` of such, with only `parse`,
+                `select`, `rename`, `map`, `with_origin` and `cache` between. A first scan finds out
+                where the records of files begin, and keeps four bytes for each record, or eight.
+                Between iterations over one pipeline that is kept, and used for files whose size and
+                time of change are the same.
+            seed: From 0 to 2^63 - 1; the same seed gives the same orders. None to draw one now.
+
+        Raises:
+            ValueError: If `window` or `seed` is out of range, if all examples cannot be reached, or
+                after `epochs`, also within pipelines that were put together: epochs never mix.
+        """
+        if stages.has_epochs(self.stages):
+            raise ValueError(
+                "shuffle: it follows epochs, but epochs never mix. Write shuffle(...) before "
+                "epochs(...)."
+            )
+        if window is None:
+            check_reachable(self.stages)
+        else:
+            checked_int("shuffle", "window", window, 1)
+        chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
+        return self._then(stages.Shuffle(window, chosen, seed is not None))
+
+    def epochs(self, count: int | None = None) -> "Pipeline":
+        """Goes through all that comes before `count` times, or for ever.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        chosen = None if count is None else checked_int("epochs", "count", count, 0)
+        if chosen is None or chosen > 1:
+            warn_of_leaks(self.stages)
+        return self._then(stages.Epochs(chosen))
+
+    def batch(self, size: int, remainder: Remainder = "keep") -> "Pipeline":
+        """Puts examples together: each component becomes an array with one more leading axis.
+
+        Args:
+            size: Examples of a batch, at least 1.
+            remainder: What becomes of the last ones if they are fewer: "keep" gives a smaller
+                batch, "drop" leaves them out, "pad" adds zeros and empty strings up to `size`, and
+                a bool component `mask` to all batches, which is false for what was added.
+
+        Raises:
+            ValueError: If `size` or `remainder` is none of these, or a component is a list of any
+                length.
+        """
+        checked_int("batch", "size", size, 1)
+        check_remainder("batch", remainder)
+        return self._then(stages.Batch(size, remainder))
+
+    def padded_batch(
+        self,
+        size: int,
+        values: Any = None,
+        multiple_of: int = 1,
+        remainder: Remainder = "keep",
+    ) -> "Pipeline":
+        """As `batch`; lists of any length are filled up to the longest one of the batch.
+
+        A list is a component whose first axis has no known length: see `spec`. Each array that a
+        Python function returns is one, also if all have one shape; a native function with
+        `hr.ops.ensure_shape` says which have.
+
+        Args:
+            size: Examples of a batch, at least 1.
+            values: What lists are filled up with: None for zeros and empty strings, one number for
+                all numbers or one string for all strings, or a dict with a value for some names.
+                Each has to fit its component: an int64 is not filled up with 0.5.
+            multiple_of: The length is rounded up to a multiple of this, at least 1.
+            remainder: As for `batch`.
+
+        Raises:
+            TypeError: If a value is neither a number nor a string.
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range, or a value is of no
+                component, or does not fit it.
+        """
+        checked_int("padded_batch", "size", size, 1)
+        checked_int("padded_batch", "multiple_of", multiple_of, 1)
+        check_remainder("padded_batch", remainder)
+        chosen = as_values("padded_batch", values)
+        return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
+
+    def bucket_by_length(
+        self,
+        name: str,
+        boundaries: Iterable[int],
+        size: int | None = None,
+        max_elements: int | None = None,
+        pad_to_boundary: bool = False,
+        remainder: Remainder = "keep",
+        values: Any = None,
+    ) -> "Pipeline":
+        """Puts examples of similar lengths together, and fills them up as `padded_batch` does.
+
+        Each bucket collects examples in order; a batch leaves as soon as its bucket has enough.
+
+        Args:
+            name: The component whose length counts: a list, or an array, by its first axis.
+            boundaries: The longest length of each bucket, rising. Longer examples have a last
+                bucket.
+            size: Examples of a batch.
+            max_elements: A batch has at most so many elements of the component, with those that
+                fill it up; an example that is longer by itself is a batch alone. This, or `size`,
+                or both.
+            pad_to_boundary: Whether lists, and the component, are filled up to the boundary of the
+                bucket, not to the longest of the batch.
+            remainder: As for `batch`; "pad" needs `size` alone.
+            values: As for `padded_batch`.
+
+        Raises:
+            ValueError: If there is no such component or it has no length, after `batch`, or if
+                another argument is out of range.
+        """
+        where = "bucket_by_length"
+        checked_names(where, [name])
+        check_bool(where, "pad_to_boundary", pad_to_boundary)
+        limits = checked_ints(where, "boundaries", boundaries, 1)
+        if not limits or list(limits) != sorted(set(limits)):
+            raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
+        if size is None and max_elements is None:
+            raise ValueError(f"{where}: no size given, expected size or max_elements or both.")
+        for label, value in (("size", size), ("max_elements", max_elements)):
+            if value is not None:
+                checked_int(where, label, value, 1)
+        check_remainder(where, remainder)
+        if remainder == "pad" and (size is None or max_elements is not None):
+            raise ValueError(
+                f"{where}: remainder is 'pad', expected size without max_elements then. Use 'keep'."
+            )
+        if batch_depth(self.stages):
+            raise ValueError(f"{where}: it follows a batch, expected examples. Use unbatch before.")
+        chosen = as_values(where, values)
+        return self._then(
+            stages.BucketByLength(
+                name, limits, size, max_elements, pad_to_boundary, remainder, chosen
+            )
+        )
+
+    def pack(
+        self,
+        length: int,
+        names: str | Iterable[str],
+        split: bool = False,
+        max_open: int = 64,
+    ) -> "Pipeline":
+        """Puts lists behind each other in rows of one length, so that little is filled up.
+
+        Each example goes, whole, into the first open row that has room for it (first fit). If none
+        has, a row is opened; if there are too many, the fullest leaves. Rows leave as soon as they
+        are full. The rest is filled up with zeros. Lists without an element are left out.
+
+        An example becomes a row: each component of shape (length,); `segment_ids`, int32, the
+        number of the example in the row that an element belongs to, from 1, and 0 for what fills
+        up; and `positions`, int32, its place in the list, from 0. `statistics()` has the share of
+        what fills up.
+
+        Args:
+            length: Elements of a row, at least 1.
+            names: The components that are packed, whose lists have equal lengths in an example; all
+                that there are.
+            split: Whether lists that are longer than a row are cut into pieces. Their positions go
+                on; each piece has a number of its own. Otherwise they are an error.
+            max_open: How many rows are open at the same time, at least 1. More fill up less and
+                hold more examples back.
+
+        Raises:
+            TypeError: If `split` is no bool, or a name no string.
+            ValueError: If a number is out of range, a component is missing or no list of numbers,
+                or there are others; or after `batch`.
+        """
+        checked_int("pack", "length", length, 1)
+        checked_int("pack", "max_open", max_open, 1)
+        check_bool("pack", "split", split)
+        chosen = checked_names("pack", (names,) if isinstance(names, str) else names)
+        if batch_depth(self.stages):
+            raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
+        return self._then(stages.Pack(length, chosen, split, max_open))
+
+    def cache(self) -> "Pipeline":
+        """Keeps all examples in memory, so that what comes before is called once for each.
+
+        Later passes get them from there. What comes before always runs as epoch 0, so a shuffle or
+        random draws before `cache` are the same in all epochs; those behind it differ. The examples
+        count as `memory_bytes`. They live as long as this pipeline or one that was made of it. If a
+        pass is left before its end, the next one resumes behind what it has given; what was read
+        ahead of that is made again. Two iterations that run at the same time, before a whole pass
+        is kept, make the examples each for itself.
+
+        Raises:
+            ValueError: After `epochs`.
+        """
+        if stages.has_epochs(self.stages):
+            raise ValueError(
+                "cache: it follows epochs, all of which it would keep. Write cache() before "
+                "epochs(...)."
+            )
+        return self._then(stages.Cache())
+
+    def unbatch(self) -> "Pipeline":
+        """Takes the leading axis apart: each row becomes an example.
+
+        Raises:
+            ValueError: If a component is a scalar.
+        """
+        return self._then(stages.Unbatch())
+
+    def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> "Pipeline":
+        """Leaves out damaged records, and examples at which a function raises.
+
+        That holds for the stages before. What is left out stands in `Batches.skipped`, in order:
+        the file, the number and the place of the record, the stage and what happened. It is part of
+        the state. Behind a record of a TFRecord file whose data are damaged the next one is read,
+        and behind a stray quote in a CSV file the next line that fits. Damage that hides where the
+        next record begins ends the file. What is lost counts: lines, or what the rest of the file
+        has by the length of the records before; if nobody can tell, it is an error. What is no
+        fault of an example remains one, too: a file that cannot be opened or read, an iterator or a
+        Parquet file that fails, an interrupt.
+
+        `take`, `skip`, `shard` and `batch` before this count what is not left out. A batch whose
+        examples do not fit together, or at which a function fails, is left out as a whole.
+
+        Args:
+            budget: How many examples may be left out in the whole iteration, at least 0; or which
+                share of those read so far, above 0.0 and below 1.0, which is judged whenever one is
+                left out, from 1,000 examples on, and at the end. 1 << 62 leaves out all, also what
+                nobody can count.
+            raises_at_end: Whether `errors.SkippedExamples` follows the last batch if anything was
+                left out. Its text counts them.
+
+        Raises:
+            TypeError: If `budget` is no number, or `raises_at_end` no bool.
+            ValueError: If `budget` is out of range, or a shuffle of all examples of `concat` is
+                before this.
+
+        If more than the budget is left out, the failure that was too much is raised while the
+        pipeline is iterated, with how many were before; a share that is too large at the end of the
+        data raises `errors.SkippedExamples`.
+        """
+        check_budget(budget)
+        check_bool("skip_errors", "raises_at_end", raises_at_end)
+        check_skippable(self.stages)
+        return self._then(stages.SkipErrors(budget, raises_at_end))
+
+    def prefetch(self, count: int) -> "Pipeline":
+        """Lets up to `count` batches be ready before they are asked for; 2 without it.
+
+        Raises:
+            ValueError: If `count` is not at least 1.
+        """
+        return self._then(stages.Prefetch(checked_int("prefetch", "count", count, 1)))
+
+    def options(
+        self,
+        num_threads: int | None = None,
+        memory_bytes: int | None = None,
+        deterministic: bool | None = None,
+        strings: StringKind | None = None,
+        stuck_after_s: float | None = None,
+        cache_directory: str | os.PathLike[str] | None = None,
+        cache_bytes: int | None = None,
+    ) -> "Pipeline":
+        """Says what the pipeline may use, whether it keeps the order, and how strings come.
+
+        Args:
+            num_threads: Threads of the engine, which read, decode, gather and compute native
+                functions; None for as many as there are cores. A Python function has one thread of
+                its own whatever this says, but on a free-threaded Python.
+            memory_bytes: What may be held of data that is read and not used: what was read ahead,
+                windows, finished batches. None for a quarter of the memory of the machine or its
+                control group, at least 64 MiB.
+            deterministic: False lets finished parts overtake others: the order of the examples is
+                another one each time, and an error may come before examples that were before it.
+                Otherwise the order does not depend on these options.
+            strings: What a component with one string an example is in a batch: "numpy", an array of
+                `bytes` or `str` objects, or "arrow", a `pyarrow.LargeBinaryArray` or
+                `pyarrow.LargeStringArray`, which has no object for each string and is not to be
+                written. Those with more axes, and examples that are in no batch, stay as they are.
+            stuck_after_s: A call of a Python function, and a read of a file from its beginning to
+                its end, that takes more seconds is named in a warning of the logger
+                `headrace.pipeline`, with the example it is for: once, while it goes on.
+            cache_directory: Where parts of remote files are kept. Several processes may use it, and
+                one that is killed leaves nothing there that another would mistake for data.
+            cache_bytes: How many bytes are kept at most; what was not used for the longest time is
+                removed, and what does not fit is not kept; parts of files have up to a MiB. Each
+                process may exceed it by a sixteenth. None for 16 GiB.
+
+        Raises:
+            TypeError: If `deterministic` is no bool, `stuck_after_s` no number, or
+                `cache_directory` no path.
+            ValueError: If a number is not at least 1, `strings` is neither of these, or
+                `stuck_after_s` is not above 0; if `cache_bytes` is given without a
+                `cache_directory`, or that is a URL.
+            ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
+                `headrace[arrow]` installs it.
+        """
+        if deterministic is not None:
+            check_bool("options", "deterministic", deterministic)
+        changed = dict(self._options)
+        for name, value in (("num_threads", num_threads), ("memory_bytes", memory_bytes)):
+            if value is not None:
+                changed[name] = checked_int("options", name, value, 1)
+        if deterministic is not None:
+            changed["deterministic"] = deterministic
+        if strings is not None:
+            changed["strings"] = checked_kind(strings)
+        if cache_directory is not None:
+            changed["cache_directory"] = checked_directory(cache_directory)
+        if cache_bytes is not None:
+            changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1)
+            if "cache_directory" not in changed:
+                raise ValueError("options: cache_bytes is given without a cache_directory.")
+        if stuck_after_s is not None:
+            if not isinstance(stuck_after_s, (int, float)) or isinstance(stuck_after_s, bool):
+                raise TypeError(
+                    f"options: stuck_after_s is {stuck_after_s!r}, expected a number of seconds."
+                )
+            if not 0 < stuck_after_s < math.inf:
+                raise ValueError(
+                    f"options: stuck_after_s is {stuck_after_s}, expected seconds above 0."
+                )
+            changed["stuck_after_s"] = float(stuck_after_s)
+        optioned = Pipeline(self.stages, changed, self._base)
+        optioned._known = self._known
+        return optioned
+
+    def epoch(self, number: int) -> Batches:
+        """Starts one epoch, the first of which is number 0: its shuffles have orders of their own.
+
+        Raises:
+            ValueError: If `number` is negative, or the pipeline has `epochs` already.
+        """
+        checked_int("epoch", "number", number, 0)
+        if any(isinstance(stage, stages.Epochs) for stage in self.stages):
+            raise ValueError("epoch: the pipeline has epochs(...) already. Leave that out.")
+        return self._start(number)
+
+    def count(self) -> int:
+        """Returns how many examples, or batches, the pipeline gives.
+
+        That is `len` where it is known. Elsewhere all examples are read and counted, which takes as
+        long as an epoch, or less: stages that cannot change the number are left out. Functions
+        before the last stage that can, such as `filter`, are called. If epochs differ, as those of
+        a filter behind random draws do, a pipeline without `epochs` counts epoch 0.
+
+        Raises:
+            TypeError: If the pipeline has no end.
+        """
+        return count_of(self.stages, self._options, self._all_specs())
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example, or of a batch.
+
+        Behind a Python function, that is called for the first example.
+
+        Raises:
+            OpError: If the first example cannot be read then.
+            OutOfRangeError: If there is none.
+        """
+        if self._specs is not None:
+            return dict(self._specs)
+        known = self.known()
+        if known.empty_at is not None:
+            raise OutOfRangeError(
+                None,
+                None,
+                f"spec: {self.stages[known.empty_at]} has no example, from which the components "
+                "behind it are learned, expected one. Check what comes before it.",
+            )
+        return dict(known.specs[-1])
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, for images of `image_folder`: label 0 is the first one.
+
+        Raises:
+            AttributeError: If the source has no classes.
+            NotFoundError: If there are none in the directory.
+        """
+        source = self.stages[0]
+        if not isinstance(source, Source) or source.classes is None:
+            raise AttributeError(
+                f"classes: {source.name} has no classes, expected a pipeline that begins with "
+                "image_folder."
+            )
+        return source.classes
+
+    def describe(self) -> str:
+        """Returns the stages and the components, as text for people."""
+        lines = [self._described(number, stage) for number, stage in enumerate(self.stages)]
+        options = [f"options: {name}={value}" for name, value in self._options.items()]
+        if "num_threads" in self._options and any(map(runs_python, self.stages)):
+            options.append("options: num_threads leaves each Python function one thread of its own")
+        known, source = static_specs(self.stages), self.stages[0]
+        if isinstance(source, InferredSource) and source.spec is None:
+            lines.append(f"{source.name}: {source.described()}")
+            known = self._with_inferred(source)
+        components = (
+            ["components: known when the first example has gone through the functions"]
+            if known is None
+            else [f"component {name!r}: {spec!r}" for name, spec in known.items()]
+        )
+        return "\n".join([*lines, *options, *components])
+
+    def _with_inferred(self, source: InferredSource) -> Specs | None:
+        specs = source.inferred()
+        for stage in self.stages[1:]:
+            if gives_anything(stage):
+                return None
+            specs = after(stage, specs)
+        return specs
+
+    def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
+        """Goes on where another iteration stood: with the batches that would have followed there.
+
+        They are the same bytes, in another process too, with other options, and with the files in
+        another directory. Where nothing but `map`, `select`, `rename`, `parse`, batches and one
+        `epochs` follows `shard`, also with another number of shards and another size of batches:
+        then the state of one shard serves them all, and the examples of the epoch before it must
+        divide by the new number. That is refused for a shard in a part of `mix`, `concat` or `zip`,
+        before a function with a state, and behind epochs in which shards had different lengths.
+
+        Functions are told apart by their names. What they do is not looked at, nor what is in
+        arrays. A Python function may be called again for some examples before the place. What
+        comes from `iterable` is made again from the beginning of the epoch, and left out. A
+        `cache` is empty in another process; it is filled by the next whole epoch.
+
+        Args:
+            state: What `Batches.state` has returned, or None for the beginning. Seeds that the
+                program has not given are those of the state.
+            allow: What may differ from the pipeline that the state was taken with: "epochs" for
+                their number, "weights" for those of `mix`.
+
+        Raises:
+            TypeError: If the state is no dict.
+            ValueError: If it is damaged, of another pipeline, other files or a newer version; the
+                text says which.
+        """
+        if state is None:
+            return self._start(0)
+        found = resumed(self.stages, state, allow)
+        return Batches(found.chain, self._options, self._all_specs, found.epoch, found)
+
+    def to_torch(
+        self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
+    ) -> TorchLoader:
+        """Returns a loader of tensors for PyTorch, to be used as a `DataLoader` is.
+
+        Each `iter` of it is the next epoch, and `state_dict` and `load_state_dict` are those of
+        torchdata's `StatefulDataLoader`. Tensors of the CPU share their memory with the batch.
+
+        Args:
+            device: Where tensors go, as `torch.device` takes it, one batch ahead of the loop; on a
+                side stream if it is CUDA. None leaves them on the CPU.
+            pin_memory: Whether they are in pinned memory before; None if the device is CUDA.
+            length: The batches of an epoch, for loops that ask for `len` where the pipeline does
+                not know it; see `count`. An epoch that ends after another number is an error.
+
+        Raises:
+            ModuleNotFoundError: If PyTorch is not installed.
+            RuntimeError: If there is no such device.
+            TypeError: If `pin_memory` is neither a bool nor None.
+            ValueError: If `length` is negative.
+        """
+        return torch_loader(self, self._start_at, device, pin_memory, length)
+
+    def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
+        """Starts an iteration whose numbers are arrays of JAX, two batches ahead of the loop.
+
+        Args:
+            sharding: A `jax.sharding.Sharding`: arrays are global ones, and the batches of this
+                process are its part of them. None for the default device of JAX.
+            state: Where it goes on, as for `resume`; None for the beginning.
+
+        Raises:
+            ModuleNotFoundError: If JAX is not installed.
+            ValueError: If the state does not belong to the pipeline.
+        """
+        check_jax()
+        return JaxBatches(self.resume(state), sharding)
+
+    def to_arrow(self) -> Any:
+        """Starts an iteration as a `pyarrow.RecordBatchReader`.
+
+        Polars, DuckDB, pandas and others read it through Arrow's C stream interface. A record batch
+        is a batch, or without `batch` some examples. Axes become lists, of a fixed size where that
+        is known. Numbers and strings are not copied.
+
+        Raises:
+            ModuleNotFoundError: If pyarrow is not installed; the extra `headrace[arrow]` installs
+                it.
+            TypeError: If nobody knows how many axes a component has.
+        """
+        check_arrow()
+        known, options = self._all_specs(), {**self._options, "strings": "arrow"}
+        specs = known.specs[-1]
+        if batch_depth(self.stages) > 0:
+            specs = {name: spec.row() for name, spec in specs.items()}
+        batches = Batches(self.stages, options, known, 0, in_columns=True)
+        return record_batches(batches, specs)
+
+    def to_ray_dataset(self, num_blocks: int = 8) -> Any:
+        """Returns a `ray.data.Dataset` of the examples of this pipeline of batches.
+
+        Nothing runs before the dataset is used. Block `i` has batches `i`, `i + num_blocks`, … of
+        the one order, made by a task of Ray's where there is room. Ray Data keeps no order among
+        blocks unless it is asked to.
+
+        Args:
+            num_blocks: How many tasks read, at least 1.
+
+        Raises:
+            ModuleNotFoundError: If Ray is not installed; the extra `headrace[ray]` installs it.
+            ValueError: If the pipeline gives examples or has no order, or `num_blocks` is out of
+                range.
+        """
+        return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
+
+    def __iter__(self) -> Batches:
+        self._history.note_begin()
+        return self._start(0)
+
+    def __len__(self) -> int:
+        return length_of(self.stages)
+
+    def __bool__(self) -> bool:
+        """True: whether there are examples is not known before they are read."""
+        return True
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise TypeError(
+            "in: a pipeline does not look for values; each would have to be read. Iterate over it, "
+            "or write filter(...)."
+        )
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(
+            f"[{index!r}]: a pipeline gives its examples in order, expected an iteration. Write "
+            "next(iter(pipe)) for the first one, skip(n) and take(n) for others."
+        )
+
+    def __reversed__(self) -> NoReturn:
+        raise TypeError("reversed: a pipeline is read from its beginning. Collect it in a list.")
+
+    def __copy__(self) -> "Pipeline":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Pipeline":
+        """The pipeline itself, since it never changes."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pipeline):
+            return NotImplemented
+        return self.stages == other.stages and self._options == other._options
+
+    def __hash__(self) -> int:
+        return hash(self.stages)
+
+    def __repr__(self) -> str:
+        return f"Pipeline({', '.join(str(stage) for stage in self.stages)})"
+
+    def _described(self, number: int, stage: Stage) -> str:
+        is_full = isinstance(stage, stages.Shuffle) and stage.window is None
+        if is_full and needs_scan(self.stages[:number]):
+            return f"{stage}: all examples; a first scan finds out where they begin in the files"
+        return str(stage)
+
+    def _then(self, stage: Stage) -> "Pipeline":
+        # Names that are not there are refused where they are written.
+        known_names((*self.stages, stage))
+        return Pipeline((*self.stages, stage), self._options, self)
+
+    def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
+        return self._start(epoch) if state is None else self.resume(state)
+
+    def _start(self, epoch: int) -> Batches:
+        if epoch:
+            self._history.note_later_epoch()
+        at_end = self._history.note_end if epoch == 0 else None
+        return Batches(self.stages, self._options, self._all_specs, epoch, at_end=at_end)
+
+    @property
+    def chosen_options(self) -> dict[str, Any]:
+        """What `options` was given, by name."""
+        return dict(self._options)
+
+    def known(self) -> Known:
+        """Returns the components after each stage.
+
+        Behind a Python function, that is called for the first example.
+        """
+        known = self._all_specs()
+        # Until somebody iterates, the function or what it reads may change.
+        known.forget()
+        return known
+
+    def _all_specs(self) -> Known:
+        # A loop, as there may be more stages than calls within each other.
+        unknown: list[Pipeline] = []
+        pipe: Pipeline | None = self
+        while pipe is not None and pipe._known is None:
+            unknown.append(pipe)
+            pipe = None if _has_skipped(pipe.stages) else pipe._base
+        known = None if pipe is None else pipe._known
+        for pipe in reversed(unknown):
+            known = chain_specs(pipe.stages, known, options=self._options)
+            if known.is_whole:
+                # Otherwise there may be examples the next time.
+                pipe._known = known
+        if known is not None:
+            return known
+        assert self._known is not None
+        return self._known
+
+
+def _has_skipped(chain: tuple[Stage, ...]) -> bool:
+    """Whether failures are left out; then what is before must not fail alone."""
+    return any(isinstance(stage, stages.SkipErrors) for stage in chain)

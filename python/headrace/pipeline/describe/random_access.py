@@ -1,0 +1,131 @@
+"""Whether all examples of a pipeline can be reached, in any order."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+
+__all__ = ["check_reachable", "check_skippable", "is_read_late", "needs_scan"]
+
+# Files whose records are reached through an index, if they are not compressed.
+_INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
+# Stages that make one example of each.
+_ONE_TO_ONE: Final = (
+    stages.Parse,
+    stages.Select,
+    stages.Rename,
+    stages.Map,
+    stages.WithOrigin,
+    stages.Cache,
+)
+
+
+def check_reachable(chain: Sequence[Stage]) -> None:
+    """Checks that a shuffle of all examples may follow.
+
+    Raises:
+        ValueError: If not; the message says what is in its way.
+    """
+    reason = _obstacle(chain)
+    if reason is not None:
+        raise ValueError(
+            f"shuffle: without a window all examples must be reachable, but {reason}. Give a "
+            "window, such as shuffle(window=10_000)."
+        )
+
+
+def check_skippable(chain: Sequence[Stage]) -> None:
+    """Checks that what fails in these stages can be left out.
+
+    Raises:
+        ValueError: If not; the message says what is in its way.
+    """
+    for part in stages.parts_of(chain[0]):
+        check_skippable(part)
+    is_full = any(isinstance(stage, stages.Shuffle) and stage.window is None for stage in chain)
+    if is_full and isinstance(chain[0], stages.Concat):
+        raise ValueError(
+            "skip_errors: it cannot follow a shuffle of all examples of concat, whose order counts "
+            "each of them. Give the shuffle a window, such as shuffle(window=10_000), or shuffle "
+            "each part before concat."
+        )
+
+
+def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
+    """Returns whether a shuffle of all examples may give their numbers, to be read further on.
+
+    That is so where a `shard`, or a share of the batches, leaves most of them out before anything
+    looks at them.
+
+    Args:
+        chain: All stages.
+        shuffle: The index of the shuffle.
+    """
+    if isinstance(chain[0], stages.Concat) or not all(map(_waits, chain[1:shuffle])):
+        return False
+    behind = chain[shuffle + 1 :]
+    shards = (stages.Shard, stages.Share)
+    shard = next((n for n, stage in enumerate(behind) if isinstance(stage, shards)), None)
+    return shard is not None and all(
+        _waits(stage) or isinstance(stage, (stages.Take, stages.Skip, stages.Epochs))
+        for stage in behind[:shard]
+    )
+
+
+def _waits(stage: Stage) -> bool:
+    """Returns whether a stage can do its work when it is known which examples are wanted."""
+    if isinstance(stage, stages.Map):
+        return isinstance(stage.function, NativeFunction)
+    waiting = (stages.Parse, stages.Select, stages.Rename, stages.WithOrigin, stages.Prefetch)
+    return isinstance(stage, waiting)
+
+
+def needs_scan(chain: Sequence[Stage]) -> bool:
+    """Returns whether files must be scanned before their examples are reached."""
+    source = chain[0]
+    has_files = isinstance(source, (stages.Files, Source)) or any(
+        map(needs_scan, stages.parts_of(source))
+    )
+    return has_files and not any(isinstance(stage, stages.Cache) for stage in chain)
+
+
+def _obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
+    if not is_part:
+        # The shuffle is of all examples, and a part is taken of what that gives.
+        split = next((n for n, s in enumerate(chain) if isinstance(s, stages.Split)), len(chain))
+        if any(isinstance(stage, stages.Cache) for stage in chain[split:]):
+            return "cache keeps a part of them only; write cache() before split(...)"
+        chain = [stage for stage in chain if not isinstance(stage, stages.Split)]
+    return _obstacle_of_all(chain)
+
+
+def _obstacle_of_all(chain: Sequence[Stage]) -> str | None:
+    for stage in chain[1:]:
+        if not isinstance(stage, _ONE_TO_ONE):
+            is_mine = isinstance(stage, stages.SkipErrors)
+            what = (
+                "leaves some out; shuffle before it"
+                if is_mine
+                else "does not make one example of each"
+            )
+            return f"{stage.name} {what}"
+    source = chain[0]
+    match source:
+        case stages.Arrays():
+            return None
+        case stages.Files(kind=kind, compression=compression) if kind in _INDEXED_KINDS:
+            return _compressed(kind, compression)
+        case Source(is_reachable=True):
+            return _compressed(source.name, getattr(source, "compression", None))
+        case stages.Concat(parts=parts):
+            return next((found for part in parts if (found := _obstacle(part, is_part=True))), None)
+    return f"{source.name} gives its examples in order only"
+
+
+def _compressed(name: str, compression: str | None) -> str | None:
+    if compression in (None, "auto"):  # The scan finds out.
+        return None
+    return f"the files of {name} are compressed with {compression}"

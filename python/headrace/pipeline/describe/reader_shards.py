@@ -1,0 +1,201 @@
+"""Shares of the batches of a pipeline, for readers that do the work of one pipeline together.
+
+Reader `index` of `count` gives every `count`-th batch of the one order. What makes one example of
+each, and makes the batches, is done for those alone: the share is taken before it. All that is
+before that (reading, filters, windows) is done by each reader, since the order follows from it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.specs import Known, batch_depth
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.state import resumed, state_of
+
+__all__ = ["BEGINNING", "Description", "Place", "ShareBatches", "check_shares", "work_of_all"]
+
+_BATCHES: Final = (stages.Batch, stages.PaddedBatch)
+_ONE_TO_ONE: Final = (stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
+
+
+class Description(Protocol):
+    """What is needed of a `Pipeline`."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Its stages."""
+
+    @property
+    def chosen_options(self) -> dict[str, Any]:
+        """What `options` was given."""
+
+    def known(self) -> Known:
+        """Returns the components after each stage."""
+
+
+class Place(NamedTuple):
+    """Where any share can be taken up: before batch number `first` of the one order.
+
+    Attributes:
+        first: The number of the batch, from 0.
+        state: What the pipeline needs to go on there, as plain data that `json` takes; None for
+            the beginning.
+    """
+
+    first: int
+    state: dict[str, Any] | None
+
+
+BEGINNING: Final = Place(0, None)
+
+
+def check_shares(where: str, pipe: Description) -> None:
+    """Checks that a pipeline has batches in an order.
+
+    Raises:
+        ValueError: If it gives examples, or has no order.
+    """
+    if not batch_depth(pipe.stages):
+        raise ValueError(
+            f"{where}: the pipeline gives examples, expected batches. End it with batch(...)."
+        )
+    if not pipe.chosen_options.get("deterministic", True):
+        raise ValueError(
+            f"{where}: the pipeline has options(deterministic=False), expected one order, which "
+            "readers can divide. Leave that out."
+        )
+
+
+def work_of_all(pipe: Description) -> tuple[Stage, ...]:
+    """Returns the stages that every reader does for all batches, not for its own alone."""
+    return pipe.stages[: _divided(pipe.stages)[0]]
+
+
+class ShareBatches:
+    """One iteration over the batches `first + index`, `first + index + count`, … of a pipeline.
+
+    May be used by one thread at a time.
+    """
+
+    def __init__(
+        self, pipe: Description, index: int, count: int, epoch: int = 0, place: Place = BEGINNING
+    ) -> None:
+        """Starts its threads.
+
+        Args:
+            pipe: The pipeline, which has passed `check_shares`.
+            index: Which of `count` shares, counted from the place on.
+            count: How many shares there are.
+            epoch: The number of the epoch, if the pipeline is to begin.
+            place: Where it begins.
+        """
+        where, run = _divided(pipe.stages)
+        chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
+        # Python functions are called for the first example to learn this: the one of all shares.
+        known = pipe.known()
+        specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
+        found = None if place.state is None else resumed(chain, place.state)
+        self._count = count
+        self._run = run
+        self._first = place.first
+        #: The number of the batch that comes next.
+        self.next_number = place.first + index
+        self._batches = Batches(
+            chain if found is None else found.chain,
+            pipe.chosen_options,
+            Known(specs, known.parts, _moved(known.empty_at, where)),
+            epoch if found is None else found.epoch,
+            found,
+        )
+
+    def place(self) -> Place:
+        """Returns a place before the next batch, less than `count` batches away from it."""
+        index = (self.next_number - self._first) % self._count
+        return Place(self.next_number - index, _aligned(self._batches.state(), self._run))
+
+    def __next__(self) -> dict[str, Any]:
+        batch = next(self._batches)
+        self.next_number += self._count
+        return batch
+
+    @property
+    def batches(self) -> Batches:
+        """The iteration itself: its statistics, and what was left out."""
+        return self._batches
+
+    def close(self) -> None:
+        """Ends its threads."""
+        self._batches.close()
+
+
+def _moved(empty_at: int | None, where: int) -> int | None:
+    """Returns the number of a stage once another one stands before stage `where`."""
+    return empty_at if empty_at is None or empty_at < where else empty_at + 1
+
+
+def _divided(chain: Sequence[Stage]) -> tuple[int, int]:
+    """Returns how many stages are done for all batches, and how many of their examples are one."""
+    where = _before_one_to_one(chain, len(chain))
+    batch = chain[where - 1]
+    if not isinstance(batch, _BATCHES) or batch_depth(chain[:where]) > 1:
+        return where, 1
+    return _before_one_to_one(chain, where - 1), batch.size
+
+
+def _before_one_to_one(chain: Sequence[Stage], end: int) -> int:
+    while end > 1 and _is_one_to_one(chain[end - 1]):
+        end -= 1
+    return end
+
+
+def _is_one_to_one(stage: Stage) -> bool:
+    if isinstance(stage, stages.Map):
+        # A function that keeps a state sees what it saw before.
+        return not keeps_state(stage.function)
+    return isinstance(stage, _ONE_TO_ONE)
+
+
+def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
+    """Returns the state of one share as one that any share can be taken up at.
+
+    In a mark of one share, rows are counted that its own batches had. Here they become rows of the
+    stages that all readers do.
+    """
+    place = state["place"]
+    if len(place) == 1:
+        return None
+    identity = {name: value for name, value in state.items() if name not in _OF_A_MOMENT}
+    return state_of(identity, _without_skips(place, run), state["skipped"])
+
+
+_OF_A_MOMENT: Final = ("place", "skipped", "checksum")
+
+
+def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
+    """Returns the place of a share without what its own stages have skipped.
+
+    Args:
+        place: The marks, those of stages with one input behind the one of `Share`.
+        run: How many of their rows are one of a share.
+    """
+    # Only the mark of `Share` has one number: how many there are.
+    where = next(i for i in range(len(place) - 1, 0, -1) if len(place[i][1]) == 1)
+    (count,) = place[where][1]
+    marks: list[Any] = [*place[:where], [0, [count], 1]]
+    skip = 0
+    behind = []
+    for own, numbers, *_ in reversed(place[where + 1 :]):
+        skip += own
+        match numbers:
+            case [number, size]:  # Batches.
+                behind.append([0, [number + skip * count, size], 1])
+                skip *= size
+            case _:  # A Python function makes one row of each.
+                behind.append([0, numbers, 1])
+    skip += place[where][0]
+    first, *rest = marks[where - 1]
+    marks[where - 1] = [first + skip // run * run * count, *rest]
+    return [*marks, *reversed(behind)]

@@ -1,0 +1,131 @@
+"""What sources have in common that know the format of their files."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from headrace.core import engine
+from headrace.core.errors import InvalidArgumentError
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.paths import find_files
+
+__all__ = ["InferredSource", "Source", "SourcePlan", "check_paths", "first_found"]
+
+_Found = TypeVar("_Found")
+
+
+class SourcePlan(NamedTuple):
+    """What the engine does for a source.
+
+    Attributes:
+        plan: Gives records.
+        files: What it reads, in order.
+        stages: What makes examples of them; it may be done later, when they were shuffled.
+        num_parallel: How much may be read at the same time; None for as much as threads.
+        is_python: Whether a Python function reads.
+    """
+
+    plan: engine.Plan
+    files: Sequence[bytes]
+    stages: Sequence[engine.Stage] = ()
+    num_parallel: int | None = None
+    is_python: bool = False
+
+
+class Source(Stage, ABC):
+    """Files of a format that says what there is in them.
+
+    Attributes:
+        is_reachable: Whether its examples can be reached one by one, for a shuffle of all, if the
+            files are not compressed.
+    """
+
+    is_reachable: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example; None if they are inferred from the first file."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the components, if they are known before a file is opened."""
+        return None if self.spec is None else tuple(self.spec)
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The names of the classes, in the order of their labels; None if there are none."""
+        return None
+
+    def counts(self) -> Sequence[int] | None:
+        """Returns how many examples each file has, if that is known without reading them.
+
+        Files of which nobody needs the number may be one. None if it is not known.
+        """
+        return None
+
+    @abstractmethod
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan.
+
+        Args:
+            specs: The components of an example.
+            add_lane: Takes a `Lane` for a Python function, and returns its number.
+        """
+
+
+class InferredSource(Source):
+    """Files whose components may have to be inferred."""
+
+    @abstractmethod
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the components, read from the beginning of the first file.
+
+        Raises:
+            OpError: If it cannot be read.
+        """
+
+    @abstractmethod
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+
+
+def first_found(
+    where: str, paths: Sequence[str], words: str, infer: Callable[[bytes], _Found | None]
+) -> _Found:
+    """Returns what is inferred from the first file that has something to infer it from.
+
+    Args:
+        where: The name of the source.
+        paths: Paths and patterns, as given.
+        words: What the files have to have, for messages.
+        infer: Looks at the beginning of a file; None if there is nothing.
+
+    Raises:
+        OpError: If a file cannot be read, or none has anything.
+    """
+    files = find_files(where, paths)
+    for path in files:
+        with engine.op_errors():
+            found = infer(path)
+        if found is not None:
+            return found
+    first = os.fsdecode(files[0])
+    which = first if len(files) == 1 else f"{first} and {len(files) - 1} more files"
+    have = "has" if len(files) == 1 else "have"
+    raise InvalidArgumentError(
+        None,
+        None,
+        f"{where}: {which} {have} no {words} to infer the columns from. Give them, with "
+        "columns={...}.",
+    )
+
+
+def check_paths(columns: Sequence[tuple[int, str]]) -> engine.Stage:
+    """Returns a stage that refuses examples whose columns of these numbers and names are no text.
+
+    They are names of files, which may have any bytes.
+    """
+    return engine.Stage.check_text(columns, "Rename the file.")

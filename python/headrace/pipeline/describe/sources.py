@@ -1,0 +1,145 @@
+"""Where examples come from. Nothing is opened before a pipeline is iterated."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from headrace.pipeline.describe.arguments import checked_int
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.stages import Arrays, Files, Iterable_
+from headrace.pipeline.describe.tables import held
+from headrace.pipeline.plan.opened_iterators import Again, check_again
+from headrace.pipeline.plan.paths import Paths, as_paths, check_compression
+
+__all__ = [
+    "arrays",
+    "files",
+    "fixed_length_records",
+    "iterable",
+    "text_lines",
+    "tfrecords",
+]
+
+
+def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
+    """Reads TFRecord files. An example is `{"record": bytes}`.
+
+    Every checksum is checked.
+
+    Args:
+        paths: A path, a pattern, a directory or several of them; see `find_files`.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", None to take files as they are,
+            or "auto" to go by the first bytes of each file, which tell all of these apart. Members,
+            streams and frames that follow each other are all read.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths, or no such compression.
+    """
+    return _files("tfrecords", paths, compression)
+
+
+def text_lines(paths: Paths, compression: str | None = "auto") -> Pipeline:
+    r"""Reads the lines of text files. An example is `{"text": bytes}`.
+
+    Lines end with `\n` or `\r\n`, which are left out; the last one may do without. A byte order
+    mark of UTF-8 is left out, too. A file that is not a text of lines is an error: one in UTF-16,
+    one whose lines end with `\r` alone, a Parquet file, an image, and the like.
+
+    Args:
+        paths: As for `tfrecords`.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths, or no such compression.
+    """
+    return _files("text_lines", paths, compression)
+
+
+def fixed_length_records(
+    paths: Paths,
+    record_bytes: int,
+    header_bytes: int = 0,
+    footer_bytes: int = 0,
+    compression: str | None = "auto",
+) -> Pipeline:
+    """Reads files of records of one length. An example is `{"record": bytes}`.
+
+    Args:
+        paths: As for `tfrecords`.
+        record_bytes: The length of a record, at least 1.
+        header_bytes: What is left out at the beginning of each file.
+        footer_bytes: What is left out at the end of each file.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths, no such compression, or a length is too small.
+    """
+    for name, length, least in (
+        ("record_bytes", record_bytes, 1),
+        ("header_bytes", header_bytes, 0),
+        ("footer_bytes", footer_bytes, 0),
+    ):
+        checked_int("fixed_length_records", name, length, least)
+    lengths = (header_bytes, record_bytes, footer_bytes)
+    return _files("fixed_length_records", paths, compression, lengths)
+
+
+def files(paths: Paths) -> Pipeline:
+    """Reads whole files. An example is `{"path": str, "data": bytes}`.
+
+    Args:
+        paths: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths.
+    """
+    return _files("files", paths, None)
+
+
+def arrays(components: Any) -> Pipeline:
+    """Gives the rows of arrays. An example has a row of each. Numbers of arrays are not copied.
+
+    Args:
+        components: An array of at least one dimension, or a list, for each name, all of one length;
+            one array or list without a name, whose component is "x"; a DataFrame of pandas or
+            polars or a table of Arrow, whose components are its columns. In lists, `int` is int64,
+            `float` float64, as in `map`.
+
+    Raises:
+        TypeError: If an array holds what no component can be.
+        ValueError: If there are no arrays, one is a scalar, their lengths differ, a list has lists
+            of different lengths, or a column of a table that are no floats has missing values.
+    """
+    found = held(components)
+    return Pipeline((Arrays(found.arrays, found.texts),))
+
+
+def iterable(
+    factory: Callable[[], Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
+) -> Pipeline:
+    """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
+
+    An example is given on as soon as there is one: a block waits for no other that takes long.
+
+    Args:
+        factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it
+            before; the iteration that comes next then begins with that iterator. Or something that
+            can be iterated again and again, as a list of dicts or a `datasets.Dataset`.
+
+    Raises:
+        TypeError: If it is an iterator, which can be read once, or nothing that gives examples.
+    """
+    if callable(factory):
+        return Pipeline((Iterable_(factory),))
+    check_again(factory)
+    return Pipeline((Iterable_(Again(factory)),))
+
+
+def _files(
+    kind: str, paths: Paths, compression: str | None, lengths: tuple[int, int, int] = (0, 1, 0)
+) -> Pipeline:
+    check_compression(kind, compression)
+    return Pipeline((Files(kind, as_paths(kind, paths), compression, lengths),))

@@ -1,0 +1,380 @@
+"""What is known of the components after each stage, without running anything."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NoReturn, TypeAlias
+
+import numpy as np
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.describe.padding import check_values
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.describe.types import Feature, Ragged, Spec, element_type
+from headrace.pipeline.plan.first_results import Remembered
+
+__all__ = [
+    "BATCHES",
+    "Known",
+    "Specs",
+    "after",
+    "batch_depth",
+    "check_names",
+    "gives_anything",
+    "known_names",
+    "runs_python",
+    "static_specs",
+    "zipped",
+]
+
+# Stages that put examples together.
+BATCHES: Final = (stages.Batch, stages.PaddedBatch, stages.BucketByLength)
+
+# The components of an example, in order.
+Specs: TypeAlias = dict[str, Spec]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The components after each stage, and those of the pipelines that a source puts together.
+
+    Attributes:
+        specs: After each stage.
+        parts: Those of the pipelines that the source puts together.
+        empty_at: The number of the stage that had no example to learn from: the components behind
+            it are not known, and there are no examples. None if all are known.
+        first: What functions made of the first example, by the number of their stage, for the
+            iteration that begins next.
+    """
+
+    specs: list[Specs]
+    parts: "list[Known]"
+    empty_at: int | None = None
+    first: dict[int, Remembered] = field(default_factory=dict, compare=False)
+
+    def forget(self) -> None:
+        """Forgets what functions made: until the next iteration, they may change."""
+        self.first.clear()
+        for part in self.parts:
+            part.forget()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the components are known everywhere, also in all parts."""
+        return self.empty_at is None and all(part.is_whole for part in self.parts)
+
+
+def static_specs(chain: Sequence[Stage]) -> Specs | None:
+    """Returns the components after all stages; None behind a Python function, which gives any."""
+    specs = _source(chain[0])
+    for stage in chain[1:]:
+        if specs is None or gives_anything(stage):
+            return None
+        specs = after(stage, specs)
+    return specs
+
+
+def gives_anything(stage: Stage) -> bool:
+    """Whether the components after a stage are those that a Python function returns."""
+    return isinstance(stage, (stages.Map, stages.FlatMap)) and not isinstance(
+        stage.function, NativeFunction
+    )
+
+
+def runs_python(stage: Stage) -> bool:
+    """Whether a stage calls a function of Python for each example."""
+    functions = (stages.Map, stages.FlatMap, stages.Filter)
+    return isinstance(stage, stages.Iterable_) or (
+        isinstance(stage, functions) and not isinstance(stage.function, NativeFunction)
+    )
+
+
+def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
+    """Returns the names of the components after all stages, as far as they are known.
+
+    Behind a Python function nobody knows the types of components. But their names are those of a
+    `select`, until the next function.
+    """
+    specs = _source(chain[0])
+    names = _source_names(chain[0]) if specs is None else tuple(specs)
+    for stage in chain[1:]:
+        if specs is not None and not gives_anything(stage):
+            specs = after(stage, specs)
+            names = tuple(specs)
+        else:
+            specs, names = None, _names_after(stage, names)
+    return names
+
+
+def _source_names(source: Stage) -> tuple[str, ...] | None:
+    if isinstance(source, Source):
+        return source.names
+    parts = [names for part in stages.parts_of(source) if (names := known_names(part)) is not None]
+    if not parts or (isinstance(source, stages.Zip) and len(parts) < len(source.parts)):
+        return None
+    if isinstance(source, stages.Zip):
+        return tuple(name for names in parts for name in names)
+    return parts[0]
+
+
+def _names_after(  # noqa: PLR0911 (one for each stage)
+    stage: Stage, names: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Returns the names after a stage, of components whose types are not known.
+
+    Raises:
+        ValueError: If the stage names one that is not there.
+    """
+    match stage:
+        case stages.Map() | stages.FlatMap():
+            return None
+        case stages.Select():
+            _check_known(stage, stage.names, names)
+            return stage.names
+        case stages.Pack():
+            _check_known(stage, stage.names, names)
+            return (*stage.names, "segment_ids", "positions")
+    if names is None:
+        return None
+    match stage:
+        case stages.Parse():
+            _check_known(stage, ["record"], names)
+            kept = (name for name in names if name != "record")
+            return (*kept, *(name for name, _ in stage.features))
+        case stages.Rename():
+            new_names = {old: new for new, old in stage.names}
+            _check_known(stage, list(new_names), names)
+            return tuple(new_names.get(name, name) for name in names)
+        case stages.BucketByLength():
+            _check_known(stage, [stage.component], names)
+        case stages.PaddedBatch(values=tuple() as values):
+            _check_known(stage, list(dict(values)), names)
+    is_filled = isinstance(stage, BATCHES) and stage.remainder == "pad"
+    return (*names, "mask") if is_filled else names
+
+
+def _check_known(stage: Stage, wanted: Sequence[str], names: Sequence[str] | None) -> None:
+    for name in wanted:
+        if names is not None and name not in names:
+            _no_component(stage, name, names)
+
+
+def _source(source: Stage) -> Specs | None:
+    match source:
+        case stages.Files() | stages.Arrays() | Source():
+            return source.spec
+        case stages.Concat() | stages.Mix() | stages.Zip() as combined:
+            known = [specs for part in combined.parts if (specs := static_specs(part)) is not None]
+            if len(known) < len(combined.parts):
+                return None
+            return zipped(known) if isinstance(combined, stages.Zip) else known[0]
+    return None
+
+
+def zipped(parts: Sequence[Specs]) -> Specs:
+    """Returns the components of pipelines side by side.
+
+    Raises:
+        ValueError: If two have a component of one name.
+    """
+    specs: Specs = {}
+    for part in parts:
+        for name in part:
+            if name in specs:
+                raise ValueError(
+                    f"zip: two pipelines have a component {name!r}, expected different names. "
+                    "Rename one with rename(...)."
+                )
+        specs.update(part)
+    return specs
+
+
+def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each stage)
+    """Returns the components after a stage that is no Python function.
+
+    Raises:
+        ValueError: If the stage cannot follow.
+    """
+    match stage:
+        case stages.Map(function=NativeFunction() as function, seed=seed):
+            return function.traced("map", specs, seed).specs
+        case stages.Filter(function=NativeFunction() as function):
+            return function.traced("filter", specs, None).specs
+        case stages.FlatMap(function=NativeFunction() as function, seed=seed):
+            return function.traced("flat_map", specs, seed).specs
+        case stages.Parse():
+            return _parsed(stage, specs)
+        case stages.Select():
+            check_names(stage, stage.names, specs)
+            return {name: specs[name] for name in stage.names}
+        case stages.Rename():
+            return _renamed(stage, specs)
+        case stages.Batch():
+            _check_no_lists(stage, specs)
+            return _batched(specs, stage.size, stage.remainder)
+        case stages.PaddedBatch():
+            check_values(stage, specs)
+            return _batched(_padded(specs), stage.size, stage.remainder)
+        case stages.BucketByLength():
+            return _bucketed(stage, specs)
+        case stages.Pack():
+            return _packed(stage, specs)
+        case stages.WithOrigin():
+            return _with_origin(specs)
+        case stages.Unbatch():
+            return {name: _row(stage, name, spec) for name, spec in specs.items()}
+    return specs
+
+
+def batch_depth(chain: Sequence[Stage]) -> int:
+    """Returns how many leading axes batches have put before examples."""
+    first = chain[0]
+    parts = stages.parts_of(first)
+    depth = batch_depth(parts[0]) if parts else 0
+    for stage in chain[1:]:
+        if isinstance(stage, BATCHES):
+            depth += 1
+        elif isinstance(stage, stages.Unbatch):
+            # Examples that have a leading axis of their own are no batches.
+            depth = max(depth - 1, 0)
+    return depth
+
+
+def check_names(stage: Stage, names: Sequence[str], specs: Specs) -> None:
+    """Raises ValueError if there is no component of one of the names."""
+    for name in names:
+        if name not in specs:
+            _no_component(stage, name, specs)
+
+
+def _no_component(stage: Stage, name: str, names: Iterable[str]) -> NoReturn:
+    there = ", ".join(map(repr, names))
+    raise ValueError(f"{stage.name}: there is no component {name!r}, expected one of {there}.")
+
+
+def _parsed(stage: stages.Parse, specs: Specs) -> Specs:
+    check_names(stage, ["record"], specs)
+    if specs["record"].shape != ():
+        raise ValueError(
+            f"parse: the component 'record' is {specs['record']}, expected one string for each "
+            "example. Use parse before batch."
+        )
+    kept = {name: spec for name, spec in specs.items() if name != "record"}
+    for name, _ in stage.features:
+        if name in kept:
+            raise ValueError(
+                f"parse: there is a component {name!r} already. Rename it before with rename(...)."
+            )
+    # In the engine's order: lists first.
+    lists = {n: feature for n, feature in stage.features if isinstance(feature, Ragged)}
+    others = {n: feature for n, feature in stage.features if isinstance(feature, Feature)}
+    made = {
+        **{
+            n: Spec(element_type("parse", f.dtype), (None,), is_ragged=True)
+            for n, f in lists.items()
+        },
+        **{n: Spec(element_type("parse", f.dtype), f.shape) for n, f in others.items()},
+    }
+    return {**kept, **made}
+
+
+def _renamed(stage: stages.Rename, specs: Specs) -> Specs:
+    new_names = {old: new for new, old in stage.names}
+    check_names(stage, list(new_names), specs)
+    renamed = {new_names.get(name, name): spec for name, spec in specs.items()}
+    if len(renamed) < len(specs):
+        raise ValueError(f"rename: two components would have one name among {list(renamed)}.")
+    return renamed
+
+
+def _check_no_lists(stage: Stage, specs: Specs) -> None:
+    for name, spec in specs.items():
+        if spec.is_ragged:
+            raise ValueError(
+                f"{stage.name}: the component {name!r} is a list of any length, expected rows of "
+                "one shape. Use padded_batch, or drop it with select."
+            )
+
+
+def _padded(specs: Specs) -> Specs:
+    return {
+        name: Spec(spec.dtype, (None,)) if spec.is_ragged else spec for name, spec in specs.items()
+    }
+
+
+def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
+    check_names(stage, [stage.component], specs)
+    if specs[stage.component].shape == ():
+        raise ValueError(
+            f"bucket_by_length: the component {stage.component!r} is a scalar, expected a list or "
+            "an array, whose first axis is its length."
+        )
+    check_values(stage, specs)
+    # Batches of one size come only of "drop" and "pad", without max_elements.
+    is_fixed = stage.size is not None and stage.max_elements is None
+    padded = _padded(specs)
+    if stage.pad_to_boundary:
+        padded[stage.component] = _to_boundary(padded[stage.component], stage.boundaries)
+    return _batched(padded, stage.size or 0, stage.remainder if is_fixed else "keep")
+
+
+def _to_boundary(spec: Spec, boundaries: Sequence[int]) -> Spec:
+    """Returns what rows of one length are when they are filled up to their boundary."""
+    match spec.shape:
+        case (int(length), *inner):
+            width = next((boundary for boundary in boundaries if boundary >= length), length)
+            return Spec(spec.dtype, (width, *inner))
+    return spec
+
+
+def _packed(stage: stages.Pack, specs: Specs) -> Specs:
+    check_names(stage, stage.names, specs)
+    for name, spec in specs.items():
+        if name not in stage.names:
+            raise ValueError(
+                f"pack: there is a component {name!r}, expected only those that are packed. Drop "
+                f"it with select({', '.join(map(repr, stage.names))})."
+            )
+        is_list = spec.shape is None or len(spec.shape) == 1
+        if not is_list or isinstance(spec.dtype, type):
+            raise ValueError(f"pack: the component {name!r} is {spec}, expected lists of numbers.")
+        if name in ("segment_ids", "positions"):
+            raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
+    row = (stage.length,)
+    packed = {name: Spec(specs[name].dtype, row) for name in stage.names}
+    numbers = Spec(element_type("pack", np.int32), row)
+    return {**packed, "segment_ids": numbers, "positions": numbers}
+
+
+def _with_origin(specs: Specs) -> Specs:
+    for name in ("file", "record_number"):
+        if name in specs:
+            raise ValueError(
+                f"with_origin: there is a component {name!r} already, expected other names. Rename "
+                "the column in the file."
+            )
+    made = {"file": Spec(str, ()), "record_number": Spec(element_type("with_origin", int), ())}
+    return {**specs, **made}
+
+
+def _batched(specs: Specs, size: int, remainder: stages.Remainder) -> Specs:
+    batched = {
+        name: spec.batched(None if remainder == "keep" else size) for name, spec in specs.items()
+    }
+    if remainder == "pad":
+        if "mask" in batched:
+            raise ValueError(
+                "batch: there is a component 'mask' already. Rename it with rename(...)."
+            )
+        batched["mask"] = Spec(element_type("batch", bool), (size,))
+    return batched
+
+
+def _row(stage: Stage, name: str, spec: Spec) -> Spec:
+    if spec.shape == ():
+        raise ValueError(
+            f"{stage.name}: the component {name!r} is a scalar, expected a leading axis. Use it "
+            "after batch."
+        )
+    return spec.row()

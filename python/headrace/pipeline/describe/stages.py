@@ -1,0 +1,517 @@
+"""The stages of a pipeline: plain data, compared and printed field by field."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.core.repr_prefix import without_passwords
+from headrace.pipeline.describe.native_function import Use
+from headrace.pipeline.describe.types import ElementType, Feature, Ragged, Spec, array_type
+from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.opened_iterators import Openings
+
+__all__ = [
+    "Arrays",
+    "Batch",
+    "BucketByLength",
+    "Cache",
+    "Concat",
+    "Epochs",
+    "Files",
+    "Filter",
+    "FlatMap",
+    "Iterable_",
+    "Learn",
+    "Map",
+    "Mix",
+    "Pack",
+    "PaddedBatch",
+    "Parse",
+    "Prefetch",
+    "Remainder",
+    "Rename",
+    "Select",
+    "Shard",
+    "Share",
+    "Shuffle",
+    "Skip",
+    "SkipErrors",
+    "Split",
+    "Stage",
+    "Take",
+    "Unbatch",
+    "WithOrigin",
+    "Zip",
+    "has_epochs",
+    "parts_of",
+]
+
+# What becomes of the last examples if they are too few for a batch.
+Remainder: TypeAlias = Literal["keep", "drop", "pad"]
+
+
+def text(value: object) -> str:
+    """Returns a value of a stage as people write it."""
+    if isinstance(value, Feature) and value == Feature(value.dtype) and value.default is None:
+        value = value.dtype
+    if isinstance(value, type) or hasattr(value, "__qualname__"):
+        return str(value.__qualname__)
+    if isinstance(value, tuple):
+        return f"({', '.join(text(item) for item in value)})"
+    return repr(value)
+
+
+class Stage:
+    """One step of a pipeline."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the method that adds it."""
+        return _METHODS[type(self)]
+
+    def __str__(self) -> str:
+        """Returns it as a program writes it, without what is as by default."""
+        shown = [
+            text(value)
+            for item in fields(cast("Any", self))
+            if item.repr and (value := getattr(self, item.name)) != item.default
+        ]
+        return without_passwords(f"{self.name}({', '.join(shown)})")
+
+
+@dataclass(frozen=True)
+class Files(Stage):
+    """Records of files.
+
+    Attributes:
+        kind: The name of the function that made it.
+        paths: Paths and patterns, as given.
+        compression: None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz" or "lz4".
+        lengths: The bytes of the header, of a record and of the footer, where they are fixed.
+    """
+
+    kind: str = field(repr=False)
+    paths: tuple[str, ...]
+    compression: str | None = None
+    lengths: tuple[int, int, int] = (0, 1, 0)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return self.kind
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example."""
+        match self.kind:
+            case "text_lines":
+                return {"text": Spec(bytes, ())}
+            case "files":
+                return {"path": Spec(str, ()), "data": Spec(bytes, ())}
+            case _:
+                return {"record": Spec(bytes, ())}
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays(Stage):
+    """Rows of arrays in memory.
+
+    Attributes:
+        arrays: Strings are arrays of `bytes` objects.
+        texts: The names of those that were given as `str`.
+    """
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    texts: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "arrays"
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example."""
+        return {
+            name: Spec(self._element_type(name, array), array.shape[1:])
+            for name, array in self.arrays.items()
+        }
+
+    def _element_type(self, name: str, array: npt.NDArray[Any]) -> ElementType:
+        if array.dtype == object:
+            return str if name in self.texts else bytes
+        return array_type("arrays", array.dtype)
+
+    def __str__(self) -> str:
+        parts = (f"{name}: {array.dtype}{array.shape}" for name, array in self.arrays.items())
+        return f"arrays({', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Iterable_(Stage):
+    """Whatever a Python function's iterator yields."""
+
+    factory: Callable[[], Iterable[Mapping[str, Any]]]
+    openings: Openings = field(default_factory=Openings, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "iterable"
+
+
+@dataclass(frozen=True)
+class Learn(Stage):
+    """A Python function in place of which the examples stay, while its components are learned.
+
+    Attributes:
+        stage: The function.
+        made: What it has made of the examples so far.
+        first: Where what it makes of the first example is kept, by the number of its stage.
+        number: That number.
+    """
+
+    stage: "Map | FlatMap"
+    made: deque[Mapping[str, Any]] = field(default_factory=deque, compare=False, repr=False)
+    first: dict[int, Remembered] = field(default_factory=dict, compare=False, repr=False)
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function."""
+        return self.stage.name
+
+    def remember(self, found: Remembered) -> None:
+        """Keeps what the function has made of the first example."""
+        self.first[self.number] = found
+
+
+@dataclass(frozen=True)
+class Concat(Stage):
+    """Pipelines one after the other, each as its stages."""
+
+    parts: tuple[tuple[Stage, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "concat"
+
+
+@dataclass(frozen=True)
+class Mix(Stage):
+    """Examples drawn from pipelines, each given as its stages.
+
+    Attributes:
+        parts: The stages of each.
+        weights: How often each is drawn.
+        seed: That of the draws.
+        stop: "first" to end with the first that ends, "all" to go on with those that are left.
+        is_seed_given: Whether the program gave the seed.
+    """
+
+    parts: tuple[tuple[Stage, ...], ...]
+    weights: tuple[float, ...]
+    seed: int
+    stop: Literal["first", "all"] = "first"
+    is_seed_given: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "mix"
+
+
+@dataclass(frozen=True)
+class Zip(Stage):
+    """Pipelines side by side, each given as its stages."""
+
+    parts: tuple[tuple[Stage, ...], ...]
+    strict: bool = True
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "zip"
+
+
+def parts_of(source: Stage) -> tuple[tuple[Stage, ...], ...]:
+    """Returns the pipelines that a source puts together, each as its stages."""
+    return source.parts if isinstance(source, (Concat, Mix, Zip)) else ()
+
+
+def has_epochs(chain: tuple[Stage, ...]) -> bool:
+    """Returns whether examples of several epochs come out of a pipeline."""
+    return any(isinstance(stage, Epochs) for stage in chain) or any(
+        has_epochs(part) for part in parts_of(chain[0])
+    )
+
+
+@dataclass(frozen=True)
+class WithOrigin(Stage):
+    """The file and the number of each record as components."""
+
+
+@dataclass(frozen=True)
+class Parse(Stage):
+    """Serialized `Example`s to components."""
+
+    features: tuple[tuple[str, Feature | Ragged], ...]
+
+
+@dataclass(frozen=True)
+class Map(Stage):
+    """A function of each example, or of each batch.
+
+    Attributes:
+        function: Also gets a generator if there is a seed.
+        seed: That of the generators; None for a function that draws nothing.
+    """
+
+    use: ClassVar[Use] = "map"
+
+    function: Callable[..., Mapping[str, Any]]
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Filter(Stage):
+    """Examples for which a function is true."""
+
+    use: ClassVar[Use] = "filter"
+
+    function: Callable[[dict[str, Any]], object]
+
+
+@dataclass(frozen=True)
+class FlatMap(Stage):
+    """A function that makes any number of examples of each.
+
+    Attributes:
+        function: Also gets a generator if there is a seed.
+        seed: That of the generators; None for a function that draws nothing.
+    """
+
+    use: ClassVar[Use] = "flat_map"
+
+    function: Callable[..., Any]
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Select(Stage):
+    """Some of the components."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rename(Stage):
+    """Components under other names."""
+
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Take(Stage):
+    """The first examples."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Skip(Stage):
+    """All but the first examples."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Split(Stage):
+    """One of several parts of the examples, in all epochs the same.
+
+    Attributes:
+        index: Its number.
+        shares: How large each part is, of 1.
+        seed: That of the division.
+        keys: The first and the last of the keys of records that belong to it.
+    """
+
+    index: int
+    shares: tuple[float, ...]
+    seed: int
+    keys: tuple[int, int] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Shard(Stage):
+    """Every `count`-th example, from number `index` on."""
+
+    index: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Share(Stage):
+    """Every `count`-th run of examples, from run `index` on.
+
+    See `headrace.pipeline.describe.reader_shards`.
+
+    Attributes:
+        run: How many examples a run has: as many as a batch that is made of them.
+        index: Which of the runs, counted from where the iteration begins or is taken up again.
+        count: How many shares there are. A state of one is a state of all, also of another number.
+    """
+
+    run: int
+    index: int = field(compare=False, repr=False)
+    count: int = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Shuffle(Stage):
+    """Another order in each epoch: of all examples, or over a window.
+
+    Attributes:
+        window: How many examples wait; None for all.
+        seed: That of the orders.
+        is_seed_given: Whether the program gave the seed.
+        index: Where records of files begin, once that is known. Kept between iterations.
+    """
+
+    window: int | None
+    seed: int
+    is_seed_given: bool = field(compare=False, repr=False)
+    index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Epochs(Stage):
+    """Several times over; for ever if `count` is None."""
+
+    count: int | None
+
+
+@dataclass(frozen=True)
+class Batch(Stage):
+    """Groups of examples as arrays with a leading axis."""
+
+    size: int
+    remainder: Remainder
+
+
+@dataclass(frozen=True)
+class PaddedBatch(Stage):
+    """As `Batch`, of lists that are filled up to the longest one."""
+
+    size: int
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
+    multiple_of: int
+    remainder: Remainder
+
+
+@dataclass(frozen=True)
+class BucketByLength(Stage):
+    """Groups of examples of similar lengths, filled up.
+
+    Attributes:
+        component: The component whose length counts.
+        boundaries: The longest length of each bucket but the last.
+        size: Examples of a batch, if that is limited.
+        max_elements: Elements of the component in a batch, if that is limited.
+        pad_to_boundary: Whether lists are filled up to the boundary, not to the longest.
+        remainder: What becomes of the last examples.
+        values: What lists are filled up with.
+    """
+
+    component: str
+    boundaries: tuple[int, ...]
+    size: int | None
+    max_elements: int | None
+    pad_to_boundary: bool
+    remainder: Remainder
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
+
+
+@dataclass(frozen=True)
+class Pack(Stage):
+    """Lists behind each other in rows of one length.
+
+    Attributes:
+        length: That of a row.
+        names: The components whose lists are packed, in equal parts.
+        split: Whether longer lists are cut; else they are an error.
+        max_open: How many rows are open at the same time, at most.
+    """
+
+    length: int
+    names: tuple[str, ...]
+    split: bool
+    max_open: int
+
+
+@dataclass(frozen=True)
+class Cache(Stage):
+    """Examples that are kept in memory.
+
+    Attributes:
+        kept: The examples that passes have given. All pipelines that grow from this stage share
+            them.
+    """
+
+    kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Unbatch(Stage):
+    """The leading axis taken apart again."""
+
+
+@dataclass(frozen=True)
+class SkipErrors(Stage):
+    """What fails before is left out.
+
+    Attributes:
+        budget: How many examples may be left out, or which share of them.
+        raises_at_end: Whether the end of the data is an error if any was left out.
+    """
+
+    budget: int | float
+    raises_at_end: bool = False
+
+
+@dataclass(frozen=True)
+class Prefetch(Stage):
+    """How many batches may be ready before they are asked for."""
+
+    count: int
+
+
+_METHODS: dict[type[Stage], str] = {
+    Batch: "batch",
+    BucketByLength: "bucket_by_length",
+    Cache: "cache",
+    Epochs: "epochs",
+    Filter: "filter",
+    FlatMap: "flat_map",
+    Map: "map",
+    Pack: "pack",
+    PaddedBatch: "padded_batch",
+    Parse: "parse",
+    Prefetch: "prefetch",
+    Rename: "rename",
+    Select: "select",
+    Shard: "shard",
+    Share: "share",
+    Shuffle: "shuffle",
+    Skip: "skip",
+    SkipErrors: "skip_errors",
+    Split: "split",
+    Take: "take",
+    Unbatch: "unbatch",
+    WithOrigin: "with_origin",
+}

@@ -1,0 +1,105 @@
+"""What `arrays` takes: arrays by name, one array or list, a data frame, an Arrow table."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.describe.types import array_type
+from headrace.pipeline.plan.python_values import native_order, of_python, strings_of
+
+__all__ = ["BARE_NAME", "Held", "held"]
+
+# The component of an array that is given without a name.
+BARE_NAME: Final = "x"
+_TABLES: Final = ("pandas", "polars", "pyarrow")
+
+
+class Held:
+    """Columns in memory: strings are arrays of `bytes` objects.
+
+    Attributes:
+        arrays: The columns, all of one length.
+        texts: The names of those that were given as `str`.
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        given = {name: _array(f"arrays: '{name}'", value) for name, value in columns.items()}
+        self.texts = frozenset(name for name, array in given.items() if _is_text(array))
+        self.arrays = {name: _checked(f"arrays: '{name}'", a) for name, a in given.items()}
+        lengths = {name: len(array) for name, array in self.arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"arrays: the lengths are {lengths}, expected equal ones.")
+
+
+def held(components: Any) -> Held:
+    """Returns what `arrays` was given as columns.
+
+    Raises:
+        TypeError: If it is none of these, or holds what no component can be.
+        ValueError: If there are no columns, one is a scalar, has missing values, or is a list of
+            lists of different lengths; or if their lengths differ.
+    """
+    package = type(components).__module__.partition(".")[0]
+    if isinstance(components, Mapping):
+        columns = dict(components)
+    elif package in _TABLES and hasattr(components, "columns"):
+        columns = dict(_table(package, components))
+    elif isinstance(components, list) or hasattr(components, "__array__"):
+        columns = {BARE_NAME: components}
+    else:
+        raise TypeError(
+            f"arrays: got {type(components).__name__}, expected a dict such as {{'x': x, 'y': y}}, "
+            "an array, a list, a DataFrame or an Arrow table."
+        )
+    for name in columns:
+        if not isinstance(name, str):
+            raise TypeError(f"arrays: the name {name!r} is not a str. Rename the column.")
+    if not columns:
+        raise ValueError("arrays: no arrays given, expected at least one.")
+    return Held(columns)
+
+
+def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
+    """Yields the columns of a data frame or an Arrow table, without missing values."""
+    names = table.column_names if package == "pyarrow" else list(table.columns)
+    if len(set(names)) < len(names):
+        raise ValueError(f"arrays: the columns are {names}, expected different names. Rename one.")
+    for name in names:
+        column = table[name]
+        missing = _missing(package, column)
+        kind = str(column.type if package == "pyarrow" else column.dtype).lower()
+        is_float = kind.startswith(("float", "double", "halffloat"))
+        if missing and not is_float:
+            raise ValueError(
+                f"arrays: the column {name!r} has {missing} missing values, expected none. Fill "
+                "them in or drop their rows before."
+            )
+        yield name, column.to_numpy()
+
+
+def _missing(package: str, column: Any) -> int:
+    """Returns how many values of a column are missing."""
+    if package == "pandas":
+        return int(column.isna().sum())
+    return int(column.null_count() if package == "polars" else column.null_count)
+
+
+def _array(what: str, value: Any) -> npt.NDArray[Any]:
+    """Returns a column as an array, whose numbers are not copied if they are in one already."""
+    array = of_python(what, value) if isinstance(value, (list, tuple)) else np.asarray(value)
+    if array.ndim == 0:
+        raise ValueError(f"{what} is a scalar, expected a row for each example.")
+    return array
+
+
+def _is_text(array: npt.NDArray[Any]) -> bool:
+    return array.dtype.kind == "U" or (array.size > 0 and isinstance(array.flat[0], str))
+
+
+def _checked(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if array.dtype.kind in "SUO":
+        return strings_of(what, array)
+    array_type(what, array.dtype)
+    return np.ascontiguousarray(native_order(array))

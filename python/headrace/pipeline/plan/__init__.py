@@ -1,0 +1,1 @@
+"""From a description to the plan that the engine runs."""

@@ -1,0 +1,148 @@
+"""Components on their way between the engine and Python functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import (
+    ElementType,
+    Spec,
+    carried,
+    delivered,
+    engine_code,
+    type_name,
+)
+from headrace.pipeline.plan.python_values import as_value, has_type
+
+__all__ = [
+    "as_values",
+    "batches_of",
+    "check_components",
+    "column_of",
+    "decoded",
+    "values_of",
+]
+
+
+def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
+    """Returns the value of each row: NumPy scalars, `bytes`, `str`, or arrays not to be written."""
+    rows: Iterable[Any] = column.to_python()
+    for array in [rows] if isinstance(rows, np.ndarray) else rows:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return (decoded(row) for row in rows) if spec.dtype is str else delivered(rows, spec)
+
+
+def decoded(value: Any) -> Any:
+    """Returns strings of bytes as text.
+
+    Raises:
+        ValueError: If they are not in UTF-8.
+    """
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list):  # rows of lengths of their own
+        return [decoded(row) for row in value]
+    texts = np.empty(value.shape, object)
+    texts.ravel()[:] = [item.decode() for item in value.ravel()]
+    return texts
+
+
+def column_of(name: str, values: Sequence[Any]) -> engine.Column:
+    """Makes a column of values as `as_value` gives them: one shape for all, if they have one.
+
+    Raises:
+        TypeError: If they have different types.
+    """
+    if all(isinstance(value, bytes) for value in values):
+        strings = np.empty(len(values), object)
+        strings[:] = values
+        return engine.Column.dense(strings, engine_code(bytes))
+    arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
+    types = {array.dtype for array in arrays}
+    if len(types) > 1:
+        found = ", ".join(sorted(str(dtype) for dtype in types))
+        raise TypeError(
+            f"the component {name!r} has the types {found}, expected the same for each example."
+        )
+    code = _code(arrays[0])
+    arrays = list(map(carried, arrays))
+    if len({array.shape for array in arrays}) == 1:
+        return engine.Column.dense(np.ascontiguousarray(np.stack(arrays)), code)
+    return engine.Column.each([np.asarray(array, order="C") for array in arrays], code)
+
+
+def batches_of(values: Sequence[Any]) -> engine.Column:
+    """Makes a column of batches, each a value as `as_value` gives it; all have one type."""
+    arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
+    batches = [np.asarray(carried(array), order="C") for array in arrays]
+    return engine.Column.batches(batches, _code(arrays[0]))
+
+
+def as_values(where: str, given: object, specs: Specs) -> list[Any]:
+    """Returns the components that a function gave, in order, each as `as_value` does and copied.
+
+    Raises:
+        TypeError: If it gave no dict, no component can be such a value, or one has another type
+            than that of the first example.
+        ValueError: If the names are not those of the first example.
+    """
+    components = check_components(where, given)
+    if components.keys() != specs.keys():
+        if not specs:
+            raise ValueError(
+                f"{where}: there is an example now, but there was none when the components were "
+                "learned, at the beginning of the iteration. Iterate anew."
+            )
+        raise ValueError(
+            f"{where}: the function returned the components {sorted(components)}, expected "
+            f"{sorted(specs)}, as for the first example."
+        )
+    return [_value(where, name, components[name], spec) for name, spec in specs.items()]
+
+
+def _value(where: str, name: str, given: Any, spec: Spec) -> Any:
+    """Returns a value as `as_value` does; an empty list has the type of the first example."""
+    value = as_value(where, name, given)
+    if not has_type(given, value):
+        return np.empty(value.shape, object if isinstance(spec.dtype, type) else spec.dtype)
+    _check_type(name, spec, given, value)
+    return value
+
+
+def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
+    """Refuses a value of another type than that of the first example, whichever came before."""
+    found: ElementType
+    if isinstance(value, bytes):
+        found = str if isinstance(given, str) else bytes
+    elif value.dtype == object:
+        is_text = value.size > 0 and isinstance(np.asarray(given, object).flat[0], str)
+        found = spec.dtype if value.size == 0 else str if is_text else bytes
+    else:
+        found = value.dtype
+    if found != spec.dtype:
+        types = ", ".join(sorted(map(type_name, (found, spec.dtype))))
+        raise TypeError(
+            f"the component {name!r} has the types {types}, expected the same for each example."
+        )
+
+
+def check_components(where: str, given: object) -> Mapping[str, Any]:
+    """Returns what a function gave.
+
+    Raises:
+        TypeError: If it is no dict.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{where}: the function returned {type(given).__name__}, expected a dict of components."
+        )
+    return given
+
+
+def _code(array: npt.NDArray[Any]) -> int:
+    return engine_code(bytes if array.dtype == object else array.dtype)

@@ -1,0 +1,245 @@
+"""Local files that directories and patterns stand for.
+
+A directory that cannot be listed is an error: `glob.glob` and `os.walk` leave it out, and its files
+would be missing in silence.
+
+Links are followed, and each file comes once: under its own name if it has one in what is listed,
+else under the first name that leads to it. A link to a directory that it is in is not followed.
+"""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Final, TypeAlias
+
+from headrace.io.os_errors import os_errors
+
+__all__ = [
+    "files_below",
+    "files_in",
+    "is_directory",
+    "is_left_by_tools",
+    "is_pattern",
+    "matching",
+]
+
+_REMEDY: Final = ". Its files would be missing without it; see that it can be read."
+# The path of an entry of a directory, and the entry.
+_Named: TypeAlias = "tuple[str, os.DirEntry[str]]"
+# A device and an inode.
+_Identity: TypeAlias = "tuple[int, int]"
+_LEFT_BY_TOOLS: Final = re.compile(
+    "_(SUCCESS|FAILURE|metadata|common_metadata|temporary|logs|delta_log|spark_metadata"
+    "|symlink_format_manifest|(committed|started|distcp)_.*)|.*[.]_COPYING_"
+)
+_NOTHING_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
+
+
+def is_pattern(path: str) -> bool:
+    """Returns whether a path stands for those that match it, if none is named so."""
+    return re.search(r"[*?[]", path) is not None
+
+
+def is_left_by_tools(name: str) -> bool:
+    """Returns whether tools such as Hadoop's and Spark's leave a file of this name beside data."""
+    return _LEFT_BY_TOOLS.fullmatch(name) is not None
+
+
+def is_directory(path: str) -> bool | None:
+    """Returns whether a path leads to a directory; None if there is nothing of that name.
+
+    A link that leads nowhere is something.
+
+    Raises:
+        OpError: If that cannot be told.
+    """
+    with os_errors(path):
+        try:
+            return stat.S_ISDIR(os.stat(path).st_mode)
+        except OSError as error:
+            if error.errno not in _NOTHING_THERE:
+                raise
+            return False if os.path.islink(path) else None
+
+
+def files_in(directory: str) -> list[str]:
+    """Returns the files of a directory, sorted.
+
+    Hidden ones are left out, and so is what tools leave beside data, such as `_SUCCESS`.
+
+    Raises:
+        OpError: If it cannot be listed.
+    """
+    found = [
+        path
+        for path, entry in _visible(directory)
+        if entry.is_file() or (entry.is_symlink() and not os.path.exists(path))
+    ]
+    return _once(directory, found)
+
+
+def files_below(directory: str) -> list[str]:
+    """Returns the files of a directory, then those of the directories in it; each time sorted.
+
+    Hidden ones are left out, and so is what tools leave beside data.
+
+    Raises:
+        OpError: If a directory cannot be listed.
+    """
+    found = (path for path, entry in _below(directory) if not _leads_down(entry))
+    return _once(directory, found)
+
+
+def matching(pattern: str) -> list[str]:
+    """Returns the files whose paths match a pattern, sorted.
+
+    `*`, `?` and `[…]` stand for parts of a name, `**` for any number of directories. What begins
+    with a dot is only matched by a dot, and what tools leave beside data by a name that begins with
+    `_`.
+
+    Raises:
+        OpError: If a directory cannot be listed.
+
+    Source: `glob.glob` of Python with `recursive`.
+    """
+    found = sorted({path for path in _matching(pattern) if not os.path.isdir(path)})
+    return _once(_root_of(pattern), found)
+
+
+def _root_of(pattern: str) -> str:
+    """Returns the directory that a pattern begins with."""
+    directory = os.path.dirname(pattern)
+    while is_pattern(directory):
+        directory = os.path.dirname(directory)
+    return directory
+
+
+def _once(root: str, paths: Iterable[str]) -> list[str]:
+    """Returns paths without further names of files that have another name among them."""
+    top = os.path.realpath(root or os.curdir)
+    # Of each directory: its real path, and what that is if no link leads to it.
+    directories: dict[str, tuple[str, str]] = {}
+    names: dict[str, tuple[bool, int, str]] = {}
+    for place, path in enumerate(paths):
+        directory, name = os.path.split(path)
+        if directory not in directories:
+            own = os.path.join(top, os.path.relpath(directory or os.curdir, root or os.curdir))
+            directories[directory] = os.path.realpath(directory or "."), os.path.normpath(own)
+        real, own = directories[directory]
+        is_link = os.path.islink(path)
+        identity = os.path.realpath(path) if is_link else os.path.join(real, name)
+        found = (is_link or real != own, place, path)
+        names[identity] = min(names.get(identity, found), found)
+    chosen = sorted((place, path) for _, place, path in names.values())
+    return [path for _, path in chosen]
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    directory, part = os.path.split(pattern)
+    for parent in _matching(directory) if is_pattern(directory) else [directory]:
+        if part == "**":
+            yield parent
+            yield from (path for path, _ in _below(parent))
+        elif is_pattern(part):
+            found = _entries(parent) if part.startswith((".", "_")) else _visible(parent)
+            yield from (path for path, entry in found if fnmatchcase(entry.name, part))
+        elif os.path.lexists(path := os.path.join(parent, part)):
+            yield path
+
+
+class _Directories:
+    """The directories that were listed, each under one name."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._seen: set[_Identity] = set()
+        self._real: set[_Identity] | None = None
+
+    def is_new(self, path: str, is_through_link: bool) -> bool:
+        """Returns whether a directory is to be listed under this name, and notes that it is."""
+        identity = _identity(path)
+        if is_through_link and (identity in self._without_links() or _leads_up(path)):
+            return False
+        if identity in self._seen:
+            return False
+        self._seen.add(identity)
+        return True
+
+    def _without_links(self) -> set[_Identity]:
+        """Returns the directories that no link has to be followed to."""
+        if self._real is None:
+            self._real = set()
+            waiting = [self._root]
+            while waiting:
+                directory = waiting.pop()
+                self._real.add(_identity(directory))
+                waiting += [
+                    path
+                    for path, entry in _visible(directory)
+                    if not entry.is_symlink() and _leads_down(entry)
+                ]
+        return self._real
+
+
+def _identity(directory: str) -> _Identity:
+    with os_errors(directory, _REMEDY):
+        status = os.stat(directory or os.curdir)
+    return status.st_dev, status.st_ino
+
+
+def _leads_up(path: str) -> bool:
+    """Returns whether a directory is one that the link to it is in."""
+    target, place = os.path.realpath(path), os.path.realpath(os.path.dirname(path) or os.curdir)
+    return os.path.commonpath([target, place]) == target
+
+
+def _below(directory: str) -> Iterator[_Named]:
+    """Yields what is in a directory, and then what is in the directories in it."""
+    if _visible(directory):
+        directories = _Directories(directory)
+        directories.is_new(directory, is_through_link=False)
+        yield from _listed(directory, directories, is_through_link=False)
+
+
+def _listed(directory: str, directories: _Directories, is_through_link: bool) -> Iterator[_Named]:
+    here = _visible(directory)
+    yield from here
+    for path, entry in here:
+        if _leads_down(entry):
+            is_link = is_through_link or entry.is_symlink()
+            if directories.is_new(path, is_link):
+                yield from _listed(path, directories, is_link)
+
+
+def _leads_down(entry: "os.DirEntry[str]") -> bool:
+    with os_errors(entry.path, _REMEDY):
+        try:
+            return entry.is_dir()
+        except OSError as error:
+            if error.errno not in _NOTHING_THERE:
+                raise
+            return False
+
+
+def _visible(directory: str) -> list[_Named]:
+    return [
+        (path, entry)
+        for path, entry in _entries(directory)
+        if entry.name[0] != "." and not is_left_by_tools(entry.name)
+    ]
+
+
+def _entries(directory: str) -> list[_Named]:
+    """Returns what is in a directory, sorted; of one that is not there, nothing."""
+    with os_errors(directory or os.curdir, _REMEDY):
+        try:
+            with os.scandir(directory or os.curdir) as entries:
+                names = sorted((entry.name, entry) for entry in entries)
+        except OSError as error:
+            if error.errno not in _NOTHING_THERE:
+                raise
+            return []
+    return [(os.path.join(directory, name), entry) for name, entry in names]

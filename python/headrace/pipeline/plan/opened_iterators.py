@@ -1,0 +1,211 @@
+"""Iterators of `iterable`, each of which gives its examples once.
+
+The components are learned from the first examples of an iterator, which are kept: the iteration
+that comes next begins with them.
+"""
+
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from headrace.pipeline.plan.function_state import kept, restore
+
+__all__ = ["Again", "Examples", "Factory", "Openings", "check_again", "name_of"]
+
+Factory: TypeAlias = Callable[[], Iterable[Mapping[str, Any]]]
+
+_NOTHING: Final = object()
+
+
+def name_of(function: object) -> str:
+    """Returns what a function is called in messages."""
+    name: str = getattr(function, "__qualname__", type(function).__name__)
+    return name
+
+
+class Again:
+    """A factory of iterators over something that can be iterated again and again."""
+
+    def __init__(self, items: Any) -> None:
+        self._items: Final = items
+        self.__qualname__ = type(items).__name__
+
+    def __call__(self) -> Iterator[Any]:
+        """Returns another iterator over the same."""
+        if hasattr(type(self._items), "__iter__"):
+            return iter(self._items)
+        return (self._items[number] for number in range(len(self._items)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Again) and self._items is other._items
+
+    def __hash__(self) -> int:
+        return id(self._items)
+
+
+def check_again(items: object) -> None:
+    """Raises TypeError unless something can be iterated again and again, and gives examples."""
+    kind = type(items)
+    if hasattr(kind, "__next__"):
+        raise TypeError(
+            f"iterable: got an iterator ({kind.__name__}), which can be read once, expected "
+            "something that can be iterated again, or a function that makes an iterator. Write "
+            "lambda: make(), with what makes the iterator anew, not the iterator itself."
+        )
+    is_list = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    if isinstance(items, (str, bytes, Mapping)) or not (hasattr(kind, "__iter__") or is_list):
+        raise TypeError(
+            f"iterable: got {kind.__name__}, expected a function that returns an iterable of "
+            "dicts, or such an iterable, as a list. Columns are given to headrace.arrays."
+        )
+
+
+class Examples:
+    """What an iterator yields, from its first example on.
+
+    Attributes:
+        number: That of the next example, from 0; None after `go_on` with a state.
+    """
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator: Final = iterator
+        self._lock: Final = threading.Lock()
+        # Those that were looked at, each with the state of the iterator before it.
+        self._seen: deque[tuple[Any, str | None]] = deque()
+        self._is_taken = False
+        self._is_over = False
+        self.number: int | None = 0
+
+    def look(self) -> Iterator[Any]:
+        """Yields the examples from the first on, which remain. Ends once somebody takes them."""
+        for number in count():
+            with self._lock:
+                if self._is_taken:
+                    return
+                if number == len(self._seen):
+                    state = kept(self._iterator)
+                    example = self._ask()
+                    if example is _NOTHING:
+                        return
+                    self._seen.append((example, state))
+                example = self._seen[number][0]
+            yield example
+
+    def take(self) -> "Examples":
+        """Lets nobody else look."""
+        with self._lock:
+            self._is_taken = True
+        return self
+
+    def go_on(self, state: str | None, num_left_out: int) -> None:
+        """Goes on with a state of the iterator, and behind so many examples."""
+        if state is not None:
+            self._seen.clear()
+            restore(self._iterator, state)
+            # It may have been looked at to its end.
+            self.number, self._is_over = None, False
+        for _ in range(num_left_out):
+            if next(self, _NOTHING) is _NOTHING:
+                return
+
+    def state(self) -> str | None:
+        """Returns the state of the iterator before the next example; None if it keeps none."""
+        return self._seen[0][1] if self._seen else kept(self._iterator)
+
+    def __iter__(self) -> "Examples":
+        return self
+
+    def __next__(self) -> Any:
+        example = self._seen.popleft()[0] if self._seen else self._ask()
+        if example is _NOTHING:
+            raise StopIteration
+        if self.number is not None:
+            self.number += 1
+        return example
+
+    def _ask(self) -> Any:
+        """Asks the iterator, but not again once it has ended or failed."""
+        if self._is_over:
+            return _NOTHING
+        self._is_over = True
+        example = next(self._iterator, _NOTHING)
+        self._is_over = example is _NOTHING
+        return example
+
+    def words(self) -> str:
+        """Returns which example is next, in words."""
+        return "an example" if self.number is None else f"item {self.number}, counted from 0"
+
+
+class Openings:
+    """The iterators that a factory has made for one source. A copy of it begins anew."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._looked_at: Examples | None = None
+        self._last: Callable[[], object] = lambda: None
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(self), ()
+
+    def look(self, factory: Factory) -> Iterator[Any]:
+        """Yields the examples that the next iteration will begin with."""
+        self._forget_others()
+        if self._looked_at is None:
+            opened = self._open(factory)
+            with self._lock:
+                self._looked_at = self._looked_at or opened
+        looked_at = self._looked_at
+        try:
+            yield from looked_at.look()
+        except GeneratorExit:
+            raise
+        except BaseException:
+            # It has ended with that: another one is made the next time.
+            with self._lock:
+                if self._looked_at is looked_at:
+                    self._looked_at = None
+            raise
+
+    def take(self, factory: Factory) -> Examples:
+        """Returns the examples of the next pass; nobody else gets those."""
+        self._forget_others()
+        with self._lock:
+            opened, self._looked_at = self._looked_at, None
+        return (opened or self._open(factory)).take()
+
+    def _forget_others(self) -> None:
+        """Forgets what was looked at before a fork: in the other process somebody may still."""
+        if self._process != os.getpid():
+            self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), None
+
+    def _open(self, factory: Factory) -> Examples:
+        where = f"iterable({name_of(factory)})"
+        made = factory()
+        try:
+            iterator = iter(made)
+        except TypeError as error:
+            raise TypeError(
+                f"{where}: the function returned {type(made).__name__}, expected an iterable of "
+                "dicts."
+            ) from error
+        if iterator is self._last():
+            raise ValueError(
+                f"{where}: the function returned the same iterator again, expected a new one for "
+                "each epoch and each iteration: what was read of it before would be missing. Make "
+                "the iterator in the function, or iterate once, over one epoch."
+            )
+        self._last = _reference(iterator)
+        return Examples(iterator)
+
+
+def _reference(iterator: object) -> Callable[[], object]:
+    try:
+        return weakref.ref(iterator)
+    except TypeError:
+        return lambda: iterator

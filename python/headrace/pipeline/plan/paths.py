@@ -1,0 +1,145 @@
+"""The files that a source reads."""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from headrace.core.errors import NotFoundError
+from headrace.core.repr_prefix import printable
+from headrace.io import storage
+from headrace.io.braces import expanded
+from headrace.pipeline.plan.listing import (
+    files_in,
+    is_directory,
+    is_left_by_tools,
+    is_pattern,
+    matching,
+)
+
+__all__ = ["Paths", "as_paths", "check_compression", "find_files"]
+
+# A path, a pattern, a directory, or several of them.
+Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+
+
+_COMPRESSIONS: Final = (None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz", "lz4")
+
+
+def check_compression(where: str, compression: object) -> None:
+    """Raises ValueError if there is no such compression."""
+    if compression not in _COMPRESSIONS:
+        raise ValueError(
+            f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip', "
+            "'zlib', 'zstd', 'bzip2', 'xz' or 'lz4'."
+        )
+
+
+def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
+    """Returns what was given as a tuple of texts.
+
+    Raises:
+        TypeError: If something of it is no path.
+        ValueError: If it is empty.
+    """
+    given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+            raise TypeError(f"{where}: {path!r} is no path, expected a str or a pathlib.Path.")
+    texts = tuple(os.fspath(path) for path in given)
+    if not texts:
+        raise ValueError(f"{where}: no paths given, expected at least one path or pattern.")
+    return texts
+
+
+def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
+    """Returns the files that paths stand for.
+
+    A path that exists is taken as it is. A directory means its files; hidden ones are left out, and
+    what tools leave beside data, such as `_SUCCESS`. Anything else is a pattern: `{a,b}` and
+    `{000..010}` stand for several paths, `*`, `?` and `[…]` for parts of a name, `**` for
+    directories. The files of a directory or a pattern are sorted, and each comes once, under its
+    own name rather than that of a link.
+
+    So do URLs of storages, whose names may be shared by a file and a directory: then the file is
+    meant. In a URL of HTTP, only braces stand for something.
+
+    Raises:
+        NotFoundError: If a path does not exist, or nothing matches a pattern.
+        OpError: If a directory that may hold some of the files cannot be listed.
+        ValueError: If braces stand for more than a million paths.
+    """
+    paths = _without_braces(where, list(map(storage.local_path, paths)))
+    remote = [path for path in paths if storage.is_remote(path)]
+    found = dict(_remote_files(where, remote)) if remote else {}
+    files = (found[path] if path in found else _files_of(where, path) for path in paths)
+    return [os.fsencode(file) for of_path in files for file in of_path]
+
+
+def _without_braces(where: str, paths: list[str]) -> list[str]:
+    """Returns paths with those that braces stand for; a path that exists is taken as it is."""
+    braced = [path for path in paths if "{" in path]
+    # Servers of HTTP are not asked: an address has no braces.
+    remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
+    found = zip(remote, storage.statuses(remote), strict=True) if remote else ()
+    there = {path for path, status in found if status is not None}
+    there |= {path for path in braced if not storage.is_remote(path) and os.path.lexists(path)}
+    try:
+        each = [[path] if path in there else expanded(path) for path in paths]
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return [path for of_path in each for path in of_path]
+
+
+def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]]:
+    # All files that are named are looked for at once.
+    named = [url for url in urls if storage.can_be_listed(url) and not storage.has_pattern(url)]
+    known = dict(zip(named, storage.statuses(named), strict=True))
+    for url in urls:
+        if storage.has_pattern(url):
+            found, what = _remote_matching(url), "no file matches this pattern"
+        elif url not in known or known[url] is not None:
+            found, what = [url], ""
+        else:
+            inside = [entry.path for entry in storage.entries(url) if not entry.is_directory]
+            found = [path for path in inside if _is_data(_name(path))]
+            what = "there is no such file, and no directory with files"
+        if not found:
+            raise NotFoundError(
+                None, None, f"{where}: {printable(url)}: {what}. Check the bucket and the name."
+            )
+        yield url, found
+
+
+def _remote_matching(url: str) -> list[str]:
+    is_named = url.rpartition("/")[2].startswith("_")
+    return [path for path in storage.matching(url) if is_named or not is_left_by_tools(_name(path))]
+
+
+def _is_data(name: str) -> bool:
+    return not name.startswith(".") and not is_left_by_tools(name)
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
+
+
+def _files_of(where: str, path: str) -> list[str]:
+    match is_directory(path):
+        case True:
+            found, what = files_in(path), "there are no files in this directory"
+        case False:
+            return [path]
+        case None if is_pattern(path):
+            found, what = matching(path), "no file matches this pattern"
+        case None:
+            found, what = [], "there is no such file"
+            if "{" in path:
+                what += ", and its braces stand for nothing: expected {a,b} or {000..010}"
+    if not found:
+        raise NotFoundError(
+            None,
+            None,
+            f"{where}: {printable(path)}: {what}. Check the name; relative ones start at "
+            f"{printable(os.getcwd())}.",
+        )
+    return found

@@ -1,0 +1,482 @@
+"""From the description of a pipeline to the plan that the engine runs.
+
+Stages that make one example of each (`parse`, `select`, `rename`) run after `take`, `skip`,
+`shard`, `shuffle` and `batch`, wherever they stand: those move numbers of rows. So what waits in a
+window is small, and whole batches are decoded at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.describe.padding import fillers
+from headrace.pipeline.describe.random_access import is_read_late
+from headrace.pipeline.describe.source import Source, check_paths
+from headrace.pipeline.describe.specs import Known, Specs, batch_depth
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
+from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.paths import find_files
+from headrace.pipeline.plan.python_functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Lane,
+    LearnFunction,
+    MapFunction,
+    has_gil,
+    name_of,
+)
+from headrace.pipeline.plan.python_iterables import IterableFunction, LookedAt
+from headrace.pipeline.plan.splits import shuffled_before
+
+__all__ = ["Planned", "plan"]
+
+# Stages that count examples, so that it matters which of them were left out before.
+_COUNTING: Final = (
+    stages.Take,
+    stages.Skip,
+    stages.Shard,
+    stages.Batch,
+    stages.PaddedBatch,
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A stage whose work is counted.
+
+    Attributes:
+        stage: The stage.
+        num_parallel: How many of its tasks may run at the same time; None for as many as threads.
+        is_python: Whether it is a Python function.
+        reads_files: Whether its tasks wait for storage.
+        part: Which part of the stage it is, if it is counted in parts.
+    """
+
+    stage: Stage
+    num_parallel: int | None = None
+    is_python: bool = False
+    reads_files: bool = False
+    part: str = ""
+
+
+# A directory, and how many bytes are kept in it.
+Kept: TypeAlias = tuple[str, int]
+
+
+@dataclass
+class Planned:
+    """A plan, and what runs beside the engine for it.
+
+    Attributes:
+        plan: For the engine.
+        lanes: What the threads for Python functions do.
+        stages: What is counted, in the order of the numbers under which it is.
+        files: What each source reads, in the order of the sources.
+        num_ready: How many results may wait for the consumer.
+        sightings: What each `parse` has seen of its lists.
+    """
+
+    plan: engine.Plan
+    lanes: list[Lane] = field(default_factory=list)
+    stages: list[Counted] = field(default_factory=list)
+    files: list[Sequence[bytes]] = field(default_factory=list)
+    num_ready: int = 2
+    sightings: list[engine.Sightings] = field(default_factory=list)
+
+
+def plan(
+    chain: Sequence[Stage], known: Known, kept: Kept | None = None, is_learning: bool = False
+) -> Planned:
+    """Plans a pipeline.
+
+    Args:
+        chain: Its stages.
+        known: The components after each of them.
+        kept: Where parts of remote files are kept, and how many bytes of them.
+        is_learning: Whether examples of iterators are looked at only, and remain.
+
+    Raises:
+        NotFoundError: If a path does not exist, or nothing matches a pattern.
+    """
+    shared = _Shared([], [], [], kept, is_learning, [])
+    planning = _Planning(chain, known, shared)
+    whole, num_ready = planning.whole(), planning.num_ready
+    return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
+
+
+class _Shared(NamedTuple):
+    """What pipelines that are put together have in common; see `Planned`."""
+
+    lanes: list[Lane]
+    counted: list[Counted]
+    files: list[Sequence[bytes]]
+    kept: Kept | None
+    is_learning: bool
+    sightings: list[engine.Sightings]
+
+    def keeping(self, source: engine.Plan) -> engine.Plan:
+        """Returns the plan of a source, whose remote files are kept if they are to be."""
+        return source if self.kept is None else source.cached(*self.kept)
+
+
+class _Planning:
+    """A plan in the making: `_plan`, and behind it the stages `_waiting` for each row."""
+
+    def __init__(
+        self, chain: Sequence[Stage], known: Known, shared: _Shared, is_covered: bool = False
+    ) -> None:
+        """With `is_covered`, what fails is left out by a stage behind all of these."""
+        if known.empty_at is not None:
+            # Nothing comes behind that stage, but for word of what was left out.
+            behind = chain[known.empty_at + 1 :]
+            left_out = [stage for stage in behind if isinstance(stage, stages.SkipErrors)]
+            chain = [*chain[: known.empty_at + 1], *left_out]
+        self._shared = shared
+        self.num_ready = 2
+        chain, known = shuffled_before(chain, known)
+        self._chain = chain
+        self._known = known
+        self._specs = known.specs
+        self._waiting: list[engine.Stage] = []
+        self._number = self._source_number = self._count(chain[0])
+        self._is_fused = False
+        # Of which of the batches of all shares the rows are.
+        self._turn = (0, 1)
+        skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
+        # Failures of the stages before this one are left out.
+        self._covered = len(chain) if is_covered else max(skippers, default=0)
+        self._plan = self._source().metered(self._number, counts_rows=True)
+        for index in range(1, len(chain)):
+            self._add(index)
+
+    def whole(self) -> engine.Plan:
+        """Returns the plan of all stages; its rows leave as blocks."""
+        return self._plan.map(self._waiting)
+
+    def _source(self) -> engine.Plan:
+        match self._chain[0]:
+            case stages.Files() as files:
+                paths = find_files(files.kind, files.paths)
+                self._shared.files.append(paths)
+                self._shared.counted[self._number] = Counted(files, len(paths), reads_files=True)
+                compression = files.compression or ""
+                if files.kind == "files":
+                    self._shared.counted.append(Counted(files, part="names"))
+                    number = len(self._shared.counted) - 1
+                    self._waiting.append(check_paths([(0, "path")]).metered(number))
+                return self._shared.keeping(
+                    engine.Plan.files(files.kind, paths, compression, files.lengths)
+                )
+            case Source() as source:
+                planned = source.planned(self._specs[0], self._lane)
+                self._shared.files.append(planned.files)
+                self._shared.counted[self._number] = Counted(
+                    source, planned.num_parallel, planned.is_python, not planned.is_python
+                )
+                if planned.stages:
+                    # Reading waits for storage, and this does not: it has a number of its own.
+                    self._shared.counted.append(Counted(source, part="fields"))
+                    number = len(self._shared.counted) - 1
+                    self._waiting.extend(stage.metered(number) for stage in planned.stages)
+                return self._shared.keeping(planned.plan)
+            case stages.Arrays() as arrays:
+                return _rows(arrays)
+            case stages.Iterable_(factory=factory, openings=openings):
+                of = LookedAt if self._shared.is_learning else IterableFunction
+                return engine.Plan.hosted(self._lane(of(factory, openings, self._specs[0])))
+        return self._combined(self._chain[0])
+
+    def _combined(self, source: Stage) -> engine.Plan:
+        pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
+        is_covered = self._covered > 0
+        parts = [_Planning(part, known, self._shared, is_covered).whole() for part, known in pairs]
+        match source:
+            case stages.Concat():
+                return engine.Plan.concat(parts)
+            case stages.Mix(weights=weights, stop=stop, seed=seed):
+                return engine.Plan.mix(parts, weights, stop == "all", seed)
+            case stages.Zip(strict=strict):
+                return engine.Plan.zip(parts, strict)
+        raise AssertionError(f"{source!r} is no source")
+
+    def _count(self, stage: Stage) -> int:
+        """Returns the number under which the work of a stage is counted."""
+        self._shared.counted.append(_counted(stage))
+        return len(self._shared.counted) - 1
+
+    def _add(self, index: int) -> None:
+        self._number = self._count(self._chain[index])
+        self._is_fused = False
+        plan = self._plan
+        self._extend(index)
+        if self._plan is not plan:
+            # What is fused into a task of the engine is counted there.
+            self._plan = self._plan.metered(self._number, counts_rows=not self._is_fused)
+
+    def _seen(self, parse: stages.Parse) -> engine.Sightings:
+        """Returns what is told which lists records have, if there are lists."""
+        sightings = engine.Sightings()
+        if any(isinstance(feature, Ragged) for _, feature in parse.features):
+            self._shared.sightings.append(sightings)
+        return sightings
+
+    def _later(self, stage: engine.Stage) -> None:
+        """Lets a stage wait for its rows."""
+        self._waiting.append(stage.metered(self._number))
+        self._is_fused = True
+
+    def _extend(self, index: int) -> None:
+        before, after = self._specs[index - 1], self._specs[index]
+        if index < self._covered and isinstance(self._chain[index], _COUNTING):
+            # It counts what is not left out, so that must be known.
+            self._finish_waiting()
+        match self._chain[index]:
+            case stages.Parse() as parse:
+                self._later(_parse(parse, before, self._seen(parse)))
+            case stages.Select(names=names):
+                self._later(engine.Stage.select([list(before).index(n) for n in names]))
+            case stages.WithOrigin():
+                self._later(engine.Stage.with_origin(len(before)))
+            case stages.Rename():
+                pass
+            case stages.BucketByLength() as bucket:
+                self._bucket(bucket, before)
+            case stages.Pack() as pack:
+                self._pack(pack, before)
+            case stages.Unbatch():
+                self._later(engine.Stage.unbatch())
+                self._finish_rows()
+            case stages.Batch() | stages.PaddedBatch() as batch:
+                self._batch(batch, index, before)
+            case stages.Prefetch(count=count):
+                self.num_ready = count
+            case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Learn() as function:
+                self._function(function, index, before, after)
+            case stage:
+                self._plan = self._moved(stage, index)
+
+    def _moved(self, stage: Stage, index: int) -> engine.Plan:  # noqa: PLR0911 (one for each stage)
+        """Returns the plan behind a stage that leaves each row as it is."""
+        match stage:
+            case stages.Take(count=count):
+                return self._plan.take(count)
+            case stages.Skip(count=count):
+                return self._plan.skip(count)
+            case stages.Shard(index=number, count=count):
+                return self._plan.shard(number, count)
+            case stages.Share(run=run, index=number, count=count):
+                self._turn = (number, count)
+                return self._plan.share(number, count, run)
+            case stages.Split(seed=seed, keys=keys):
+                self._later(engine.Stage.split(seed, *keys))
+                self._finish_rows()
+                return self._plan
+            case stages.Epochs(count=count):
+                return self._plan.epochs(count)
+            case stages.SkipErrors():
+                self._finish_waiting()
+                return self._plan.skip_errors(self._number)
+            case stages.Shuffle() as shuffle:
+                return self._shuffled(shuffle, index)
+            case stages.Cache(kept=kept):
+                # Whole blocks are kept, after the work that waits and may leave holes in them.
+                self._finish_waiting()
+                self._finish_rows()
+                return self._plan.cache(kept)
+        raise AssertionError(f"{stage!r} cannot be planned")
+
+    def _shuffled(self, shuffle: stages.Shuffle, index: int) -> engine.Plan:
+        if shuffle.window is not None:
+            return self._plan.window(shuffle.window, shuffle.seed)
+        # Its records are read one by one, by all threads.
+        counted = self._shared.counted
+        counted[self._source_number] = replace(counted[self._source_number], num_parallel=None)
+        if self._covered > index or not is_read_late(self._chain, index):
+            return self._plan.shuffle_all(shuffle.index, shuffle.seed)
+        plan, fetch = self._plan.shuffle_numbers(shuffle.index, shuffle.seed)
+        self._waiting.insert(0, fetch.metered(self._source_number))
+        return plan
+
+    def _batch(self, batch: stages.Batch | stages.PaddedBatch, index: int, before: Specs) -> None:
+        rows = self._plan.batch(batch.size, batch.remainder == "drop", self._turn)
+        self._plan = rows.metered(self._number, counts_rows=True)
+        pad_to = batch.size if batch.remainder == "pad" else None
+        is_of_batches = batch_depth(self._chain[:index]) > 0
+        padding = _padding(batch, before) if isinstance(batch, stages.PaddedBatch) else None
+        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding))
+        self._finish_rows()
+
+    def _bucket(self, bucket: stages.BucketByLength, before: Specs) -> None:
+        names = list(before)
+        number = names.index(bucket.component)
+        # The lengths are looked at, so the rows must be there.
+        self._finish_rows()
+        rows = self._plan.bucket(
+            number,
+            bucket.boundaries,
+            (bucket.size, bucket.max_elements),
+            bucket.pad_to_boundary,
+            bucket.remainder == "drop",
+        )
+        self._plan = rows.metered(self._number, counts_rows=True)
+        pad_to = bucket.size if bucket.remainder == "pad" else None
+        padding = _padding(bucket, before)
+        self._later(engine.Stage.collate(names, False, pad_to, padding))
+        self._finish_rows()
+
+    def _pack(self, pack: stages.Pack, before: Specs) -> None:
+        num_columns = len(pack.names)
+        self._later(engine.Stage.select([list(before).index(name) for name in pack.names]))
+        if pack.split:
+            self._later(engine.Stage.cut_lists(num_columns, pack.length))
+        # The lengths are looked at, so the rows must be there.
+        self._finish_rows()
+        rows = self._plan.pack(num_columns, pack.length, pack.max_open)
+        self._plan = rows.metered(self._number, counts_rows=False)
+        self._later(engine.Stage.pack_rows(num_columns, pack.length, pack.split))
+        self._finish_rows()
+
+    def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
+        is_batched = batch_depth(self._chain[:index]) > 0
+        lane: Lane
+        match stage:
+            case (
+                stages.Map(function=NativeFunction())
+                | stages.Filter(function=NativeFunction())
+                | stages.FlatMap(function=NativeFunction())
+            ):
+                return self._native(stage, before, is_batched)
+            case stages.Map(function=function, seed=seed):
+                lane = MapFunction(function, seed, before, after, is_batched, self._first(index))
+            case stages.Filter(function=predicate):
+                lane = FilterFunction(predicate, before)
+            case stages.FlatMap(function=makes, seed=seed):
+                lane = FlatMapFunction(makes, seed, before, after, self._first(index))
+            case stages.Learn(stage=learned, made=made) as stage:
+                lane = LearnFunction(
+                    learned.name, learned.function, learned.seed, before, made, stage.remember
+                )
+            case _:
+                raise AssertionError(f"{stage!r} cannot be planned")
+        self._finish_waiting()
+        # A function with a state of its own sees what it saw before.
+        keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
+        self._plan = self._plan.map_hosted(self._lane(lane), keeps_count)
+
+    def _first(self, index: int) -> Remembered | None:
+        """Returns what a function made of the first example; an iteration does so once."""
+        if self._shared.is_learning:
+            return self._known.first.get(index)
+        return self._known.first.pop(index, None)
+
+    def _native(
+        self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool
+    ) -> None:
+        function = cast("NativeFunction", stage.function)
+        seed = None if isinstance(stage, stages.Filter) else stage.seed
+        self._later(function.traced(stage.use, before, seed).stage(is_batched))
+        if not isinstance(stage, stages.Map):
+            self._finish_rows()
+
+    def _finish_rows(self) -> None:
+        """Lets the stages that wait run here."""
+        self._plan = self._plan.map(self._waiting)
+        self._waiting = []
+
+    def _finish_waiting(self) -> None:
+        """The same, if there are any; else rows need not become blocks of their own."""
+        if self._waiting:
+            self._finish_rows()
+
+    def _lane(self, lane: Lane) -> int:
+        if lane.initial is not None:
+            for other in self._shared.lanes:
+                if other.function is lane.function:
+                    raise ValueError(
+                        f"{name_of(lane.function)}: it stands at two places of "
+                        "the pipeline and keeps a state, expected an object for each place: each "
+                        "has a state of its own. Make another one, or a copy."
+                    )
+        self._shared.lanes.append(lane)
+        return len(self._shared.lanes) - 1
+
+
+def _counted(stage: Stage) -> Counted:
+    match stage:
+        case (
+            stages.Map(function=NativeFunction())
+            | stages.Filter(function=NativeFunction())
+            | stages.FlatMap(function=NativeFunction())
+        ):
+            return Counted(stage)
+        case stages.Iterable_():
+            return Counted(stage, num_parallel=1, is_python=True)
+        case stages.Map() | stages.Filter() | stages.FlatMap():
+            return Counted(stage, num_parallel=1 if has_gil() else None, is_python=True)
+    return Counted(stage)
+
+
+def _rows(arrays: stages.Arrays) -> engine.Plan:
+    specs = arrays.spec
+    coded = [
+        (carried(array), engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()
+    ]
+    return engine.Plan.arrays(coded)
+
+
+def _parse(parse: stages.Parse, before: Specs, sightings: engine.Sightings) -> engine.Stage:
+    lists = [(name, f) for name, f in parse.features if isinstance(f, Ragged)]
+    dense = [(name, f) for name, f in parse.features if isinstance(f, Feature)]
+    attrs = {
+        "sparse_keys": [name for name, _ in lists],
+        "sparse_types": [_type_attr(feature) for _, feature in lists],
+        "dense_keys": [name for name, _ in dense],
+        "dense_types": [_type_attr(feature) for _, feature in dense],
+        "dense_shapes": [("shape", list(feature.shape)) for _, feature in dense],
+    }
+    names = list(before)
+    kept = [index for index, name in enumerate(names) if name != "record"]
+    defaults = [_default(name, feature) for name, feature in dense]
+    texts = [name for name, f in parse.features if element_type("parse", f.dtype) is str]
+    return engine.Stage.parse(attrs, defaults, names.index("record"), kept, texts, sightings)
+
+
+def _type_attr(feature: Feature | Ragged) -> tuple[str, int]:
+    return "dtype", engine_code(element_type("parse", feature.dtype))
+
+
+def _default(name: str, feature: Feature) -> tuple[Any, int]:
+    dtype = element_type("parse", feature.dtype)
+    kind: Any = object if isinstance(dtype, type) else dtype
+    if feature.default is None:
+        return np.zeros(0, kind), engine_code(dtype)
+    value = feature.default.encode() if isinstance(feature.default, str) else feature.default
+    try:
+        filled = np.broadcast_to(np.asarray(value, kind), feature.shape)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"parse: the default of {name!r} is {feature.default!r}, expected {dtype} of shape "
+            f"{feature.shape} or a scalar."
+        ) from error
+    return np.array(filled, order="C"), engine_code(dtype)
+
+
+def _padding(
+    batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
+) -> tuple[list[tuple[Any, int]], list[bool], int, tuple[int, ...]]:
+    values = fillers(batch, before)
+    are_lists = [spec.is_list for spec in before.values()]
+    if isinstance(batch, stages.PaddedBatch):
+        return values, are_lists, batch.multiple_of, ()
+    if not batch.pad_to_boundary:
+        return values, are_lists, 1, ()
+    # The component is filled up to its boundary even if it has one length.
+    are_lists[list(before).index(batch.component)] = True
+    return values, are_lists, 1, batch.boundaries

@@ -1,0 +1,402 @@
+"""Python functions of pipelines.
+
+Each has a thread of its own, which gets one block after the other: there is one crossing into
+Python for a block, and a function sees its examples in order. On a free-threaded Python it has as
+many threads as the pipeline has workers; what it returns comes in order all the same.
+"""
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import get_ident
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.plan.column_conversion import (
+    as_values,
+    batches_of,
+    check_components,
+    column_of,
+    values_of,
+)
+from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.function_state import initial, keeps_state, kept, restore, using
+from headrace.pipeline.plan.global_generators import GlobalDraws
+from headrace.pipeline.plan.opened_iterators import name_of
+from headrace.pipeline.plan.python_values import spec_of
+from headrace.pipeline.plan.random_generators import Draws
+
+__all__ = [
+    "FilterFunction",
+    "FlatMapFunction",
+    "Lane",
+    "LearnFunction",
+    "MapFunction",
+    "Result",
+    "Running",
+    "finish",
+    "has_gil",
+    "name_of",
+    "noted",
+]
+
+_T = TypeVar("_T")
+
+
+class Running(Protocol):
+    """Calls of a function, one after the other.
+
+    Attributes:
+        number: That of the call that is under way, in its block.
+        where: The stage and its function, in words.
+        since: When the block was begun, as `time.monotonic` says it.
+    """
+
+    number: int
+    where: str
+    since: float
+
+    def origin(self, number: int) -> str:
+        """Returns the example that a call is for, in words."""
+
+
+class Lane(Protocol):
+    """What a thread does with its blocks.
+
+    Attributes:
+        is_sequential: Whether the blocks have to be done one after the other. Others are, too,
+            unless Python is free-threaded.
+        running: What each thread that works on a block does, by the number of the thread.
+        is_over: Set at the end of the iteration: what is not begun need not be done.
+    """
+
+    is_sequential: bool
+    running: "dict[int, Running]"
+    is_over: bool
+
+    @property
+    def initial(self) -> str | None:
+        """The state that the function has when an iteration begins; None if it keeps none."""
+
+    @property
+    def function(self) -> object:
+        """The user's function; None if there is none."""
+
+    def process(self, job: engine.Job) -> None:
+        """Works on one block and gives the result, with what the function raised."""
+
+
+def has_gil() -> bool:
+    """Returns whether threads of Python run one at a time."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+class _Calls:
+    """Calls of a function for the examples of a block, one by one, up to the first error.
+
+    Attributes:
+        number: That of the call that is under way.
+        where: The stage and its function, in words.
+        since: When the block was begun.
+        error: What the function raised, or what was wrong with what it returned; None if nothing.
+        state: What the function had before the first call, as text; None if it keeps no state.
+        failed: The numbers of examples that are left out, with what the function raised for them.
+    """
+
+    def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
+        self._job = job
+        self._specs = specs
+        self._lane = lane
+        self.where = lane.where
+        self.since = time.monotonic()
+        self.number = 0
+        self.error: BaseException | None = None
+        self.state: str | None = None
+        self.failed: list[tuple[int, BaseException]] = []
+
+    def origin(self, number: int) -> str:
+        """Returns where an example was read, in words."""
+        return self._job.origin(number) or f"example {number} of a block"
+
+    def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
+        """Yields the number of each example and what a call with it has returned."""
+        columns = [
+            values_of(self._job.column(index), spec)
+            for index, spec in enumerate(self._specs.values())
+        ]
+        number = -1
+        try:
+            restore(self._lane.function, self._job.state)
+            self.state = kept(self._lane.function)
+            call = self._lane.global_draws.watching(call)
+            for number, values in enumerate(zip(*columns, strict=True)):
+                if self._lane.is_over:
+                    return
+                self.number = number
+                try:
+                    result = call(dict(zip(self._specs, values, strict=True)))
+                except Exception as error:
+                    if not self._job.skips_errors:
+                        raise
+                    with_note = noted(error, self.where, self._job.origin(number))
+                    self.failed.append((number, with_note))
+                    continue
+                yield number, result
+            if (left := kept(self._lane.function)) is not None:
+                self._job.leave(left)
+        except BaseException as error:
+            origin = self._job.origin(number) if number >= 0 else None
+            self.error = noted(error, self.where, origin)
+
+
+def noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
+    """Returns an error with a note that says in which stage and at which record it happened."""
+    if isinstance(error, StopIteration):
+        # It would end the loop of the program without a word.
+        stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
+        stopped.__cause__ = error
+        error = stopped
+    error.add_note(f"in {where}" + ("" if origin is None else f", at {origin}"))
+    return error
+
+
+class _Function(ABC):
+    """A function that is called for each example of a block.
+
+    Attributes:
+        is_sequential: See `Lane`.
+        running: See `Lane`.
+        is_over: See `Lane`.
+        initial: See `Lane`.
+        function: What is called.
+        where: The stage and the function, in words.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: Specs, stage: str) -> None:
+        self.is_sequential = keeps_state(function)
+        self.initial = initial(function)
+        self.running: dict[int, Running] = {}
+        self.is_over = False
+        self.function = function
+        self.where = f"{stage}({name_of(function)})"
+        self.global_draws = GlobalDraws(self.where)
+        self._given = given
+
+    def process(self, job: engine.Job) -> None:
+        """Calls the function for each row."""
+        calls = _Calls(job, self._given, self)
+        self.running[get_ident()] = calls
+        try:
+            with using(self.function):
+                self._call_all(job, calls)
+        finally:
+            del self.running[get_ident()]
+
+    @abstractmethod
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        """Calls the function for each row, and gives the result."""
+
+
+class MapFunction(_Function):
+    """`map` over examples, or over batches."""
+
+    def __init__(
+        self,
+        function: Callable[..., Mapping[str, Any]],
+        seed: int | None,
+        given: Specs,
+        made: Specs,
+        is_batched: bool,
+        first: Remembered | None = None,
+    ) -> None:
+        """With `first`, the function is not called for that example, if that comes first."""
+        super().__init__(function, given, "map")
+        self._first = None if self.is_sequential else first
+        self._draws = None if seed is None else Draws(seed)
+        self._made = made
+        self._is_batched = is_batched
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        first, self._first = self._first, None
+        function = _recalling(self.function, first, job)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
+            return as_values(self.where, function(example, *draws), self._made)
+
+        rows = [row for _, row in calls.of(_drawing(call, self._draws, job))]
+        finish(job, self.where, self._made, rows, None, calls, self._is_batched)
+
+
+def _recalling(
+    function: Callable[..., Any], first: Remembered | None, job: engine.Job
+) -> Callable[..., Any]:
+    """Returns the function, which is not called for the first example if that is remembered."""
+    if first is None:
+        return function
+    place = _place(job, 0)
+    unasked = [first]
+
+    def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
+        if unasked and (found := unasked.pop()).is_of(place, example):
+            return found.made
+        return function(example, *draws)
+
+    return call
+
+
+def _place(job: engine.Job, row: int) -> tuple[int, ...]:
+    """Returns the place of an example, which random draws are keyed by."""
+    return tuple(job.places()[row].tolist())
+
+
+def _drawing(
+    call: Callable[..., _T], draws: Draws | None, job: engine.Job
+) -> Callable[[dict[str, Any]], _T]:
+    """Returns a call that also gets the generator of its example, if there are draws."""
+    if draws is None:
+        return call
+    generators = draws.of(job.places())
+    return lambda example: call(example, next(generators))
+
+
+class FilterFunction(_Function):
+    """`filter` over examples, or over batches."""
+
+    def __init__(self, function: Callable[[dict[str, Any]], object], given: Specs) -> None:
+        super().__init__(function, given, "filter")
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        kept = [
+            number for number, is_kept in calls.of(lambda row: bool(self.function(row))) if is_kept
+        ]
+        job.keep(kept, calls.error, calls.state, calls.failed)
+
+
+class FlatMapFunction(_Function):
+    """`flat_map` over examples."""
+
+    def __init__(
+        self,
+        function: Callable[..., Iterable[Mapping[str, Any]]],
+        seed: int | None,
+        given: Specs,
+        made: Specs,
+        first: Remembered | None = None,
+    ) -> None:
+        """With `first`, the function is not called for that example, if that comes first."""
+        super().__init__(function, given, "flat_map")
+        self._first = None if self.is_sequential else first
+        self._draws = None if seed is None else Draws(seed)
+        self._made = made
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        first, self._first = self._first, None
+        function = _recalling(self.function, first, job)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
+            made = function(example, *draws)
+            return [as_values(self.where, row, self._made) for row in made]
+
+        made = dict(calls.of(_drawing(call, self._draws, job)))
+        rows = [row for group in made.values() for row in group]
+        counts = [len(made.get(number, ())) for number in range(job.num_rows)]
+        finish(job, self.where, self._made, rows, counts, calls)
+
+
+class LearnFunction(_Function):
+    """`map` or `flat_map` before it is known what a function makes: the examples stay as they are.
+
+    Those of which it makes nothing are left out.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        function: Callable[..., Any],
+        seed: int | None,
+        given: Specs,
+        made: "deque[Mapping[str, Any]]",
+        remember: Callable[[Remembered], None],
+    ) -> None:
+        """Adds what the function makes to `made`; `remember` gets what it makes of the first."""
+        super().__init__(function, given, stage)
+        self._stage = stage
+        self._draws = None if seed is None else Draws(seed)
+        self._made = made
+        self._remember: Callable[[Remembered], None] | None = remember
+
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        remember, self._remember = self._remember, None
+        first = None if remember is None else (_place(job, 0), remember)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
+            nonlocal first
+            asked, first = first, None
+            given = dict(example)
+            made = self.function(example, *draws)
+            if self._stage == "flat_map":
+                made = list(made)
+            if asked is not None:
+                place, remember = asked
+                if (found := Remembered.of(place, given, made)) is not None:
+                    remember(found)
+            return self._learn(made)
+
+        drawing = _drawing(call, self._draws, job)
+        kept = [number for number, is_kept in calls.of(drawing) if is_kept]
+        job.keep(kept, calls.error, calls.state, calls.failed)
+
+    def _learn(self, made: Any) -> bool:
+        found = [made] if self._stage == "map" else made
+        for row in found:
+            for name, value in check_components(self.where, row).items():
+                spec_of(self.where, name, value)
+        self._made.extend(found)
+        return bool(found)
+
+
+@dataclass(eq=False)
+class Result:
+    """What is given with rows that an iterator yields; see `_Calls`."""
+
+    where: str
+    since: float = field(default_factory=time.monotonic)
+    number: int = 0
+    error: BaseException | None = None
+    state: str | None = None
+    failed: tuple[tuple[int, BaseException], ...] = ()
+
+    def origin(self, number: int) -> str:
+        """Returns what is waited for, in words."""
+        return "its next example"
+
+
+def finish(
+    job: engine.Job,
+    where: str,
+    specs: Specs,
+    rows: Sequence[list[Any]],
+    counts: Sequence[int] | None,
+    result: "_Calls | Result",
+    is_batched: bool = False,
+) -> None:
+    """Gives rows of values as the result: so many of each row that came, or one of each."""
+    if not rows:
+        job.keep([], result.error, result.state, result.failed)
+        return
+    try:
+        values = zip(*rows, strict=True)
+        columns = [
+            batches_of(column) if is_batched else column_of(name, column)
+            for name, column in zip(specs, values, strict=True)
+        ]
+    except BaseException as raised:
+        job.keep([], noted(raised, where))
+        return
+    job.finish(columns, len(rows), counts, result.error, result.state, result.failed)

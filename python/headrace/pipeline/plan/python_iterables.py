@@ -1,0 +1,209 @@
+"""What the iterator of a Python function yields, as blocks.
+
+One thread asks the iterator, and another gives on what came: an iterator that waits keeps nobody
+from what it has yielded before.
+"""
+
+import threading
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, Final
+
+from headrace.core import engine
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.plan.column_conversion import as_values
+from headrace.pipeline.plan.opened_iterators import Examples, Factory, Openings, name_of
+from headrace.pipeline.plan.python_functions import Result, Running, finish, noted
+
+__all__ = ["Feed", "IterableFunction", "LookedAt", "serve_feed"]
+
+# Examples of a block.
+_BLOCK_ROWS: Final = 128
+# So long a block waits for more examples when it has one.
+_PATIENCE_S: Final = 0.002
+_END: Final = object()
+
+# An example, and the state of the iterator before it.
+_Row = tuple[list[Any], str | None]
+
+
+class Feed:
+    """Examples between the thread that asks an iterator and the one that gives them on.
+
+    Written and read by both of these threads; stopped by whoever ends the iteration.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rows: list[_Row] = []
+        self._num_bytes = 0
+        self._wanted: engine.Job | None = None
+        # Of which pass they are.
+        self._pass: int | None = None
+        self._is_ended = False
+        self._error: BaseException | None = None
+        self.is_over = False
+
+    def stop(self) -> None:
+        """Lets both threads end."""
+        with self._changed:
+            self.is_over = True
+            self._wanted = None
+            self._changed.notify_all()
+
+    def take(self, job: engine.Job) -> tuple[list[_Row], BaseException | None]:
+        """Returns what there is, at least one example unless it is the end; waits for that."""
+        with self._changed:
+            if self._pass != job.pass_number:
+                self._rows, self._num_bytes, self._error = [], 0, None
+            self._wanted, self._pass, self._is_ended = job, job.pass_number, False
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: bool(self._rows) or self._has_ended())
+            self._changed.wait_for(
+                lambda: self._is_full(job) or self._has_ended(), timeout=_PATIENCE_S
+            )
+            self._wanted = None
+            rows, self._rows, self._num_bytes = self._rows, [], 0
+            error = None if self.is_over else self._error
+            self._error = None
+            return rows, error
+
+    def wait(self) -> engine.Job | None:
+        """Waits until something is wanted, and returns for which task; None when all is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._wants_more() or self.is_over)
+            return None if self.is_over else self._wanted
+
+    def put(self, number: int, values: list[Any], state: str | None) -> bool:
+        """Adds an example of a pass; returns whether more are wanted."""
+        with self._changed:
+            if number != self._pass:
+                return False
+            self._rows.append((values, state))
+            self._num_bytes += sum(map(_num_bytes, values))
+            if len(self._rows) == 1 or not self._wants_more():
+                self._changed.notify_all()
+            return self._wants_more()
+
+    def end(self, number: int, error: BaseException | None = None) -> None:
+        """Says that there are no more of a pass, or that its iterator has failed."""
+        with self._changed:
+            if number != self._pass:
+                return
+            self._is_ended = True
+            self._error = error
+            self._changed.notify_all()
+
+    def _has_ended(self) -> bool:
+        return self._is_ended or self.is_over
+
+    def _wants_more(self) -> bool:
+        job = self._wanted
+        return job is not None and not self._has_ended() and not self._is_full(job)
+
+    def _is_full(self, job: engine.Job) -> bool:
+        return len(self._rows) >= _BLOCK_ROWS or self._num_bytes >= job.wanted_bytes
+
+
+class IterableFunction:
+    """What the iterator of a function yields; a new iterator for each pass."""
+
+    is_sequential = True
+    initial = None
+
+    def __init__(self, factory: Factory, openings: Openings, made: Specs) -> None:
+        self.running: dict[int, Running] = {}
+        self.is_over = False
+        self.function = factory
+        self.feed: Final = Feed()
+        self._openings = openings
+        self._made = made
+        self._pass: tuple[int, Examples] | None = None
+        self._where = f"iterable({name_of(factory)})"
+
+    def process(self, job: engine.Job) -> None:
+        """Gives the next examples; none at the end."""
+        result = Result(self._where)
+        rows, result.error = self.feed.take(job)
+        if rows:
+            result.state = rows[0][1]
+        finish(job, self._where, self._made, [values for values, _ in rows], None, result)
+
+    def ask(self, job: engine.Job) -> None:
+        """Asks the iterator for as many examples as the task wants."""
+        result = Result(self._where)
+        self.running[get_ident()] = result
+        words = None
+        number = job.pass_number
+        try:
+            examples = self._examples(job)
+            while True:
+                state, words = examples.state(), examples.words()
+                example = next(examples, _END)
+                if example is _END:
+                    return self.feed.end(number)
+                result.number += 1
+                if not self.feed.put(number, as_values(self._where, example, self._made), state):
+                    return None
+        except BaseException as error:
+            return self.feed.end(number, noted(error, self._where, words))
+        finally:
+            del self.running[get_ident()]
+
+    def _examples(self, job: engine.Job) -> Examples:
+        if self._pass is None or self._pass[0] != job.pass_number:
+            examples = self._openings.take(self.function)
+            self._pass = (job.pass_number, examples)
+            examples.go_on(job.state, job.first_row)
+        return self._pass[1]
+
+
+class LookedAt:
+    """The same examples before an iteration takes them, one at a time."""
+
+    is_sequential = True
+    initial = None
+
+    def __init__(self, factory: Factory, openings: Openings, made: Specs) -> None:
+        self.running: dict[int, Running] = {}
+        self.is_over = False
+        self.function = factory
+        self._openings = openings
+        self._made = made
+        self._passes: dict[int, Any] = {}
+        self._where = f"iterable({name_of(factory)})"
+
+    def process(self, job: engine.Job) -> None:
+        """Gives the next example; none at the end."""
+        result = Result(self._where)
+        self.running[get_ident()] = result
+        rows = []
+        try:
+            if job.pass_number not in self._passes:
+                self._passes = {job.pass_number: self._openings.look(self.function)}
+            if (example := next(self._passes[job.pass_number], _END)) is not _END:
+                rows.append(as_values(self._where, example, self._made))
+        except BaseException as error:
+            result.error = noted(error, self._where)
+        finally:
+            del self.running[get_ident()]
+        finish(job, self._where, self._made, rows, None, result)
+
+
+def serve_feed(feed: Feed, find_lane: Callable[[], IterableFunction | None]) -> None:
+    """Asks an iterator whenever something is wanted, until all is over."""
+    while (job := feed.wait()) is not None:
+        lane = find_lane()
+        if lane is None:
+            return
+        lane.ask(job)
+        # Nothing is held while this waits.
+        del lane, job
+
+
+def _num_bytes(value: Any) -> int:
+    """Returns how many bytes a value has, as `as_value` gives it."""
+    if isinstance(value, bytes):
+        return len(value)
+    strings = sum(map(len, value.ravel())) if value.dtype == object else 0
+    return int(value.nbytes) + strings

@@ -1,0 +1,169 @@
+"""Values that Python gives for components: in functions, in iterables, in `arrays`.
+
+One rule holds everywhere, and nothing is rounded: `bool` becomes bool, `int` int64, `float`
+float64, `complex` complex128, `str` and `bytes` strings, alone or in lists whose items have equal
+lengths. Arrays and scalars of NumPy keep their types. An empty list takes the type that the
+component has elsewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.describe.types import Spec, array_type
+
+__all__ = [
+    "as_value",
+    "has_type",
+    "learned",
+    "native_order",
+    "of_python",
+    "spec_of",
+    "strings_of",
+]
+
+_PYTHON_TYPES: Final = {bool: np.bool_, int: np.int64, float: np.float64}
+# A float64 holds all integers up to this one.
+_MOST_EXACT: Final = 2**53
+
+
+def as_value(where: str, name: str, value: Any) -> Any:
+    """Returns what a function gave for a component as `bytes` or an array of its own.
+
+    Raises:
+        TypeError: If no component can be that.
+        ValueError: If it is a list of lists of different lengths, or an int beyond 64 bits.
+    """
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    what = f"{where}: the component {name!r}"
+    is_typed = isinstance(value, (np.ndarray, np.generic))
+    array = native_order(np.array(value)) if is_typed else of_python(what, value)
+    if array.dtype.kind in "SUO":
+        return strings_of(what, array)
+    array_type(what, array.dtype)
+    return array
+
+
+def has_type(given: Any, made: Any) -> bool:
+    """Whether a value says of itself which type it has: all but empty lists and the like do.
+
+    Args:
+        given: The value.
+        made: What `as_value` has returned for it.
+    """
+    return isinstance(made, bytes) or made.size > 0 or hasattr(given, "dtype")
+
+
+def spec_of(where: str, name: str, value: Any) -> Spec:
+    """Returns the spec of a component of which a function gave this value."""
+    made = as_value(where, name, value)
+    if isinstance(made, bytes):
+        return Spec(str if isinstance(value, str) else bytes, ())
+    if made.dtype == object:
+        texts = np.asarray(value, object).ravel()
+        is_text = len(texts) > 0 and isinstance(texts[0], str)
+        return Spec(str if is_text else bytes, (None,) * made.ndim)
+    return Spec(made.dtype, (None,) * made.ndim)
+
+
+def learned(where: str, examples: Iterable[Mapping[str, Any]]) -> dict[str, Spec] | None:
+    """Returns the components of the first of some examples; None if there is none.
+
+    Further examples are looked at while one of the components was an empty list in each before: it
+    has the type that it has in the first one with more. If all are empty, that is float64.
+    """
+    found: dict[str, Spec] | None = None
+    empty: set[str] = set()
+    for example in examples:
+        if found is None:
+            found = {name: spec_of(where, name, value) for name, value in example.items()}
+            empty = set(found)
+        for name in sorted(empty & example.keys()):
+            if has_type(example[name], as_value(where, name, example[name])):
+                found[name] = spec_of(where, name, example[name])
+                empty.discard(name)
+        if not empty:
+            break
+    return found
+
+
+def native_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array with its numbers in the byte order of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array of strings as one of `bytes` objects.
+
+    Raises:
+        TypeError: If it holds other objects, or both `bytes` and `str`.
+    """
+    given = array.ravel().tolist()
+    kinds = {type(item) for item in given}
+    if not all(issubclass(kind, (bytes, str)) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"{what} holds objects ({names}), expected numbers, bytes or str.")
+    if any(issubclass(kind, str) for kind in kinds) and len(kinds) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"{what} holds {names}, expected str alone or bytes alone.")
+    items = [item.encode() if isinstance(item, str) else item for item in given]
+    strings = np.empty(array.size, object)
+    strings[:] = items
+    return strings.reshape(array.shape)
+
+
+def of_python(what: str, value: Any) -> npt.NDArray[Any]:
+    """Returns a Python object, such as a number or a list, as an array; strings as objects.
+
+    Raises:
+        ValueError: If it is a list of lists of different lengths, or has an int beyond 64 bits.
+    """
+    try:
+        array = np.array(value, _PYTHON_TYPES.get(type(value)))
+    except OverflowError as error:
+        raise _too_large(what) from error
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(
+            f"{what} is a list whose items have different lengths, expected equal ones. Fill them "
+            "up, or give them as several components."
+        ) from error
+    if array.dtype.kind in "SU":
+        # As NumPy's strings they would lose zeros at their ends, and numbers among them pass.
+        return np.array(value, object)
+    is_list = isinstance(value, (list, tuple))
+    if is_list and array.dtype.kind in "Ouf" and array.size and _has_too_large(value, array):
+        raise _too_large(what)
+    return native_order(array)
+
+
+def _has_too_large(value: Any, array: npt.NDArray[Any]) -> bool:
+    """Whether a list has an int that int64 does not hold, or that became a float beside others."""
+    if array.dtype.kind == "f" and not np.any(np.abs(array) >= _MOST_EXACT):
+        return False
+    return any(type(item) is int and not _fits(item, array) for item in _leaves(value))
+
+
+def _fits(item: int, array: npt.NDArray[Any]) -> bool:
+    return abs(item) <= _MOST_EXACT if array.dtype.kind == "f" else -(2**63) <= item < 2**63
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    if not isinstance(value, (list, tuple)):
+        yield value
+        return
+    for item in value:
+        yield from _leaves(item)
+
+
+def _too_large(what: str) -> ValueError:
+    return ValueError(
+        f"{what} has an int that int64 (or among floats, float64) does not hold exactly. Give it "
+        "as a value of NumPy, such as np.uint64(value), or as str."
+    )

@@ -1,0 +1,195 @@
+"""The components after each stage; those behind Python functions are learned from examples.
+
+What is learned from remains: files are read again, and an iterator that was looked at is the one
+that the next iteration begins with.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import reduce
+from itertools import islice
+from typing import Any, Final
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import InferredSource
+from headrace.pipeline.describe.specs import (
+    Known,
+    Specs,
+    after,
+    gives_anything,
+    static_specs,
+    zipped,
+)
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.column_conversion import check_components
+from headrace.pipeline.plan.function_state import initial, unchanged
+from headrace.pipeline.plan.opened_iterators import name_of
+from headrace.pipeline.plan.python_functions import noted
+from headrace.pipeline.plan.python_values import learned, spec_of
+from headrace.pipeline.run.batches import Batches
+
+__all__ = ["chain_specs"]
+
+# So many examples are looked at, at most.
+_MOST_TRIED: Final = 1000
+# Options that hold for what is looked at, too.
+_OPTIONS: Final = ("memory_bytes", "cache_directory", "cache_bytes")
+
+
+def chain_specs(
+    chain: Sequence[Stage],
+    before: Known | None = None,
+    is_covered: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Known:
+    """Returns the components after each stage.
+
+    Args:
+        chain: The stages.
+        before: What is known of all stages but the last.
+        is_covered: Whether what fails is left out by a stage behind all of these: then the
+            components are learned from the first example that does not fail.
+        options: What the pipeline may use.
+
+    Raises:
+        OpError: If the first example cannot be read where that is needed.
+    """
+    skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
+    covered = len(chain) if is_covered else max(skippers, default=0)
+    if before is None:
+        parts = stages.parts_of(chain[0])
+        found: list[Specs] = []
+        known = [chain_specs(part, None, covered > 0, options) for part in parts]
+        empty_at, first = None, {}
+    else:
+        found, known, empty_at = list(before.specs), before.parts, before.empty_at
+        first = before.first
+    for index, stage in enumerate(chain[len(found) :], len(found)):
+        specs = static_specs(chain[: index + 1]) if empty_at is None else {}
+        if specs is None:
+            specs = _next(
+                chain[: index + 1],
+                stage,
+                Known(found, known, first=first),
+                index < covered,
+                options or {},
+            )
+        if specs is None:
+            specs, empty_at = {}, index
+        found.append(specs)
+    return Known(found, known, empty_at, first)
+
+
+def _next(
+    chain: Sequence[Stage],
+    stage: Stage,
+    known: Known,
+    is_covered: bool,
+    options: Mapping[str, Any],
+) -> Specs | None:
+    """Returns the components after the last stage; None if there is no example to learn from."""
+    if len(chain) > 1 and not gives_anything(stage):
+        return after(stage, known.specs[-1])
+    if known.parts and len(chain) == 1:
+        parts = [part.specs[-1] for part in known.parts if part.empty_at is None]
+        if not parts or (isinstance(stage, stages.Zip) and len(parts) < len(known.parts)):
+            return None
+        return zipped(parts) if isinstance(stage, stages.Zip) else _common(stage.name, parts)
+    match stage:
+        case InferredSource():
+            return stage.inferred()
+        case stages.Iterable_():
+            return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
+        case stages.Map() | stages.FlatMap():
+            made = _few(chain[:-1], stage, known, is_covered, options)
+            return learned(stage.name, islice(made, _MOST_TRIED))
+    raise AssertionError(f"the components of {stage!r} are known")
+
+
+def _looked_at(source: stages.Iterable_) -> Iterator[Mapping[str, Any]]:
+    """Yields what an iterator gives, which remains."""
+    where, number = f"iterable({name_of(source.factory)})", 0
+    try:
+        for number, example in enumerate(source.openings.look(source.factory)):
+            for name, value in check_components("iterable", example).items():
+                spec_of("iterable", name, value)
+            yield example
+            number += 1  # noqa: PLW2901 (an error now is of the next one)
+    except Exception as error:
+        found = noted(error, where, f"item {number}, counted from 0")
+        if found is error:
+            raise
+        raise found from error
+
+
+def _common(where: str, parts: Sequence[Specs]) -> Specs:
+    types = [{name: spec.dtype for name, spec in part.items()} for part in parts]
+    for other in types[1:]:
+        if list(other.items()) != list(types[0].items()):
+            raise ValueError(
+                f"{where}: the components are {types[0]} and {other}, expected the same."
+            )
+    return {
+        name: reduce(Spec.merged, (part[name] for part in parts[1:]), spec)
+        for name, spec in parts[0].items()
+    }
+
+
+def _few(
+    chain: Sequence[Stage],
+    stage: stages.Map | stages.FlatMap,
+    known: Known,
+    is_covered: bool,
+    options: Mapping[str, Any],
+) -> Iterator[Mapping[str, Any]]:
+    """Yields what a function makes of the first example, and of more if that does not say all."""
+    num_first = 0
+    for made in _made(chain, stage, known, is_covered, 1, options):
+        num_first += 1
+        yield made
+    if num_first:
+        yield from islice(
+            _made(chain, stage, known, is_covered, _MOST_TRIED, options), num_first, None
+        )
+
+
+def _made(
+    chain: Sequence[Stage],
+    stage: stages.Map | stages.FlatMap,
+    known: Known,
+    is_covered: bool,
+    most: int,
+    options: Mapping[str, Any],
+) -> Iterator[Mapping[str, Any]]:
+    """Yields what a function makes of so many examples.
+
+    Those that it fails at are left out, if that `is_covered`.
+    """
+    made: deque[Mapping[str, Any]] = deque()
+    whole = [*chain, stages.Learn(stage, made, known.first, len(chain))]
+    if is_covered:
+        whole.append(stages.SkipErrors(_MOST_TRIED))
+    whole.append(stages.Take(most))
+    specs = [*known.specs, *[known.specs[-1]] * (len(whole) - len(known.specs))]
+    chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
+    with ExitStack() as stack:
+        for function in _functions(whole):
+            initial(function)
+            stack.enter_context(unchanged(function))
+        batches = Batches(
+            tuple(whole), chosen, Known(specs, known.parts, first=known.first), 0, is_learning=True
+        )
+        for _ in stack.enter_context(batches):
+            while made:
+                yield made.popleft()
+
+
+def _functions(chain: Sequence[Stage]) -> Iterator[object]:
+    for part in stages.parts_of(chain[0]):
+        yield from _functions(part)
+    for stage in chain:
+        found = stage.stage if isinstance(stage, stages.Learn) else stage
+        if isinstance(found, (stages.Map, stages.Filter, stages.FlatMap)):
+            yield found.function

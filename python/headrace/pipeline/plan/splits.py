@@ -1,0 +1,125 @@
+"""Parts of the examples for training and validation, by the places of their records."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.arguments import checked_int
+from headrace.pipeline.describe.specs import BATCHES, Known
+from headrace.pipeline.describe.stages import Stage
+
+__all__ = ["num_kept", "shuffled_before", "splits"]
+
+_KEYS: Final = 1 << 64
+# Records whose keys are computed at the same time.
+_AT_ONCE: Final = 1 << 20
+
+
+def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[stages.Split]:
+    """Returns the stages that divide what a pipeline gives.
+
+    Args:
+        chain: Its stages.
+        shares: The share of each part, above 0; together 1.
+        seed: That of the division.
+
+    Raises:
+        TypeError: If a share is no number.
+        ValueError: If they do not make 1, or rows of the pipeline are no single records.
+    """
+    for share in shares:
+        if isinstance(share, bool) or not isinstance(share, (int, float, np.number)):
+            raise TypeError(f"split: a share is {share!r}, expected a number, such as 0.9.")
+    numbers = tuple(map(float, shares))
+    if len(numbers) < 2 or min(numbers) <= 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-9):
+        raise ValueError(
+            f"split: the shares are {numbers}, expected at least two above 0 that add up to 1, "
+            "such as split(0.9, 0.1)."
+        )
+    checked_int("split", "seed", seed, 0)
+    if (found := _grouping(chain)) is not None:
+        raise ValueError(
+            f"split: it follows {found.name}, which puts examples together, expected examples that "
+            f"are records of the source. Write split(...) before {found.name}(...)."
+        )
+    ends = [round(sum(numbers[: index + 1]) * _KEYS) for index in range(len(numbers) - 1)]
+    bounds = [0, *ends, _KEYS]
+    return [
+        stages.Split(index, numbers, seed, (first, end - 1))
+        for index, (first, end) in enumerate(pairwise(bounds))
+    ]
+
+
+def _grouping(chain: Sequence[Stage]) -> Stage | None:
+    for part in stages.parts_of(chain[0]):
+        if (found := _grouping(part)) is not None:
+            return found
+    groups = (*BATCHES, stages.Pack)
+    return next((stage for stage in chain if isinstance(stage, groups)), None)
+
+
+def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stage], Known]:
+    """Returns stages that give the same, with a shuffle of all examples before any `split`.
+
+    A part is not reached example by example, but all examples are. A shuffle of all of them, of
+    which a part is kept, is a shuffle of that part.
+
+    Args:
+        chain: The stages.
+        known: The components after each of them.
+    """
+    full = (n for n, s in enumerate(chain) if isinstance(s, stages.Shuffle) and s.window is None)
+    shuffle = next(full, None)
+    split = next((n for n, stage in enumerate(chain) if isinstance(stage, stages.Split)), None)
+    if shuffle is None or split is None or shuffle < split:
+        return chain, known
+    moved: list[Any] = list(chain)
+    moved.insert(split, moved.pop(shuffle))
+    specs = list(known.specs)
+    del specs[shuffle]
+    specs.insert(split, specs[split - 1])
+    return cast("list[Stage]", moved), replace(known, specs=specs)
+
+
+def num_kept(parts: Sequence[stages.Split], counts: Sequence[int]) -> int:
+    """Returns how many records are in all of some parts.
+
+    Args:
+        parts: The parts.
+        counts: How many records each file of the source has.
+    """
+    num_records, ends = 0, np.cumsum(np.asarray(counts, np.int64))
+    for first in range(0, int(ends[-1]) if len(ends) else 0, _AT_ONCE):
+        numbers = np.arange(first, min(first + _AT_ONCE, int(ends[-1])))
+        files = np.searchsorted(ends, numbers, side="right")
+        records = numbers - np.concatenate([[0], ends])[files]
+        is_kept = np.ones(len(numbers), bool)
+        for part in parts:
+            keys = _keys(part.seed, records.astype(np.uint64), files.astype(np.uint64))
+            least, most = map(np.uint64, part.keys)
+            is_kept &= (least <= keys) & (keys <= most)
+        num_records += int(is_kept.sum())
+    return num_records
+
+
+def _keys(
+    seed: int, records: npt.NDArray[np.uint64], files: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Returns the keys of records, as the engine computes them (`stages/split.rs`)."""
+    keys: npt.NDArray[np.uint64] = _mixed(_mixed(np.uint64(seed), records), files)
+    return keys
+
+
+def _mixed(one: Any, other: Any) -> Any:
+    # The finalizer of SplitMix64; see `place.rs`.
+    with np.errstate(over="ignore"):
+        mixed = (one ^ (other * np.uint64(0x9E3779B97F4A7C15))) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,61 @@
+"""What a pipeline does at one moment, in words: why nothing comes, for example."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from headrace.core import engine
+from headrace.pipeline.plan.python_functions import Lane
+
+__all__ = ["doing"]
+
+_MIB: Final = 1 << 20
+
+
+def doing(
+    execution: engine.Execution,
+    lanes: Sequence[Lane],
+    names: Sequence[str],
+    waits: Mapping[int, str],
+) -> Iterator[str]:
+    """Yields lines: first of the whole, then one for each thread of the engine and each call.
+
+    Args:
+        execution: Of the pipeline.
+        lanes: What its threads for Python functions do.
+        names: Of its stages, by the numbers under which they are counted.
+        waits: What threads wait for, by the system's numbers of the threads.
+    """
+    workers, (num_tasks, num_hosted), (num_ready, max_ready), flags = execution.report()
+    is_refused, is_over, is_closed = flags
+    used, limit = execution.memory()
+    state = "it is closed" if is_closed else "it is at its end" if is_over else "it goes on"
+    yield (
+        f"{num_ready} of {max_ready} results are ready, {num_tasks} tasks are not begun, "
+        f"{used // _MIB} of {limit // _MIB} MiB of memory are used; {state}"
+    )
+    reads = {
+        thread: f"reads {text} ({_name(names, stage)})"
+        for _, stage, text, thread, _ in execution.reads()
+    }
+    idle = "has no task, since none fits into the memory" if is_refused else "has no task"
+    words = {"nothing": idle, "asking": "looks for tasks", "ended": "has ended"}
+    for number, (thread, what, seconds, stage) in enumerate(workers):
+        text = words.get(what) or reads.get(thread) or f"works on {_name(names, stage)}"
+        wait = f"; waits for {waits[thread]}" if thread in waits else ""
+        yield f"worker {number} (thread {thread}) {text}, for {seconds:.1f} s{wait}"
+    for lane, num_waiting in zip(lanes, num_hosted, strict=False):
+        calls = list(lane.running.values())
+        for call in calls:
+            seconds = time.monotonic() - call.since
+            yield (
+                f"{call.where}: the call for {call.origin(call.number)}, in a block that was begun "
+                f"{seconds:.1f} s ago"
+            )
+        if num_waiting:
+            where = calls[0].where if calls else "a Python function"
+            yield f"{where}: {num_waiting} more blocks wait for it"
+
+
+def _name(names: Sequence[str], stage: int | None) -> str:
+    return names[stage] if stage is not None and stage < len(names) else "a task"

@@ -1,0 +1,567 @@
+"""Iterating over a pipeline: its threads, and what they hand to the program."""
+
+import copy
+import os
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, NamedTuple, NoReturn
+
+from headrace.core import engine
+from headrace.core.allocation_guard import available_bytes
+from headrace.core.errors import FailedPreconditionError
+from headrace.core.live_objects import Alive
+from headrace.core.wait_registry import Blocked
+from headrace.pipeline.describe.specs import Known, batch_depth
+from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
+from headrace.pipeline.describe.types import Spec, delivered
+from headrace.pipeline.plan.column_conversion import decoded
+from headrace.pipeline.plan.planner import plan
+from headrace.pipeline.plan.python_functions import Lane, has_gil
+from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
+from headrace.pipeline.run.absent_lists import Absent
+from headrace.pipeline.run.activity_report import doing
+from headrace.pipeline.run.skipped import Report, Skipped
+from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
+from headrace.pipeline.run.statistics import Readings, StageReadings, Statistics
+from headrace.pipeline.run.string_arrays import arrow_array
+from headrace.pipeline.run.verdict import verdict
+from headrace.pipeline.run.watchdog import watch
+
+__all__ = ["Batches", "open_batches"]
+
+_LEAST_MEMORY_BYTES = 64 << 20
+# What is kept of remote files in a cache_directory, unless cache_bytes says otherwise.
+_CACHE_BYTES = 16 << 30
+# So long a Python function that is under way may keep the end of an iteration waiting.
+_PATIENCE_S = 0.15
+
+# What `Execution.report` would say.
+_NOT_BEGUN = (None, None, None, (False, False, False))
+
+_alive: "Alive[Batches]" = Alive()
+
+# Each asks the one before it, on the stack of the thread that asks the last one.
+_MOST_STAGES: Final = 500
+
+
+class Batches:
+    """The batches, or the examples, of one iteration over a pipeline.
+
+    Its threads start when it is made; where an `iterable` has to be asked which components there
+    are, with the first `next`. They end, and files are closed, at the end of the data, at an
+    error, at `close`, at the end of a `with` block, when it is no longer used, and with the
+    interpreter. May be used by one thread at a time.
+
+    A batch is a dict of arrays, which belong to the program alone and can be written; strings are
+    arrays of `bytes` or `str` objects, or what `options(strings=...)` says. An example is a dict of
+    NumPy scalars, arrays, `bytes` and `str`.
+    """
+
+    def __init__(
+        self,
+        chain: tuple[Stage, ...],
+        options: Mapping[str, Any],
+        known: Known | Callable[[], Known],
+        epoch: int,
+        resumed: Resumed | None = None,
+        in_columns: bool = False,
+        at_end: Callable[[], None] | None = None,
+        is_learning: bool = False,
+    ) -> None:
+        """Begins, unless an iterator has to be asked for its first example: then `next` does.
+
+        Args:
+            chain: The stages.
+            options: What they may use.
+            known: The components, or what learns them.
+            epoch: The number of the epoch.
+            resumed: Where it goes on.
+            in_columns: Whether it is asked for columns only, never for single examples.
+            at_end: Called when all were given.
+            is_learning: Whether nothing is done before its result is wanted, and examples of
+                iterators remain.
+        """
+        if len(chain) > _MOST_STAGES:
+            raise ValueError(
+                f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Put "
+                "several into one function, or skips and takes into one."
+            )
+        self._chain = chain
+        self._options = options
+        self._epoch = epoch
+        self._resumed = resumed
+        self._in_columns = in_columns
+        self._at_end = at_end
+        self._num_taken = 0
+        self._is_learning = is_learning
+        self._process = os.getpid()
+        self._is_batched = batch_depth(chain) > 0
+        self._is_deterministic = bool(options.get("deterministic", True))
+        self._num_threads = options.get("num_threads") or _num_cores()
+        self._name = " > ".join(str(stage) for stage in chain[:1])
+        self._examples: deque[dict[str, Any]] = deque()
+        self._end: weakref.finalize[..., Batches] | None = None
+        # The thread that has closed it, and what a signal handler has raised.
+        self._closed_by: int | None = None
+        self._failure: BaseException | None = None
+        self._is_beginning = False
+        # Threads that call the user's functions.
+        self._callers: list[threading.Thread] = []
+        self._learn = known if callable(known) else None
+        self._begin = time.monotonic()
+        self._end_time: float | None = None
+        if not callable(known):
+            self._begin_with(known)
+        elif not _has_iterables(chain):
+            self._begin_with(known())
+        _alive.add(self)
+
+    def _begin_now(self) -> None:
+        """Learns the components and begins, if it has not begun."""
+        if self._end is not None:
+            return
+        if self._learn is None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': this iteration was closed before its first batch, "
+                "expected an open one. Iterate anew.",
+            )
+        self._check_caller()
+        self._is_beginning = True
+        try:
+            self._begin_with(self._learn())
+        finally:
+            self._is_beginning = False
+
+    def _begin_with(self, known: Known) -> None:
+        """Starts the threads."""
+        chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
+        planned = plan(chain, known, _kept(options), self._is_learning)
+        if resumed is not None:
+            check_files(planned.files, resumed.files)
+        self._files = planned.files
+        self._identity: dict[str, Any] | None = None
+        self._counted = planned.stages
+        whole = [replace(counted, part="") for counted in planned.stages]
+        self._names = list(map(StageReadings.name_of, planned.stages))
+        self._name = " > ".join(dict.fromkeys(map(StageReadings.name_of, whole)))
+        judged = {
+            number: counted.stage
+            for number, counted in enumerate(planned.stages)
+            if isinstance(counted.stage, SkipErrors)
+        }
+        self._functions = _functions(planned.lanes, resumed)
+        self._absent = Absent(planned.sightings)
+        self._report = Report(judged, list(map(StageReadings.name_of, whole)))
+        if resumed is not None:
+            self._report.restore(resumed.skipped)
+        self._specs = known.specs[-1]
+        self._has_arrow_strings = options.get("strings") == "arrow" and (
+            self._is_batched or self._in_columns
+        )
+        callers = [
+            number
+            for number, lane in enumerate(planned.lanes)
+            for _ in range(1 if lane.is_sequential or has_gil() else self._num_threads)
+        ]  # For each thread that calls Python functions, the number of its lane.
+        self._execution = engine.Execution(
+            planned.plan,
+            (epoch, None if resumed is None else resumed.place, self._functions),
+            (self._num_threads, len(callers)),
+            (len(planned.lanes), len(planned.stages)),
+            options.get("memory_bytes") or _default_memory_bytes(),
+            (planned.num_ready, self._is_batched),
+            self._is_deterministic,
+            self._is_learning,
+            self._name,
+        )
+        threads = [
+            threading.Thread(
+                target=_serve,
+                args=(self._execution, number, weakref.ref(planned.lanes[number])),
+                name=f"headrace-function-{number}",
+                daemon=True,
+            )
+            for number in callers
+        ]
+        feeds = []
+        for number, lane in enumerate(planned.lanes):
+            if isinstance(lane, IterableFunction):
+                feeds.append(lane.feed)
+                served = (lane.feed, weakref.ref(lane))
+                name = f"headrace-iterable-{number}"
+                threads.append(
+                    threading.Thread(target=serve_feed, args=served, name=name, daemon=True)
+                )
+        self._callers = list(threads)
+        self._begin = time.monotonic()
+        is_over = threading.Event()
+        # A function may hold the iteration. So neither its threads nor what ends them hold a lane.
+        self._lanes = planned.lanes
+        lanes = list(map(weakref.ref, planned.lanes))
+        if seconds := options.get("stuck_after_s"):
+            watched = (self._execution, lanes, self._names, seconds, is_over)
+            threads.append(
+                threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
+            )
+        ending = _Ending(self._execution, self._name, lanes, threads, feeds, is_over)
+        self._end = weakref.finalize(self, _close, ending, self._process)
+        for thread in threads:
+            thread.start()
+
+    def __iter__(self) -> "Batches":
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        given = self._take()
+        self._num_taken += 1
+        return given
+
+    def _take(self) -> dict[str, Any]:
+        if self._examples:
+            return self._examples.popleft()
+        given = self.next_columns()
+        if given is None:
+            raise StopIteration
+        num_rows, components = given
+        if self._is_batched:
+            return components
+        self._examples.extend(
+            {name: column[row] for name, column in components.items()} for row in range(num_rows)
+        )
+        return self._examples.popleft()
+
+    def next_columns(self) -> tuple[int, dict[str, Any]] | None:
+        """Returns the next batch, or some examples in columns, with how many they are.
+
+        A column is an array, or a list where rows have shapes of their own. None at the end.
+        """
+        if not self.is_open:
+            self._check_end()
+            return None
+        if self._process != os.getpid():
+            raise FailedPreconditionError(
+                None,
+                None,
+                "this iteration over a pipeline was begun before a fork, and its threads are in "
+                "the other process. Iterate over the pipeline anew in this one.",
+            )
+        self._check_caller()
+        try:
+            self._begin_now()
+            given = self._next()
+        except engine.EngineError as error:
+            self._fail(error)
+            engine.raise_op_error(error)
+        except BaseException as error:
+            self._fail(error)
+            raise
+        if given is None:
+            if not self.is_open:
+                self._check_end()
+            self.close()
+            self._report.finish()
+            if self._at_end is not None:
+                self._at_end()
+            self._absent.look(is_over=True)
+            return None
+        self._report.settle()
+        self._absent.look()
+        num_rows, columns = given
+        return num_rows, {
+            name: _component(name, spec, column)
+            for (name, spec), column in zip(self._specs.items(), columns, strict=True)
+        }
+
+    def _next(self) -> tuple[int, list[Any]] | None:
+        """Returns the next batch or examples; what was left out before goes into the report."""
+        while True:
+            given = self._execution.next(self._has_arrow_strings)
+            if given is None or isinstance(given, tuple):
+                return given
+            self._report.add(given)
+
+    def _check_caller(self) -> None:
+        """Refuses what would wait for itself: a function of the pipeline that needs its batches."""
+        if self._is_beginning:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': its first example is asked for already, by another "
+                "thread or by a function that was called for it. Use an iteration in one thread.",
+            )
+        if threading.current_thread() in self._callers:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': next was called by a function of the pipeline itself, "
+                "and would wait for that function. Iterate elsewhere, or over another pipeline.",
+            )
+
+    def _fail(self, error: BaseException) -> None:
+        """Closes it, since an error came out of `next`.
+
+        An error of the pipeline comes in the order of the batches, and what follows it is the end.
+        One that a signal handler raised comes anywhere, and is not.
+        """
+        if self.is_open:
+            _, _, _, (_, is_over, _) = self._execution.report() if self._end else _NOT_BEGUN
+            self._failure = None if is_over else error
+            self.close()
+
+    def _check_end(self) -> None:
+        """Raises unless it has ended with the data, or this thread has closed it."""
+        if self._failure is not None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': this iteration has ended with "
+                f"{type(self._failure).__name__} before the end of the data. Resume from its "
+                "state(), or iterate anew.",
+            )
+        if self._closed_by not in (None, threading.get_ident()):
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"pipeline '{self._name}': another thread has closed this iteration before the end "
+                "of the data. Resume from its state(), or iterate anew.",
+            )
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
+        if self._end is None:
+            return []
+        return list(self._report.skipped)
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read, source by source, in order. Answers after `close`, too."""
+        self._begin_now()
+        return [os.fsdecode(path) for paths in self._files for path in paths]
+
+    @property
+    def num_threads(self) -> int:
+        """How many threads of the engine work for the iteration."""
+        return self._num_threads
+
+    def close(self) -> None:
+        """Ends the threads and waits for them. What was read ahead is dropped.
+
+        A Python function that is under way is waited for at most 0.15 s; a thread whose function
+        takes longer ends when that returns.
+        """
+        self._examples.clear()
+        self._end_time = self._end_time or time.monotonic()
+        if self._end is None:
+            self._learn = None
+            self._closed_by = threading.get_ident()
+        elif (found := self._end.detach()) is not None:
+            self._closed_by = threading.get_ident()
+            _, _, (ending, process), _ = found
+            _close(ending, process, engine.Execution.close_or_interrupt)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its threads were not ended yet."""
+        return self._learn is not None if self._end is None else self._end.alive
+
+    @property
+    def worker_threads(self) -> set[int]:
+        """The system's numbers of the threads of the engine that work for it."""
+        return {thread for thread, *_ in self._execution.report()[0]} if self._end else set()
+
+    def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
+        """Yields lines that say what it does at the moment; see `activity_report`."""
+        yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
+        if self._end is None:
+            yield "its first example is asked for" if self._is_beginning else "it has not begun"
+            return
+        yield from doing(self._execution, self._lanes, self._names, waits)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether there is an order, which `state` can be asked for."""
+        return self._is_deterministic
+
+    def state(self) -> dict[str, Any]:
+        """Returns where the iteration stands: behind the batches that the program has taken.
+
+        It is plain data, which `json` takes, and small: it says where examples are, and holds none.
+        `Pipeline.resume` goes on there, in another process too. Answers after `close` and after an
+        error, too.
+
+        Raises:
+            FailedPreconditionError: If the pipeline has `options(deterministic=False)`: then there
+                is no order that could go on.
+        """
+        if not self._is_deterministic:
+            raise FailedPreconditionError(
+                None,
+                None,
+                "state: the pipeline has options(deterministic=False), expected an order that can "
+                "go on. Leave that out.",
+            )
+        self._begin_now()
+        if self._identity is None:
+            self._identity = identity_of(self._chain, self._files, self._epoch, self._functions)
+        place = self._execution.place(len(self._examples))
+        return state_of(copy.deepcopy(self._identity), place, self._report.state())
+
+    def statistics(self) -> Statistics:
+        """Returns what each stage has done so far. Answers after `close`, too."""
+        return self._readings().statistics()
+
+    def verdict(self) -> str:
+        """Returns one sentence: what limits the speed, by how much, and what to change.
+
+        Based on all that happened since the iteration began. Answers after `close`, too.
+        """
+        return verdict(self._readings())
+
+    def _readings(self) -> Readings:
+        self._begin_now()
+        seconds = (self._end_time or time.monotonic()) - self._begin
+        rows, whole = self._execution.readings()
+        stages = [
+            StageReadings(counted, *row) for counted, row in zip(self._counted, rows, strict=True)
+        ]
+        return Readings(seconds, self._num_threads, stages, *whole)
+
+    def __repr__(self) -> str:
+        what = "batches" if self._is_batched else "examples"
+        end = "open" if self.is_open else "closed"
+        return f"Batches({self._name}: epoch {self._epoch}, {self._num_taken} {what} taken, {end})"
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise TypeError("in: an iteration does not look for values. Take them one by one.")
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError("[]: an iteration gives what comes next. Use next(batches).")
+
+    def __reduce__(self) -> NoReturn:
+        """An iteration has threads and open files: neither is copied or pickled."""
+        raise TypeError(
+            "an iteration over a pipeline has threads, and is neither copied nor pickled. Copy the "
+            "pipeline, and resume it with batches.state()."
+        )
+
+    def __enter__(self) -> "Batches":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _has_iterables(chain: Sequence[Stage]) -> bool:
+    """Returns whether an iterator of the user's may have to be waited for."""
+    return isinstance(chain[0], Iterable_) or any(map(_has_iterables, parts_of(chain[0])))
+
+
+def _component(name: str, spec: Spec, column: Any) -> Any:
+    """Returns a component as the program gets it."""
+    if isinstance(column, tuple):
+        return arrow_array(name, spec, *column)
+    return decoded(column) if spec.dtype is str else delivered(column, spec)
+
+
+def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | None]:
+    """Returns the state that the function of each lane has at the beginning of the epoch."""
+    mine = [lane.initial for lane in lanes]
+    if resumed is None:
+        return mine
+    if len(resumed.functions) != len(mine):
+        raise damaged()
+    pairs = zip(resumed.functions, mine, strict=True)
+    return [text if theirs is None else theirs for theirs, text in pairs]
+
+
+def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:
+    while (job := execution.take(number)) is not None:
+        lane = find_lane()
+        if lane is None:
+            return
+        lane.process(job)
+        # Nothing is held while this waits.
+        del lane, job
+
+
+class _Ending(NamedTuple):
+    """What has to end with an iteration."""
+
+    execution: engine.Execution
+    name: str
+    find_lanes: Sequence[Callable[[], Lane | None]]
+    threads: list[threading.Thread]
+    feeds: list[Feed]
+    is_over: threading.Event
+
+    def lanes(self) -> list[Lane]:
+        """Returns those that somebody holds: the iteration, or a call that is under way."""
+        return [lane for find in self.find_lanes if (lane := find()) is not None]
+
+    def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
+        """Returns the call that a thread is in, and its number; None if it is in none."""
+        running = [lane.running.get(thread.ident or 0) for lane in self.lanes()]
+        found = [calls for calls in running if calls is not None]
+        return (found[0], found[0].number) if found else None
+
+
+def open_batches() -> list[Batches]:
+    """Returns all iterations that somebody holds and that are not closed."""
+    return [batches for batches in _alive.all() if batches.is_open]
+
+
+def _close(
+    ending: _Ending,
+    process: int,
+    end: Callable[[engine.Execution], None] = engine.Execution.close,
+) -> None:
+    if process != os.getpid():
+        return
+    ending.is_over.set()
+    for lane in ending.lanes():
+        lane.is_over = True
+    for feed in ending.feeds:
+        feed.stop()
+    calls = [ending.call_of(thread) for thread in ending.threads]
+    end(ending.execution)
+    with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
+        _join(ending, calls)
+
+
+def _join(ending: _Ending, calls: Sequence[tuple[object, int] | None]) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    for thread, call in zip(ending.threads, calls, strict=True):
+        # A function that ends the iteration it belongs to cannot wait for itself.
+        if thread is threading.current_thread() or thread.ident is None:
+            continue
+        thread.join(max(0.0, deadline - time.monotonic()))
+        # Nor is a call waited for that does not return: its thread ends with it.
+        while thread.is_alive() and (call is None or ending.call_of(thread) != call):
+            thread.join(_PATIENCE_S)
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _kept(options: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Returns where parts of remote files are kept, and how many bytes of them."""
+    directory = options.get("cache_directory")
+    return None if directory is None else (directory, options.get("cache_bytes") or _CACHE_BYTES)
+
+
+def _default_memory_bytes() -> int:
+    return max(available_bytes() // 4, _LEAST_MEMORY_BYTES)

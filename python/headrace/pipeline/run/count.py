@@ -1,0 +1,59 @@
+"""Counts what a pipeline gives, by reading it where that is not known otherwise."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.lengths import has_known_length, length_after, length_of
+from headrace.pipeline.describe.specs import Known, batch_depth
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.run.batches import Batches
+
+__all__ = ["count_of"]
+
+_log: Final = logging.getLogger("headrace.pipeline")
+
+
+def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known) -> int:
+    """Returns how many examples, or batches, the stages give.
+
+    Args:
+        chain: The stages.
+        options: What the pipeline may use.
+        known: The components after each stage.
+
+    Raises:
+        TypeError: If the pipeline has no end.
+    """
+    try:
+        return length_of(chain)
+    except TypeError:
+        end = _num_read(chain)
+    if any(isinstance(stage, stages.Epochs) and stage.count is None for stage in chain[:end]):
+        raise TypeError("count: the pipeline has no end, since epochs() has no count.")
+    _log.info("count: reading all of %s", " > ".join(stage.name for stage in chain[:end]))
+    specs = Known(known.specs[:end], known.parts)
+    is_batched = batch_depth(chain[:end]) > 0
+    length: float = 0
+    with Batches(chain[:end], options, specs, 0) as batches:
+        while (given := batches.next_columns()) is not None:
+            length += 1 if is_batched else given[0]
+    for stage in chain[end:]:
+        length = length_after(stage, length)
+    if length == float("inf"):
+        raise TypeError("count: the pipeline has no end, since epochs() has no count.")
+    return int(length)
+
+
+def _num_read(chain: Sequence[Stage]) -> int:
+    """Returns how many of the stages have to run; what the others give follows from that."""
+    end = 1 + max((n for n, s in enumerate(chain) if n and not has_known_length(s)), default=0)
+    is_drawn = any(
+        isinstance(stage, (stages.Shuffle, stages.Mix))
+        or (isinstance(stage, stages.Map) and stage.seed is not None)
+        for stage in chain[:end]
+    )
+    epochs = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Epochs)]
+    # Epochs that draw may have different numbers of examples.
+    return epochs[-1] + 1 if is_drawn and epochs and epochs[-1] >= end else end

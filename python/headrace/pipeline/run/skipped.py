@@ -1,0 +1,311 @@
+"""What an iteration over a pipeline has left out, and whether that is too much."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from headrace.core import engine
+from headrace.core.errors import SkippedExamples
+from headrace.core.repr_prefix import without_passwords
+from headrace.pipeline.describe.stages import SkipErrors
+
+__all__ = ["Report", "Skipped", "is_report"]
+
+# A share is judged from so many examples on, and at the end.
+_LEAST_EXAMPLES: Final = 1000
+_KEY_BYTES: Final = 6
+# Who allows so many takes what nobody can count, too.
+_ALL: Final = 1 << 62
+
+
+class Skipped(NamedTuple):
+    """An example that was left out, or what could not be read of a file.
+
+    Attributes:
+        file: The file, or the word for another source, such as "arrays", as `with_origin` gives it.
+            None for what has no such name, such as batches.
+        record_number: The number of the record in the file, from 0, as `with_origin` gives it; of
+            the example in its source, or of the batch. None if it is not known.
+        offset_bytes: Where the record begins in the uncompressed file, with what frames it. None if
+            it is not known.
+        stage: The stage that has failed.
+        reason: What happened.
+        num_lost: How many records are lost: the lines that a stray quote in a CSV file costs, or
+            what the rest of a file has if its records are as long as those before. That many count
+            for the budget. None if nobody can tell, which no budget covers.
+    """
+
+    file: str | None
+    record_number: int | None
+    offset_bytes: int | None
+    stage: str
+    reason: str
+    num_lost: int | None = 1
+
+    def __str__(self) -> str:
+        where = [] if self.file is None else [self.file]
+        where += [] if self.record_number is None else [f"record {self.record_number}"]
+        where += [] if self.offset_bytes is None else [f"at byte {self.offset_bytes}"]
+        return f"{', '.join(where) or 'an example'}: {self.stage}: {self.reason}"
+
+
+@dataclass
+class _Judge:
+    """Counts for one `skip_errors` what is left out, and what comes through.
+
+    Attributes:
+        stage: What is allowed.
+        count: How many examples are left out.
+        rows: How many examples came through in the passes that have ended.
+        next_pass: The number of the pass that follows these.
+        is_open: Whether a pass is under way of which something was left out.
+    """
+
+    stage: SkipErrors
+    count: int = 0
+    rows: int = 0
+    next_pass: int = 0
+    is_open: bool = False
+
+    def end_pass(self, passed: engine.Passed) -> None:
+        """Counts what came through in a pass, unless it was counted before."""
+        if passed.pass_number >= self.next_pass:
+            self.rows += passed.num_rows
+            self.next_pass = passed.pass_number + 1
+            self.is_open = False
+
+    def add(self, failure: engine.Failure) -> None:
+        """Counts what is left out.
+
+        Raises:
+            Exception: What has failed, if it is more than the budget.
+        """
+        lost, budget = failure.num_lost, self.stage.budget
+        if lost is None and budget >= _ALL:
+            lost = 1
+        if lost is None:
+            self._throw(
+                failure,
+                "skip_errors: nobody can tell how many examples are lost here, so no budget covers "
+                "it. Correct the file or copy it again, or leave it out.",
+            )
+            return
+        self.count += lost
+        self.is_open = True
+        # A scan has read all files, whatever has come through so far.
+        total = self.rows + max(failure.passed[1], failure.scanned) + self.count
+        if isinstance(budget, int):
+            if self.count > budget:
+                self._exceed(failure, lost, _left_out(self.count - lost), str(budget))
+        elif total >= _LEAST_EXAMPLES and self.count > budget * total:
+            before = _left_out(self.count - lost, total - lost)
+            self._exceed(failure, lost, before, f"{budget:.3%}")
+
+    def _exceed(self, failure: engine.Failure, lost: int, before: str, budget: str) -> None:
+        these = "this one" if lost == 1 else f"these {lost}"
+        self._throw(
+            failure,
+            f"skip_errors: {before} before {these}, and the budget is {budget}. See "
+            "Batches.skipped; mend the data or the function, or raise the budget.",
+        )
+
+    def _throw(self, failure: engine.Failure, text: str) -> None:
+        try:
+            failure.throw(text)
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+
+    def excess(self) -> str | None:
+        """Returns in words why this is too much, at the end; None if it is not."""
+        total, budget = self.rows + self.count, self.stage.budget
+        if isinstance(budget, int) or self.is_open or self.count <= budget * total:
+            return None
+        return f"{_left_out(self.count, total)}, and the budget is {budget:.3%}"
+
+
+def _left_out(count: int, total: int | None = None) -> str:
+    """Returns in words how many examples were left out, of how many if that is said."""
+    whole = count if total is None else total
+    examples = "example" if whole == 1 else "examples"
+    of = "" if total is None else f" of {total}"
+    return f"{count}{of} {examples} {'was' if count == 1 else 'were'} left out"
+
+
+class Report:
+    """What an iteration has left out so far, each once.
+
+    Where an iteration is taken up again, some failures come again that were reported before: they
+    are told by their keys.
+
+    Attributes:
+        skipped: What was left out, in the order in which it came.
+    """
+
+    def __init__(self, judged: Mapping[int, SkipErrors], names: Sequence[str]) -> None:
+        """`judged` has the stages that leave failures out, by their numbers; `names` are of all."""
+        self._judges = {number: _Judge(stage) for number, stage in judged.items()}
+        self._names = names
+        self.skipped: list[Skipped] = []
+        # For each that was left out which of the judges has counted it, and its key.
+        self._keys: list[tuple[int, int]] = []
+        self._known: set[tuple[int, int]] = set()
+        # How much of this, and what of the judges, belongs to the batch given last.
+        self._settled: tuple[int, list[list[Any]]] = (0, [])
+        self._is_settled = False
+        self.settle()
+
+    def add(self, note: "engine.Failure | engine.Passed") -> None:
+        """Adds what was left out, unless it is known.
+
+        Raises:
+            Exception: What has failed, if it is more than the budget.
+        """
+        judge = self._judges[note.skipper]
+        self._is_settled = False
+        if isinstance(note, engine.Passed):
+            judge.end_pass(note)
+            return
+        stage = self._names[note.stage]
+        key = (list(self._judges).index(note.skipper), _key(note, stage))
+        if note.place is not None and key in self._known:
+            return
+        self._known.add(key)
+        self._keys.append(key)
+        self.skipped.append(_skipped(note, stage))
+        judge.add(note)
+
+    def settle(self) -> None:
+        """Says that all so far was left out before the batch that is given now."""
+        if not self._is_settled:
+            judges = [[one.rows, one.next_pass, one.is_open] for one in self._judges.values()]
+            self._settled = (len(self.skipped), judges)
+            self._is_settled = True
+
+    def state(self) -> list[Any]:
+        """Returns what was left out before the batch given last, as plain data."""
+        count, judges = self._settled
+        if not judges:
+            return []
+        skipped = self.skipped[:count]
+        named = (text for one in skipped for text in (one.file, one.stage) if text is not None)
+        texts = {text: number for number, text in enumerate(dict.fromkeys(named))}
+        entries = [
+            [
+                *key,
+                None if one.file is None else texts[one.file],
+                one.record_number,
+                one.offset_bytes,
+                texts[one.stage],
+                one.reason,
+                one.num_lost,
+            ]
+            for key, one in zip(self._keys, skipped, strict=False)
+        ]
+        return [list(texts), entries, judges]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Goes on with the state of another report, which `is_report` has looked at.
+
+        Raises:
+            ValueError: If the pipeline has other stages.
+        """
+        if not state and not self._judges:
+            return
+        if not state or len(state[2]) != len(self._judges):
+            raise ValueError("it says what no pipeline of this description can have said")
+        texts, entries, judges = state
+        for judge, (rows, next_pass, is_open) in zip(self._judges.values(), judges, strict=True):
+            judge.rows, judge.next_pass, judge.is_open = rows, next_pass, bool(is_open)
+        judging = list(self._judges.values())
+        for judge in judging:
+            judge.count = 0
+        for ordinal, key, file, record, offset, stage, reason, lost in entries:
+            self._keys.append((ordinal, key))
+            name = None if file is None else texts[file]
+            self.skipped.append(Skipped(name, record, offset, texts[stage], reason, lost))
+            judging[ordinal].count += 1 if lost is None else lost
+        self._known.update(self._keys)
+        self._is_settled = False
+        self.settle()
+
+    def finish(self) -> None:
+        """Judges at the end of the data.
+
+        Raises:
+            SkippedExamples: If a larger share was left out than the budget says, or if that is
+                wanted for anything that was left out.
+        """
+        for judge in self._judges.values():
+            excess = judge.excess()
+            if excess is None and judge.stage.raises_at_end and judge.count:
+                excess = _left_out(judge.count)
+            if excess is not None:
+                raise SkippedExamples(f"skip_errors: {excess}: {self._summary()}", self.skipped)
+
+    def _summary(self) -> str:
+        """Returns how many each stage left out, with the first of each."""
+        counts = Counter(one.stage for one in self.skipped)
+        first = {one.stage: one for one in reversed(self.skipped)}
+        return "; ".join(
+            f"{count} by {stage}, first {first[stage]}" for stage, count in counts.items()
+        )
+
+
+def _skipped(failure: engine.Failure, stage: str) -> Skipped:
+    file = None if failure.file is None else without_passwords(os.fsdecode(failure.file))
+    reason = failure.reason
+    if failure.ends_file:
+        lost = failure.num_lost
+        rest = "What follows in the file" if lost == 1 else f"The rest of the file, {_about(lost)},"
+        reason = f"{reason.rstrip('.')}. {rest} was not read."
+    return Skipped(file, failure.record, failure.offset_bytes, stage, reason, failure.num_lost)
+
+
+def _about(lost: int | None) -> str:
+    if lost is None:
+        return "nobody can tell how many records"
+    return f"about {lost} records by the length of those before"
+
+
+def _key(failure: engine.Failure, stage: str) -> int:
+    """Returns what tells a failure from all others, in another process too."""
+    text = f"{stage} {failure.file!r} {failure.place}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "big")
+
+
+def is_report(state: object) -> bool:
+    """Returns whether something has the form of a report's state."""
+    match state:
+        case []:
+            return True
+        case [list() as texts, list() as entries, list() as judges]:
+            return (
+                all(isinstance(text, str) for text in texts)
+                and all(_is_entry(entry, len(texts), len(judges)) for entry in entries)
+                and all(_is_judge(judge) for judge in judges)
+            )
+    return False
+
+
+def _is_entry(entry: object, num_texts: int, num_judges: int) -> bool:
+    match entry:
+        case [int() as ordinal, int() as key, file, record, offset, int() as stage, str(), lost]:
+            numbers = [number for number in (record, offset, file, lost) if number is not None]
+            return (
+                ordinal in range(num_judges)
+                and stage in range(num_texts)
+                and (file is None or file in range(num_texts))
+                and all(isinstance(number, int) and 0 <= number < 2**63 for number in numbers)
+                and 0 <= key < 1 << 8 * _KEY_BYTES
+            )
+    return False
+
+
+def _is_judge(judge: object) -> bool:
+    match judge:
+        case [int() as rows, int() as next_pass, bool()]:
+            return 0 <= rows < 2**63 and 0 <= next_pass < 2**63
+    return False

@@ -1,0 +1,494 @@
+"""The state of an iteration: what a pipeline needs to go on where another one stopped.
+
+A state is plain data that `json` takes: a version, what the pipeline was in words, digests of its
+files, its seeds, the epoch, and its place, which is the marks of the engine (see `mark.rs` there).
+"""
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, TypeAlias, cast
+
+from headrace.io.storage import sizes
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.python_functions import name_of
+from headrace.pipeline.run.skipped import is_report
+
+__all__ = [
+    "Resumed",
+    "check_files",
+    "check_state",
+    "damaged",
+    "identity_of",
+    "resumed",
+    "state_of",
+]
+
+# Of the form of states. Any change of what a place means needs another one.
+_VERSION: Final = 2
+_KEYS: Final = (
+    "version",
+    "stages",
+    "files",
+    "seeds",
+    "epochs",
+    "weights",
+    "epoch",
+    "functions",
+    "place",
+    "skipped",
+)
+# What may differ if that is said: a key of states, and what it is of which stages.
+_ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
+# What a description may have that has no influence on the examples, or is looked at elsewhere.
+_LEFT_OUT: Final[tuple[str, ...]] = (
+    "paths",
+    "root",
+    "seed",
+    "parts",
+    "weights",
+    "budget",
+    "raises_at_end",
+)
+# Longer descriptions of a stage are a digest.
+_MOST_LETTERS: Final = 40
+# Digests of the files of a source: one for each, or for each group of neighbours.
+_MOST_DIGESTS: Final = 32
+_DIGEST_BYTES: Final = 3
+
+# What a stage was: a text, or for a source that puts pipelines together a text and those.
+Words: TypeAlias = "str | list[Any]"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What a pipeline goes on with.
+
+    Attributes:
+        chain: Its stages, with the seeds of the state where the program gave none.
+        epoch: The number of the epoch that was begun.
+        place: Where that goes on, for the engine.
+        files: The digests of the files of each source.
+        skipped: What was left out before.
+        functions: The states that Python functions had at the beginning of the epoch, as texts;
+            None for those that keep none.
+    """
+
+    chain: tuple[Stage, ...]
+    epoch: int
+    place: list[Any]
+    files: list[list[Any]]
+    skipped: list[Any]
+    functions: list[str | None]
+
+
+def identity_of(
+    chain: Sequence[Stage],
+    files: Sequence[Sequence[bytes]],
+    epoch: int,
+    functions: Sequence[str | None],
+) -> dict[str, Any]:
+    """Returns what all states of an iteration have in common.
+
+    Args:
+        chain: The stages of the pipeline.
+        files: The files of each of its sources.
+        epoch: The number of its epoch.
+        functions: The states of Python functions at its beginning, as texts.
+    """
+    return {
+        "version": _VERSION,
+        "stages": _words(chain),
+        "files": [_digests(paths) for paths in files],
+        "seeds": [stage.seed for stage in _drawn(chain)],
+        **_numbers(chain),
+        "epoch": epoch,
+        "functions": list(functions),
+    }
+
+
+def state_of(identity: Mapping[str, Any], place: list[Any], skipped: list[Any]) -> dict[str, Any]:
+    """Returns the state of an iteration.
+
+    Args:
+        identity: What `identity_of` has returned for it.
+        place: Where it goes on, as the engine says.
+        skipped: What was left out before, as `Report.state` says.
+    """
+    state = {**identity, "place": place, "skipped": skipped}
+    return {**state, "checksum": _checksum(state)}
+
+
+def resumed(
+    chain: tuple[Stage, ...], state: Mapping[str, Any], allow: Collection[str] = ()
+) -> Resumed:
+    """Returns what a pipeline goes on with.
+
+    Args:
+        chain: The stages of the pipeline.
+        state: That of another iteration.
+        allow: What may differ: "epochs" for their number, "weights" for those of a mix.
+
+    Raises:
+        TypeError: If the state is no dict.
+        ValueError: If it is damaged, newer than this package, or of another pipeline.
+    """
+    for what in allow:
+        if what not in _ALLOWED:
+            raise ValueError(f"resume: allow has {what!r}, expected 'epochs' and 'weights' alone.")
+    check_state(state)
+    _check_alike(_words(chain), state["stages"])
+    for key, mine in _numbers(chain).items():
+        if key not in allow and mine != state[key]:
+            raise ValueError(
+                f"resume: {_ALLOWED[key]}: {_list(mine)}, but {_list(state[key])} in the pipeline "
+                f"that the state was taken with. If that is wanted, resume with allow={{{key!r}}}."
+            )
+    seeds = list(state["seeds"])
+    if len(seeds) != len(list(_drawn(chain))):
+        raise damaged()
+    drawn = _with_seeds(chain, iter(seeds))
+    if drawn != chain:
+        # What was kept is in the order of other seeds.
+        drawn = _with_empty_caches(drawn)
+    return Resumed(
+        drawn,
+        state["epoch"],
+        state["place"],
+        state["files"],
+        state["skipped"],
+        state["functions"],
+    )
+
+
+def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any]]) -> None:
+    """Raises ValueError unless the files of each source are those that a state was taken with.
+
+    Their names without directories, their order and their sizes are compared.
+    """
+    if len(files) != len(expected):
+        raise damaged()
+    for paths, (count, digests) in zip(files, expected, strict=True):
+        if count != len(paths):
+            raise ValueError(
+                f"resume: there are {len(paths)} files, {_first(paths)}, but the state was taken "
+                f"with {count}. Resume with the same files."
+            )
+        for number, (found, digest) in enumerate(zip(_digests(paths)[1], digests, strict=True)):
+            if found != digest:
+                group = _group(paths, number)
+                names = " to ".join(dict.fromkeys(map(_name, (group[0], group[-1]))))
+                raise ValueError(
+                    f"resume: {names} is not what the state was taken with: the name, the size or "
+                    "the order of files differs. Resume with the same files."
+                )
+
+
+def check_state(state: Mapping[str, Any]) -> None:
+    """Raises unless a state is whole, and of a version that this package reads.
+
+    Raises:
+        TypeError: If it is no dict.
+        ValueError: If it is damaged, or newer or older than what this package reads.
+    """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"resume: got {state!r}, expected a state, as Batches.state() gives it.")
+    version = state.get("version")
+    if isinstance(version, int) and version > _VERSION:
+        raise ValueError(
+            f"resume: the state has version {version}, but this headrace reads states up to "
+            f"version {_VERSION}. Update headrace."
+        )
+    if isinstance(version, int) and not isinstance(version, bool) and 0 < version < _VERSION:
+        raise ValueError(
+            f"resume: the state has version {version}, but this headrace reads states of version "
+            f"{_VERSION} alone. Resume with the headrace that wrote it, or begin anew."
+        )
+    content = {key: state.get(key) for key in _KEYS}
+    try:
+        is_whole = (
+            version == _VERSION
+            and set(state) == {*_KEYS, "checksum"}
+            and _has_types(content)
+            and state["checksum"] == _checksum(content)
+        )
+    except RecursionError:
+        is_whole = False
+    if not is_whole:
+        raise damaged()
+
+
+def _has_types(content: Mapping[str, Any]) -> bool:
+    """Returns whether values of a state have the types that this module goes by."""
+    lists = (content["files"], content["seeds"], content["place"])
+    return (
+        all(isinstance(value, list) for value in lists)
+        and _are_words(content["stages"])
+        and _is_number(content["epoch"])
+        and all(map(_is_number, content["seeds"]))
+        and is_report(content["skipped"])
+        and isinstance(content["functions"], list)
+        and all(text is None or isinstance(text, str) for text in content["functions"])
+        and all(
+            isinstance(source, list)
+            and len(source) == 2
+            and isinstance(source[0], int)
+            and isinstance(source[1], list)
+            and len(source[1]) == min(source[0], _MOST_DIGESTS)
+            for source in content["files"]
+        )
+    )
+
+
+def _are_words(value: object) -> bool:
+    """Returns whether a value is what `_words` returns."""
+    return isinstance(value, list) and all(
+        isinstance(one, str)
+        or (
+            isinstance(one, list)
+            and one
+            and isinstance(one[0], str)
+            and all(map(_are_words, one[1:]))
+        )
+        for one in value
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def damaged() -> ValueError:
+    """Returns the error for a state that no pipeline has given."""
+    return ValueError(
+        "resume: the state is damaged: it was cut short or edited. Use another one, as "
+        "Batches.state() gave it."
+    )
+
+
+def _checksum(content: Mapping[str, Any]) -> int:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
+    return zlib.crc32(text.encode())
+
+
+def _check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") -> None:
+    for number, (one, another) in enumerate(zip(mine, other, strict=False)):
+        place = f"{where}stage {number}"
+        if isinstance(one, list) and isinstance(another, list) and one[0] == another[0]:
+            for part, (inner, outer) in enumerate(zip(one[1:], another[1:], strict=False)):
+                _check_alike(inner, outer, f"in part {part} of {place}, ")
+        if one != another:
+            raise ValueError(
+                f"resume: {place} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
+                f"state was taken with. {_remedy(one, another)}"
+            )
+    if len(mine) != len(other):
+        more, fewer = max(mine, other, key=len), min(len(mine), len(other))
+        whose = "this pipeline" if more is mine else "the pipeline that the state was taken with"
+        raise ValueError(
+            f"resume: {where}{whose} has {_shown(more[fewer])} behind stage {fewer - 1}, and the "
+            "other has not. Resume with the same pipeline."
+        )
+
+
+def _remedy(one: Words, another: Words) -> str:
+    if all(_shown(words).startswith("shard(") for words in (one, another)):
+        return (
+            "Resume with the same shard. A state serves other shards where shard stands in no part "
+            "of a mix, concat or zip, and only map of functions without a state, parse, select, "
+            "rename, batches and one epochs follow it."
+        )
+    return "Resume with the same pipeline."
+
+
+def _shown(words: Words) -> str:
+    return words if isinstance(words, str) else str(words[0])
+
+
+def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
+    """Returns what the stages are, in short.
+
+    Args:
+        chain: The stages of a pipeline.
+        is_part: Whether it is a part of others. Its shards keep their number: how much was drawn
+            of a part by another rank is not known, since that depends on the draws and lengths.
+    """
+    shards = (index for index, stage in enumerate(chain) if isinstance(stage, stages.Shard))
+    elastic = next(
+        (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
+    )
+    fixed = elastic + _num_fixed(chain[elastic:])
+    return [
+        _words_of(stage, index >= elastic, index < fixed)
+        for index, stage in enumerate(chain)
+        if not isinstance(stage, stages.Prefetch)
+    ]
+
+
+def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
+    """Returns what a stage is.
+
+    Args:
+        stage: The stage.
+        is_elastic: Whether it is a `shard` of which there may be another number, or follows one.
+        is_size_fixed: Whether batches must have the size that they had.
+    """
+    left_out = _LEFT_OUT
+    match stage:
+        case stages.Shard() if is_elastic:
+            return "shard"
+        case stages.Batch() | stages.PaddedBatch() if not is_size_fixed:
+            left_out = (*_LEFT_OUT, "size")
+        case stages.Epochs():
+            left_out = (*_LEFT_OUT, "count")
+    match stage:
+        case stages.Arrays():
+            text = str(stage)
+        case _:
+            shown = [
+                _text(value)
+                for item in fields(cast("Any", stage))
+                if item.compare
+                and item.repr
+                and item.name not in left_out
+                and (value := getattr(stage, item.name)) != item.default
+            ]
+            text = f"{stage.name}({', '.join(shown)})"
+    if len(text) > _MOST_LETTERS:
+        text = f"{stage.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    if isinstance(stage, stages.Map) and keeps_state(stage.function):
+        text += " with a state"
+    parts = stages.parts_of(stage)
+    return [text, *(_words(part, is_part=True) for part in parts)] if parts else text
+
+
+def _text(value: object) -> str:
+    """Returns a value of a stage as text, which is the same in another process."""
+    if callable(value) and not isinstance(value, type):
+        return name_of(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return stages.text(value)
+
+
+def _is_elastic(after: Sequence[Stage]) -> bool:
+    """Returns whether what follows a `shard` lets a state be used with another number of shards.
+
+    Nothing may follow that makes more or fewer examples, lets some of them wait, or has a state of
+    its own, which only one rank knows.
+    """
+    kept = (
+        stages.Map,
+        stages.Parse,
+        stages.Select,
+        stages.Rename,
+        stages.Batch,
+        stages.PaddedBatch,
+        stages.Epochs,
+        stages.Prefetch,
+    )
+    functions = (stage.function for stage in after if isinstance(stage, stages.Map))
+    return (
+        all(isinstance(stage, kept) for stage in after)
+        and not any(map(keeps_state, functions))
+        and sum(isinstance(stage, stages.Epochs) for stage in after) <= 1
+    )
+
+
+def _num_fixed(elastic: Sequence[Stage]) -> int:
+    """Returns how many of the stages from an elastic `shard` on have batches of a fixed size.
+
+    A batch behind `epochs` may begin in one epoch and end in another. Then those before `epochs`
+    must have been as large.
+    """
+    epochs = next((n for n, stage in enumerate(elastic) if isinstance(stage, stages.Epochs)), 0)
+    batches = (stages.Batch, stages.PaddedBatch)
+    return epochs if any(isinstance(stage, batches) for stage in elastic[epochs:]) else 0
+
+
+def _all(chain: Sequence[Stage]) -> Iterator[Stage]:
+    """Yields all stages, those of pipelines that are put together first."""
+    for part in stages.parts_of(chain[0]):
+        yield from _all(part)
+    yield from chain
+
+
+def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
+    """Yields the stages that have a seed."""
+    return (stage for stage in _all(chain) if getattr(stage, "seed", None) is not None)
+
+
+def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
+    """Returns what may differ if that is said, by the keys of `_ALLOWED`."""
+    return {
+        "epochs": [stage.count for stage in _all(chain) if isinstance(stage, stages.Epochs)],
+        "weights": [list(stage.weights) for stage in _all(chain) if isinstance(stage, stages.Mix)],
+    }
+
+
+def _list(values: object) -> str:
+    return ", ".join(map(repr, values)) if isinstance(values, list) else repr(values)
+
+
+def _with_seeds(chain: tuple[Stage, ...], seeds: Iterator[int]) -> tuple[Stage, ...]:
+    """Returns stages with the seeds of a state, which must be those that the program gave."""
+    source = chain[0]
+    if parts := stages.parts_of(source):
+        seeded = tuple(_with_seeds(part, seeds) for part in parts)
+        source = replace(cast("Any", source), parts=seeded)
+    return tuple(_with_seed(stage, seeds) for stage in (source, *chain[1:]))
+
+
+def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
+    mine = getattr(stage, "seed", None)
+    if mine is None:
+        return stage
+    seed = next(seeds)
+    if getattr(stage, "is_seed_given", True) and mine != seed:
+        raise ValueError(
+            f"resume: the seed of {stage.name} is {mine}, but {seed} in the pipeline that the "
+            "state was taken with. Resume with the same seed, or leave it out."
+        )
+    return cast("Stage", replace(cast("Any", stage), seed=seed))
+
+
+def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """Returns stages whose caches hold nothing yet."""
+    source = chain[0]
+    if parts := stages.parts_of(source):
+        source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
+    emptied = (stages.Cache() if isinstance(stage, stages.Cache) else stage for stage in chain[1:])
+    return (source, *emptied)
+
+
+def _digests(paths: Sequence[bytes]) -> list[Any]:
+    """Returns how many files there are, and digests of their names and sizes."""
+    count = min(len(paths), _MOST_DIGESTS)
+    return [len(paths), [_digest(_group(paths, number)) for number in range(count)]]
+
+
+def _group(paths: Sequence[bytes], number: int) -> Sequence[bytes]:
+    """Returns the neighbouring files that have digest `number`."""
+    count = min(len(paths), _MOST_DIGESTS)
+    return paths[number * len(paths) // count : (number + 1) * len(paths) // count]
+
+
+def _digest(paths: Sequence[bytes]) -> str:
+    digest = hashlib.sha256()
+    for path, size in zip(paths, sizes(map(os.fsdecode, paths)), strict=True):
+        name = os.path.basename(path)
+        digest.update(b"%d:%b%d;" % (len(name), name, size))
+    return digest.digest()[:_DIGEST_BYTES].hex()
+
+
+def _name(path: bytes) -> str:
+    return os.fsdecode(os.path.basename(path))
+
+
+def _first(paths: Sequence[bytes]) -> str:
+    return f"{_name(paths[0])} the first" if paths else "none"

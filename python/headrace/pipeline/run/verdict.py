@@ -1,0 +1,177 @@
+"""Which part of a running pipeline limits its speed, and what to change."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.specs import BATCHES
+from headrace.pipeline.run.statistics import Readings, StageReadings
+
+__all__ = ["verdict"]
+
+# What is busy for less than this share of the time does not limit alone.
+_LEAST_LOAD: Final = 0.5
+
+
+@dataclass(frozen=True)
+class _Suspect:
+    """What may limit: the share of the time in which it could not have done more; and words."""
+
+    load: float
+    finding: str
+    remedy: str
+
+
+def verdict(readings: Readings) -> str:
+    """Returns one sentence: what limits, by how much, what to change."""
+    if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
+        return "nothing has been read yet: ask again after some batches"
+    worst = max(_suspects(readings), key=lambda suspect: suspect.load)
+    waited = _share(readings.consumer_waiting, readings.seconds)
+    idle = _share(readings.idle, readings.num_threads * readings.seconds)
+    times = f"the training loop waited {waited:.0%} of the time, workers were idle {idle:.0%}"
+    if worst.load < _LEAST_LOAD:
+        return f"nothing limits alone: {times}; nearest to it, {worst.finding}; ask again later"
+    return f"{worst.finding}; {times}; {worst.remedy}"
+
+
+def _share(part: float, whole: float) -> float:
+    """Returns a share of the time. Clocks of several threads differ by a little: at most 1."""
+    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
+
+
+def _suspects(readings: Readings) -> Iterator[_Suspect]:
+    yield _training_loop(readings)
+    yield _budget(readings)
+    yield _workers(readings)
+    for index, stage in enumerate(readings.stages):
+        if stage.counted.is_python:
+            yield _python(stage, readings, _gets_batches(readings.stages[:index]))
+        elif stage.counted.reads_files:
+            yield _storage(stage, readings)
+            yield _reader(stage, readings)
+
+
+def _training_loop(readings: Readings) -> _Suspect:
+    load = 1 - _share(readings.consumer_waiting, readings.seconds)
+    return _Suspect(
+        load,
+        f"the training loop is the bottleneck: it was busy {load:.0%} of the time",
+        "nothing can be gained in the pipeline; make the loop faster, or leave it as it is",
+    )
+
+
+def _budget(readings: Readings) -> _Suspect:
+    load = _share(readings.budget_waiting, _scheduled(readings))
+    return _Suspect(
+        load,
+        f"memory limits: work waited for room {load:.0%} of the time",
+        "raise options(memory_bytes=...), or take a smaller window or batch",
+    )
+
+
+def _workers(readings: Readings) -> _Suspect:
+    pooled = [stage for stage in readings.stages if not stage.counted.is_python]
+    used = {id(stage): stage.busy - _stored(stage, readings) for stage in pooled}
+    whole = sum(used.values())
+    worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
+    load = _share(whole, readings.num_threads * _scheduled(readings))
+    if worst is None or whole <= 0:
+        return _Suspect(0.0, "the workers", "")
+    return _Suspect(
+        load,
+        f"{worst.name} limits: workers were busy {load:.0%} of the time, "
+        f"{_share(used[id(worst)], whole):.0%} of that with it",
+        _less_work(worst),
+    )
+
+
+def _less_work(stage: StageReadings) -> str:
+    more = "give it more threads with options(num_threads=...) if the machine has the cores"
+    if stage.counted.reads_files:
+        return f"{more}, or store the data uncompressed if they are compressed"
+    if isinstance(stage.counted.stage, (stages.Batch, stages.PaddedBatch)):
+        return f"{more}, or keep components small: convert them after the batch, on the device"
+    return f"{more}, or leave out with select what is not needed"
+
+
+def _gets_batches(before: Sequence[StageReadings]) -> bool:
+    return any(isinstance(stage.counted.stage, BATCHES) for stage in before)
+
+
+def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
+    parallel = _parallel(stage, readings)
+    load = _share(stage.busy, readings.seconds * parallel)
+    # More threads of the engine are no remedy.
+    whose = "its one thread" if parallel == 1 else "it"
+    return _Suspect(
+        load,
+        f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time",
+        _less_python(stage.counted.stage, gets_batches),
+    )
+
+
+def _less_python(stage: stages.Stage, gets_batches: bool) -> str:
+    if isinstance(stage, Source):
+        has_columns = getattr(stage, "columns", None) is not None
+        fewer = "name fewer columns" if has_columns else "name the columns you need, columns=[...]"
+        return f"{fewer}, or keep the data in a format that all threads read, such as TFRecords"
+    if isinstance(stage, stages.Iterable_):
+        return "write the examples to files, which are read without Python"
+    whole = "" if gets_batches else "let it take whole batches, after batch(...), "
+    return f"make it native (headrace.native), {whole}or do less in it"
+
+
+def _storage(stage: StageReadings, readings: Readings) -> _Suspect:
+    load = _share(_stored(stage, readings), readings.seconds * _parallel(stage, readings))
+    most = stage.counted.num_parallel
+    more = (
+        "divide the data into more files, to read more files at the same time"
+        if most is not None and most <= readings.num_threads
+        else "read more files at the same time with options(num_threads=...)"
+    )
+    return _Suspect(
+        load,
+        f"{stage.name} limits: its reads waited for storage {load:.0%} of the time",
+        f"{more}, or keep them on faster storage, or compressed",
+    )
+
+
+def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
+    parallel = _parallel(stage, readings)
+    computing = stage.busy - _stored(stage, readings)
+    is_alone = parallel < readings.num_threads
+    files = "the one file" if parallel == 1 else f"{parallel} files"
+    load = _share(computing, _scheduled(readings) * parallel) if is_alone else 0.0
+    return _Suspect(
+        load,
+        f"{stage.name} limits: each file is read by one thread, and the threads of {files} were "
+        f"busy {load:.0%} of the time",
+        "divide the data into more files",
+    )
+
+
+def _parallel(stage: StageReadings, readings: Readings) -> int:
+    most = stage.counted.num_parallel
+    return readings.num_threads if most is None else max(min(most, readings.num_threads), 1)
+
+
+def _stored(stage: StageReadings, readings: Readings) -> float:
+    """How long the reads of files waited for storage.
+
+    A thread that is not running waits for storage or for a processor. How long for a processor is
+    judged by the tasks that read nothing.
+    """
+    if not stage.counted.reads_files:
+        return 0.0
+    crowding = readings.tasks_busy / readings.tasks_computing if readings.tasks_computing else 1.0
+    return max(stage.busy - stage.computing * max(crowding, 1.0), 0.0)
+
+
+def _scheduled(readings: Readings) -> float:
+    """How long a worker had work or waited for it; less than all the time on a crowded machine."""
+    read = sum(stage.busy for stage in readings.stages if stage.counted.reads_files)
+    known = readings.tasks_busy + read + readings.idle
+    return min(max(known / readings.num_threads, 1e-9), readings.seconds)

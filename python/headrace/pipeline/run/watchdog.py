@@ -1,0 +1,59 @@
+"""Warns of functions and reads that take long, by name, through `logging`."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from headrace.core import engine
+from headrace.pipeline.plan.python_functions import Lane
+
+__all__ = ["watch"]
+
+_LOGGER: Final = logging.getLogger("headrace.pipeline")
+# It is looked so often during the time after which a warning is due.
+_LOOKS: Final = 4
+
+
+def watch(
+    execution: engine.Execution,
+    find_lanes: Sequence[Callable[[], Lane | None]],
+    names: Sequence[str],
+    seconds: float,
+    is_over: threading.Event,
+) -> None:
+    """Warns once of each call and each read that takes longer than so many seconds.
+
+    Args:
+        execution: Of a pipeline.
+        find_lanes: Return what its threads for Python functions do; None once nobody holds that.
+        names: Of its stages, by the numbers under which they are counted.
+        seconds: How long each may take.
+        is_over: Set at the end, which is what this waits for.
+    """
+    since: dict[object, float] = {}
+    warned: set[object] = set()
+    while not is_over.wait(seconds / _LOOKS):
+        now = time.monotonic()
+        lanes = [lane for find in find_lanes if (lane := find()) is not None]
+        found = dict(_under_way(execution, lanes, names))
+        del lanes
+        since = {key: since.get(key, now) for key in found}
+        warned &= found.keys()
+        for key, text in found.items():
+            if now - since[key] >= seconds and key not in warned:
+                warned.add(key)
+                _LOGGER.warning("%s has taken more than %g s, and is not finished", text, seconds)
+
+
+def _under_way(
+    execution: engine.Execution, lanes: Sequence[Lane], names: Sequence[str]
+) -> Iterator[tuple[object, str]]:
+    """Yields what is under way: something that differs from all else, and what it is in words."""
+    for number, stage, text, _, _ in execution.reads():
+        yield ("read", number), f"{names[stage]}: reading {text}"
+    for lane in lanes:
+        for calls in list(lane.running.values()):
+            number = calls.number
+            yield (calls, number), f"{calls.where}: the call for {calls.origin(number)}"

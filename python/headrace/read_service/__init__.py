@@ -1,0 +1,22 @@
+"""Readers that feed trainers: who reads which batch, for whom, and how much is under way.
+
+Knows no transport: `headrace.ray` carries what this decides, and a simulation can.
+"""
+
+from headrace.read_service.advice import Advice, Loads, advice
+from headrace.read_service.layout import Layout, Turn, arranged
+from headrace.read_service.reader import Ask, Given, Reader
+from headrace.read_service.window import Window
+
+__all__ = [
+    "Advice",
+    "Ask",
+    "Given",
+    "Layout",
+    "Loads",
+    "Reader",
+    "Turn",
+    "Window",
+    "advice",
+    "arranged",
+]

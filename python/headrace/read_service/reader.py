@@ -1,0 +1,167 @@
+"""A reader: gives any batch of a pipeline that it is asked for, best in order."""
+
+import time
+from collections import OrderedDict
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.describe.reader_shards import Place, ShareBatches
+from headrace.pipeline.run.skipped import Skipped
+
+__all__ = ["Ask", "Given", "Reader", "num_bytes_of"]
+
+# While the layout changes, a reader has a share of the old and one of the new.
+_MOST_SHARES: Final = 2
+
+
+class Ask(NamedTuple):
+    """What a trainer asks for. It has all that a reader needs that knows nothing.
+
+    Attributes:
+        number: The number of the batch in the one order.
+        num_shares: How many readers share the batches around it.
+        place: A place at or before it.
+        epoch: The number of the epoch, if the place is the beginning.
+        num_skipped: So many of what was left out are known to the trainer.
+        trainer: The name of who asks.
+    """
+
+    number: int
+    num_shares: int
+    place: Place
+    epoch: int
+    num_skipped: int
+    trainer: str = ""
+
+
+class Given(NamedTuple):
+    """What a reader gives.
+
+    Attributes:
+        batch: Its components; None if the order has ended before it.
+        num_bytes: How large the batch is.
+        place: Where the pipeline can be taken up again, at or before the batch.
+        num_skipped: That of `Ask`: the trainer may know more by now.
+        skipped: What was left out up to the batch, behind the first `num_skipped`.
+        working: The share of the time in which the reader worked, since it was asked first.
+    """
+
+    batch: dict[str, Any] | None
+    num_bytes: int
+    place: Place
+    num_skipped: int
+    skipped: list[Skipped]
+    working: float
+
+
+class _Parked(NamedTuple):
+    """A batch that is made and perhaps not asked for yet."""
+
+    batch: dict[str, Any] | None
+    num_bytes: int
+    place: Place
+    skipped: list[Skipped]
+
+
+class Reader:
+    """Makes batches of a pipeline. Keeps nothing that cannot be made again.
+
+    A share of the batches is iterated over, those of the number that is asked for. Those that come
+    before it are parked until another trainer asks; if they are too many, the oldest are dropped,
+    and made again if they are asked for after all.
+    """
+
+    def __init__(self, pipe: Pipeline, parked_bytes: int) -> None:
+        """Starts nothing.
+
+        Args:
+            pipe: The pipeline, which has passed `check_shares`.
+            parked_bytes: What may be parked.
+        """
+        self._pipe = pipe
+        self._parked_bytes = parked_bytes
+        self._shares: OrderedDict[tuple[int, int, int], ShareBatches] = OrderedDict()
+        # By epoch and number.
+        self._parked: OrderedDict[tuple[int, int], _Parked] = OrderedDict()
+        self._begin: float | None = None
+        self._busy_seconds = 0.0
+        #: How many batches were made.
+        self.num_made = 0
+
+    def give(self, ask: Ask) -> Given:
+        """Returns a batch. Waits until it is made.
+
+        Raises:
+            Exception: What the pipeline raises at the batch, or before it.
+        """
+        begin = time.monotonic()
+        self._begin = self._begin or begin
+        try:
+            found = self._parked.pop((ask.epoch, ask.number), None) or self._made(ask)
+        finally:
+            end = time.monotonic()
+            self._busy_seconds += end - begin
+        working = self._busy_seconds / max(end - self._begin, 1e-9)
+        skipped = found.skipped[ask.num_skipped :]
+        return Given(*found[:3], ask.num_skipped, skipped, working)
+
+    def close(self) -> None:
+        """Ends all threads, and drops what is parked."""
+        for share in self._shares.values():
+            share.close()
+        self._shares.clear()
+        self._parked.clear()
+
+    def _made(self, ask: Ask) -> _Parked:
+        key = (ask.epoch, ask.num_shares, ask.number % ask.num_shares)
+        share = self._shares.get(key)
+        if share is None or share.next_number > ask.number:
+            self._open(key, ask)
+        share = self._shares[key]
+        self._shares.move_to_end(key)
+        try:
+            while True:
+                number, made = share.next_number, self._next(share)
+                if number == ask.number or made.batch is None:
+                    return made
+                self._park((ask.epoch, number), made)
+        except BaseException:
+            del self._shares[key]
+            share.close()
+            raise
+
+    def _open(self, key: tuple[int, int, int], ask: Ask) -> None:
+        if (old := self._shares.pop(key, None)) is not None:
+            old.close()
+        while len(self._shares) >= _MOST_SHARES:
+            self._shares.popitem(last=False)[1].close()
+        index = (ask.number - ask.place.first) % ask.num_shares
+        self._shares[key] = ShareBatches(self._pipe, index, ask.num_shares, ask.epoch, ask.place)
+
+    def _next(self, share: ShareBatches) -> _Parked:
+        place = share.place()
+        batch = next(share, None)
+        skipped = share.batches.skipped
+        if batch is None:
+            return _Parked(None, 0, place, skipped)
+        self.num_made += 1
+        return _Parked(batch, num_bytes_of(batch), place, skipped)
+
+    def _park(self, key: tuple[int, int], made: _Parked) -> None:
+        self._parked[key] = made
+        held = sum(parked.num_bytes for parked in self._parked.values())
+        while held > self._parked_bytes:
+            held -= self._parked.popitem(last=False)[1].num_bytes
+
+
+def num_bytes_of(batch: dict[str, Any]) -> int:
+    """Returns how many bytes the components of a batch have; strings without their objects."""
+    return sum(_num_bytes(component) for component in batch.values())
+
+
+def _num_bytes(component: Any) -> int:
+    if isinstance(component, np.ndarray) and component.dtype == object:
+        return sum(map(len, component.ravel()))
+    return int(component.nbytes)

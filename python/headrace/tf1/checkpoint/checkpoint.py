@@ -1,0 +1,142 @@
+"""Saving what a session holds, and restoring it in another session."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from headrace.core import engine, errors
+from headrace.graph import Operation, Role
+from headrace.io.atomic_file import replacing
+from headrace.tf1.checkpoint.description import check_same, describe, resource_ops
+from headrace.tf1.checkpoint.file import CheckpointReader, damaged, write_checkpoint
+from headrace.tf1.checkpoint.pause import paused
+from headrace.tf1.checkpoint.runners import Runner, running
+from headrace.tf1.session import Resource, Session, make_fresh
+
+__all__ = ["restore", "save"]
+
+_Path: TypeAlias = "str | bytes | os.PathLike[str]"
+
+
+def save(session: Session, path: _Path) -> None:
+    """Saves all that a session holds to a file, which replaces an older one when it is whole.
+
+    That are the elements of its queues, where its readers are, its variables of all kinds, counters
+    of epochs among them, and its random numbers. Runners that run pause meanwhile, each between two
+    of its steps, and go on afterwards. Nothing is lost, and what the program computes is what it
+    would have computed without this call.
+
+    No other thread may run something in the session meanwhile. Call it before
+    `coord.request_stop()`: a stop drops what the runners hold.
+
+    Args:
+        session: The session.
+        path: The file.
+
+    Raises:
+        FailedPreconditionError: If a stop has cancelled a queue, a thread waits in one, a runner
+            cannot pause, or a reader reads a pipe. Names it; the old file stays.
+        NotFoundError: If there is no such directory, or a reader is in a file that is gone.
+        RuntimeError: If the session is closed.
+        TypeError: If `session` is no session.
+    """
+    _check_session("save", session)
+    with paused(session):
+        made = session.resources.made()
+        header = {"graph": describe(session.graph), "resources": [op.name for op in made]}
+        with replacing(path) as file:
+            write_checkpoint(file, header, _contents(made))
+            file.sync()
+
+
+def restore(session: Session, path: _Path) -> None:
+    """Lets a session hold what another one held when it was saved.
+
+    The graph must have been made by the same program. Call it before the queue runners are started,
+    in place of the initializers of variables or after them.
+
+    Args:
+        session: The session.
+        path: The file.
+
+    Raises:
+        DataLossError: If the file is damaged. If anything is raised, the session is as it was.
+        FailedPreconditionError: If a runner of the session runs. Names it.
+        InvalidArgumentError: If the checkpoint is of another graph, or of a newer headrace, or
+            the file that a reader was in has another length now. Says what differs.
+        NotFoundError: If there is no such file.
+        RuntimeError: If the session is closed.
+        TypeError: If `session` is no session.
+    """
+    _check_session("restore", session)
+    for producer in running(session):
+        name = Runner(session, producer).name
+        raise errors.FailedPreconditionError(
+            None,
+            None,
+            f"restore: the runner of queue '{name}' runs. Restore before the runners "
+            "are started, or when their threads have ended.",
+        )
+    engine.Prepared.apply_all(_prepare(session, os.fsdecode(path)))
+
+
+def _check_session(what: str, session: object) -> None:
+    if not isinstance(session, Session):
+        raise TypeError(f"{what}: session is {session!r}, expected a tf.Session of headrace.tf1.")
+    if session.is_closed:
+        raise RuntimeError(f"{what}: the session is closed. Do it before session.close().")
+
+
+def _contents(made: dict[Operation, Resource]) -> Iterator[Iterator[bytes]]:
+    for op, resource in made.items():
+        yield _records(op, resource)
+
+
+def _records(op: Operation, resource: Resource) -> Iterator[bytes]:
+    with _errors_of("save", op):
+        yield from engine.save_resource(resource)
+
+
+def _prepare(session: Session, path: str) -> list[engine.Prepared]:
+    """Reads a checkpoint for the resources of a session, and changes none of them."""
+    reader = CheckpointReader(path)
+    graph, names = reader.header.get("graph"), reader.header.get("resources")
+    check_same(path, describe(session.graph), graph)
+    ops = resource_ops(session.graph)
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise damaged(path)
+    if len(set(names)) < len(names) or not ops.keys() >= set(names):
+        raise damaged(path)
+    resources = {session.resources.held(ops[name]): ops[name] for name in names}
+    prepared = [
+        _prepare_one(f"restore: {path}", op, resource, reader.resource())
+        for resource, op in resources.items()
+    ]
+    reader.end()
+    return prepared + [
+        # It had not been used when the session was saved.
+        _prepare_one("restore", op, resource, engine.save_resource(make_fresh(op)))
+        for op, resource in session.resources.made().items()
+        if resource not in resources
+    ]
+
+
+def _prepare_one(
+    what: str, op: Operation, resource: Resource, records: Iterable[bytes]
+) -> engine.Prepared:
+    is_variable = op.definition.role is Role.VARIABLE
+    code = op.outputs[0].dtype.base_dtype.as_datatype_enum if is_variable else 0
+    with _errors_of(what, op):
+        return engine.prepare_resource(resource, records, code)
+
+
+@contextmanager
+def _errors_of(what: str, op: Operation) -> Iterator[None]:
+    """Lets failures of the engine say what failed, and for which operation."""
+    try:
+        yield
+    except engine.EngineError as error:
+        code, message, _, cause = error.args
+        failure = engine.EngineError(code, f"{what}: {message}", op.name, cause)
+        engine.raise_op_error(failure, op.graph)

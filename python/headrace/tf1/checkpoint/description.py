@@ -1,0 +1,77 @@
+"""What the resources of a graph are, in words that two graphs can be compared by."""
+
+from typing import Any, TypeAlias
+
+from headrace.core import errors
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape
+from headrace.graph import Graph, Operation
+
+__all__ = ["Description", "check_same", "describe", "resource_ops"]
+
+# For each resource its type and its attributes, by its name.
+Description: TypeAlias = dict[str, dict[str, Any]]
+
+
+def resource_ops(graph: Graph) -> dict[str, Operation]:
+    """Returns the operations for which sessions of a graph hold something, by name."""
+    return {
+        op.name: op
+        for op in graph.get_operations()
+        if op.definition.role.is_resource
+        or op.definition.is_random
+        or op.definition.kept is not None
+    }
+
+
+def describe(graph: Graph) -> Description:
+    """Returns what sessions of a graph hold."""
+    return {name: _describe(op) for name, op in resource_ops(graph).items()}
+
+
+def check_same(path: str, mine: Description, saved: object) -> None:
+    """Raises unless a checkpoint is of a graph with the same resources.
+
+    Args:
+        path: The file.
+        mine: The description of the graph.
+        saved: That of the checkpoint, which is not trusted.
+
+    Raises:
+        DataLossError: If `saved` is no description.
+        InvalidArgumentError: If they differ; says in what.
+    """
+    if not isinstance(saved, dict) or not all(isinstance(one, dict) for one in saved.values()):
+        raise errors.DataLossError(None, None, f"{path}: the checkpoint is damaged.")
+    for name, one in saved.items():
+        if name not in mine:
+            _refuse(path, f"it has {one.get('type')} '{name}', which this graph has not")
+    for name, one in mine.items():
+        if name not in saved:
+            _refuse(path, f"this graph has {one['type']} '{name}', which it has not")
+        for key in {**one, **saved[name]}:
+            if one.get(key) != saved[name].get(key):
+                was, now = saved[name].get(key), one.get(key)
+                _refuse(path, f"{one['type']} '{name}' had {key} {was!r}, but has {now!r}")
+
+
+def _refuse(path: str, difference: str) -> None:
+    text = f"{path}: the checkpoint is of another graph: {difference}. Restore it with the program"
+    raise errors.InvalidArgumentError(None, None, f"{text} that has saved it.")
+
+
+def _describe(op: Operation) -> dict[str, Any]:
+    return {"type": op.type, **{name: _plain(value) for name, value in op.attrs.items()}}
+
+
+def _plain(value: object) -> object:
+    """An attribute as JSON has it."""
+    if isinstance(value, DType):
+        return value.name
+    if isinstance(value, TensorShape):
+        return None if value.rank is None else value.as_list()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return repr(value)

@@ -1,0 +1,114 @@
+"""The file of a checkpoint: a header, the records of each resource, and an end."""
+
+import json
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from headrace.core import engine, errors
+from headrace.io.atomic_file import AtomicFile
+from headrace.io.records import tf_record_iterator
+
+__all__ = ["CheckpointReader", "damaged", "write_checkpoint"]
+
+# Of the form of the file and of what the engine writes. Any change of either needs another one.
+_VERSION: Final = 1
+_FORMAT: Final = "headrace checkpoint"
+_END: Final = b"end"
+
+
+def write_checkpoint(
+    file: AtomicFile, header: dict[str, Any], contents: Iterable[Iterable[bytes]]
+) -> None:
+    """Writes a checkpoint.
+
+    Args:
+        file: What to write to.
+        header: What the first record says besides the version.
+        contents: The records of each resource, none of them empty.
+    """
+    text = json.dumps({"format": _FORMAT, "version": _VERSION, **header}, sort_keys=True)
+    _write(file, text.encode())
+    for records in contents:
+        for record in records:
+            _write(file, record)
+        _write(file, b"")
+    _write(file, _END)
+
+
+def _write(file: AtomicFile, record: bytes) -> None:
+    length = struct.pack("<Q", len(record))
+    file.write(length + _checksum(length))
+    file.write(record)
+    file.write(_checksum(record))
+
+
+def _checksum(data: bytes) -> bytes:
+    """The checksum of a TFRecord: a CRC-32C, masked."""
+    crc = engine.crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+class CheckpointReader:
+    """Reads a checkpoint from its beginning to its end.
+
+    Args:
+        path: The file.
+
+    Attributes:
+        header: What the first record says, by key.
+
+    Raises:
+        DataLossError: If it is damaged, or no checkpoint.
+        InvalidArgumentError: If a newer headrace has written it.
+        NotFoundError: If there is no such file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._records = tf_record_iterator(path)
+        self.header = _read_header(path, next(self._records, b""))
+
+    def resource(self) -> Iterator[bytes]:
+        """Yields the records of the next resource. All of them have to be taken."""
+        for record in self._records:
+            if not record:
+                return
+            yield record
+        raise damaged(self._path)
+
+    def end(self) -> None:
+        """Raises DataLossError unless nothing else follows."""
+        if next(self._records, None) != _END or next(self._records, None) is not None:
+            raise damaged(self._path)
+
+
+def damaged(path: str) -> errors.DataLossError:
+    """Returns the error for a file that was cut short or edited."""
+    text = "the checkpoint is damaged: it was cut short or edited. Restore another one."
+    return errors.DataLossError(None, None, f"{path}: {text}")
+
+
+def _read_header(path: str, record: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(record)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise errors.DataLossError(
+            None,
+            None,
+            f"{path}: no checkpoint of a session. Restore one that was saved by "
+            "headrace.tf1.checkpoint.save.",
+        )
+    version = header.get("version")
+    if isinstance(version, int) and version > _VERSION:
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"{path}: the checkpoint has version {version}, but this headrace reads "
+            f"checkpoints up to version {_VERSION}. Update headrace.",
+        )
+    if version != _VERSION:
+        raise damaged(path)
+    return header

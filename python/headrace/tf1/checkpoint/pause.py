@@ -1,0 +1,147 @@
+"""Letting all queue runners of a session pause between two steps, so that none holds an element."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from headrace.core import engine, errors
+from headrace.core.wait_registry import Blocked
+from headrace.graph import Kept, Operation
+from headrace.tf1.checkpoint.runners import Runner, repeated_ops, running
+from headrace.tf1.session import Pausing, Session, needed_by
+
+__all__ = ["paused"]
+
+# A loop that begins to wait wakes nobody, so we look for it: soon at first, then at this interval.
+_FIRST_LOOK_SECS: Final = 0.001
+_LONGEST_LOOK_SECS: Final = 0.05
+# After so long a wait we say what we wait for.
+_PATIENCE_SECS: Final = 3.0
+
+_log = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def paused(session: Session) -> Iterator[None]:
+    """Gives a context in which all runners of a session pause between two steps.
+
+    A runner pauses before those that feed it, so that no step waits for an element that does not
+    come. A step that finds no room in its queue ends all the same: the queue takes the element, and
+    lets it in when there is room.
+
+    Raises:
+        FailedPreconditionError: If a runner cannot pause. All of them go on then.
+    """
+    pausing = session.runners.pausing
+    with pausing.turn:
+        try:
+            waiting = [Runner(session, producer) for producer in running(session)]
+            _check(waiting)
+            # Threads that are started meanwhile pause before their first step.
+            pausing.ask(_idle_ops(session, waiting))
+            while waiting:
+                group = _next_group(waiting)
+                waiting = [runner for runner in waiting if runner not in group]
+                _pause(pausing, group, waiting)
+            yield
+        finally:
+            pausing.release()
+
+
+def _idle_ops(session: Session, runners: Collection[Runner]) -> set[Operation]:
+    """The operations of runners that do not run; a running one may have some of them too."""
+    producers = session.runners.of_graph(session.graph)
+    ops = {op for producer in producers for op in repeated_ops(session, producer)}
+    return ops.difference(*(runner.ops for runner in runners))
+
+
+def _check(runners: Collection[Runner]) -> None:
+    for runner in runners:
+        if threading.current_thread() in runner.busy_threads():
+            raise _refusal(runner, "asks for the checkpoint itself. Call save in another thread.")
+        for op in needed_by(runner.ops):
+            is_area = op.definition.kept is Kept.STAGING_AREA
+            if is_area or op.type == "BarrierTakeMany":
+                where = "staging area" if is_area else "barrier"
+                text = (
+                    f"runs, and may wait in a {where} for ever. Save when its threads have ended."
+                )
+                raise _refusal(runner, text)
+        if not runner.can_pause:
+            raise _refusal(
+                runner,
+                "runs, and cannot pause: it overrides QueueRunner._run, or its coordinator is no "
+                "headrace.Coordinator. Save when its threads have ended.",
+            )
+
+
+def _next_group(waiting: list[Runner]) -> list[Runner]:
+    """The runners that feed none of the others; all of them if they feed each other."""
+    last = [one for one in waiting if not any(other.is_fed_by([one]) for other in waiting)]
+    return last or waiting
+
+
+def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
+    """Lets some runners pause, while those that feed them go on."""
+    queues = frozenset[engine.Queue]().union(*(runner.filled for runner in group))
+    pausing.ask(op for runner in group for op in runner.ops)
+    try:
+        for queue in queues:
+            queue.accept(True)
+        with Blocked(lambda: _what_is_awaited(group)):
+            _wait(pausing, group, feeding)
+    finally:
+        for queue in queues:
+            queue.accept(False)
+
+
+def _what_is_awaited(group: list[Runner]) -> str:
+    queues = ", ".join(f"'{runner.name}'" for runner in group)
+    return f"the runners of {queues} to end their steps, for a checkpoint"
+
+
+def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
+    look_secs, begin, has_warned = _FIRST_LOOK_SECS, time.monotonic(), False
+    with pausing.changed:
+        while busy := [runner for runner in group if runner.busy_threads()]:
+            if all(_is_at_entry(runner, busy, feeding) for runner in busy):
+                return
+            pausing.changed.wait(look_secs)
+            look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
+            if time.monotonic() - begin < _PATIENCE_SECS:
+                continue
+            _check_feed(busy, feeding)
+            if not has_warned:
+                has_warned = True
+                text = "the checkpoint waits until a step of the runner of queue '%s' ends"
+                _log.warning(text, busy[0].name)
+
+
+def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> bool:
+    """Whether a runner waits for elements that nothing feeds, and holds nothing yet."""
+    if runner.entry is None or runner.is_fed_by(feeding):
+        return False
+    sharing = [other for other in busy if runner.entry in other.drained]
+    num_threads = sum(len(other.busy_threads()) for other in sharing)
+    return bool(runner.entry.stats()["num_waiting_dequeues"] == num_threads)
+
+
+def _check_feed(busy: list[Runner], feeding: list[Runner]) -> None:
+    """Raises if a runner waits in the middle of a step, and nothing will feed it."""
+    for runner in busy:
+        is_waiting = any(queue.stats()["num_waiting_dequeues"] for queue in runner.drained)
+        if is_waiting and not runner.is_fed_by(feeding):
+            raise _refusal(
+                runner,
+                "is in the middle of a step, and waits for a queue that no runner fills. Enqueue "
+                "more before, or save at another place.",
+            )
+
+
+def _refusal(runner: Runner, text: str) -> errors.FailedPreconditionError:
+    return errors.FailedPreconditionError(
+        None, None, f"save: the runner of queue '{runner.name}' {text}"
+    )

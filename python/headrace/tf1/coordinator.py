@@ -1,0 +1,383 @@
+"""A coordinator lets threads stop together and hands the first error to whoever joins them.
+
+It is a stop flag, the exception that raised it, and a set of threads. It starts nothing and owns
+nothing: plain `threading.Thread`s, queue runners and `LooperThread`s can share one.
+
+One condition variable guards every field. Its lock is re-entrant, so that a signal handler may
+call `request_stop` while the thread that it interrupts is inside a method of the same coordinator.
+
+Source: `tf.train.Coordinator` and `tf.train.LooperThread` of TensorFlow 1.15.
+"""
+
+import contextlib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, ClassVar, Final
+
+from headrace.core.errors import OutOfRangeError
+from headrace.core.wait_registry import Blocked
+
+__all__ = ["Coordinator", "LooperThread"]
+
+_Reported = tuple[BaseException, TracebackType | None]
+
+_NO_EXCEPTION: Final = (
+    "ex must be a tuple or sys.exc_info must return the current exception: got {!r}. "
+    "Call request_stop with an exception, or with sys.exc_info() inside an except block."
+)
+# A thread's end wakes nobody, so `join` looks for it: soon at first, then at this interval.
+_FIRST_LOOK_SECS: Final = 0.001
+_LONGEST_LOOK_SECS: Final = 0.05
+# How the names of threads end that queue runners have to close their queues after a stop.
+_WAITS_FOR_STOP: Final = "-close_on_stop"
+
+_log = logging.getLogger(__name__)
+
+
+class Coordinator:
+    """Stops a set of threads together, and re-raises the first of their errors.
+
+    Every method may be called from any thread.
+
+    Args:
+        clean_stop_exception_types: Exception types that end the input and are no errors: a stop
+            requested with one of them is a plain stop. By default `(OutOfRangeError,)`.
+
+    Raises:
+        TypeError: If `clean_stop_exception_types` is not a collection of exception types.
+
+    Attributes:
+        patience_secs: After so long a `join` that waits for a stop which nobody requests says so.
+
+    Source: `tf.train.Coordinator` of TensorFlow 1.15.
+    """
+
+    patience_secs: ClassVar[float] = 3.0
+
+    def __init__(
+        self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None
+    ) -> None:
+        if clean_stop_exception_types is None:
+            clean_stop_exception_types = (OutOfRangeError,)
+        clean_types = tuple(clean_stop_exception_types)
+        for clean_type in clean_types:
+            if not (isinstance(clean_type, type) and issubclass(clean_type, BaseException)):
+                raise TypeError(
+                    f"clean_stop_exception_types: got {clean_type!r}, expected exception types. "
+                    "Give the classes of the exceptions."
+                )
+        self._clean_stop_exception_types = clean_types
+        # Programs that work on a coordinator from outside take this lock, as in TensorFlow.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._stop_requested = False
+        self._exception: _Reported | None = None
+        self._joined = False
+        self._registered_threads: set[threading.Thread] = set()
+        self._stop_callbacks: list[Callable[[], object]] = []
+
+    @property
+    def joined(self) -> bool:
+        """Whether `join` has ended since the last `clear_stop`."""
+        return self._joined
+
+    def should_stop(self) -> bool:
+        """Whether a stop was requested. Never blocks."""
+        return self._stop_requested
+
+    def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
+        """Asks all threads to stop. The first exception given is kept for `join`.
+
+        An exception counts only with the request that makes the stop: later ones are dropped.
+        Inside an except block a bare exception stands for the one being handled, which is the one
+        that is kept; elsewhere it is kept itself.
+
+        Args:
+            ex: Why: an exception, the triple of `sys.exc_info()`, or None for a plain stop. One of
+                the clean types counts as None.
+
+        Raises:
+            BaseException: The exception, if the threads were joined before, so that nobody else
+                would hear of it.
+        """
+        exception = None if self._is_clean(ex) else _find_exception(ex)
+        with self._changed:
+            is_unheard = exception is not None and self._joined
+            is_first = not (is_unheard or self._stop_requested)
+            callbacks = self._begin_stop(exception) if is_first else []
+        if exception and is_unheard:
+            _reraise(exception)
+        if exception and is_first:
+            _log.info("Error reported to Coordinator: %s", exception[0], exc_info=exception[0])
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception:
+                # Whoever asks for the stop is not to blame, and the other callbacks must run.
+                _log.exception("Exception in a stop callback of a Coordinator: %r", callback)
+
+    def _is_clean(self, ex: BaseException | tuple[Any, ...] | None) -> bool:
+        """Whether the argument of `request_stop`, as it is given, asks for a plain stop."""
+        reason = ex[1] if isinstance(ex, tuple) and len(ex) > 1 else ex
+        return ex is None or isinstance(reason, self._clean_stop_exception_types)
+
+    def _begin_stop(self, exception: _Reported | None) -> list[Callable[[], object]]:
+        """Sets the flag, under the lock, and returns the callbacks to call outside it."""
+        self._exception = exception
+        self._stop_requested = True
+        self._changed.notify_all()
+        callbacks, self._stop_callbacks = self._stop_callbacks, []
+        return callbacks
+
+    def clear_stop(self) -> None:
+        """Makes the coordinator usable again: forgets the stop, its exception and the join."""
+        with self._changed:
+            self._stop_requested = False
+            self._exception = None
+            self._joined = False
+
+    @contextlib.contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """Gives a context whose body's exception, of any kind, is swallowed and requests a stop.
+
+        Without an exception the context does nothing.
+        """
+        try:
+            yield
+        except BaseException:
+            self.request_stop(sys.exc_info())
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Blocks until a stop is requested.
+
+        Args:
+            timeout: How many seconds to wait at most; None waits without limit.
+
+        Returns:
+            Whether a stop was requested; False when the time ran out.
+        """
+        with self._changed:
+            if self._stop_requested:
+                return True
+            with Blocked(lambda: "a coordinator's stop, which nobody has requested"):
+                return self._changed.wait_for(self.should_stop, timeout)
+
+    def add_stop_callback(self, callback: Callable[[], object]) -> None:
+        """Has a function called once, when a stop is requested; at once if it is requested already.
+
+        The thread that requests the stop calls it, outside any lock. It must not block; an
+        exception it raises is logged and dropped.
+
+        Args:
+            callback: Called without arguments. One that was called is not kept for a later stop.
+        """
+        with self._changed:
+            if not self._stop_requested:
+                self._stop_callbacks.append(callback)
+                return
+        callback()
+
+    def remove_stop_callback(self, callback: Callable[[], object]) -> None:
+        """Takes back one `add_stop_callback`; does nothing if the function is not waiting."""
+        with self._changed, contextlib.suppress(ValueError):
+            self._stop_callbacks.remove(callback)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Adds a thread to those that `join` waits for, also while it waits."""
+        with self._changed:
+            self._registered_threads.add(thread)
+
+    def join(
+        self,
+        threads: Iterable[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Blocks until the threads have ended, then re-raises the exception that stopped them.
+
+        Waits without limit while no stop is requested. It ends as soon as all threads are dead,
+        and after a stop at the latest when the grace period is over. A thread never started counts
+        as dead. Ctrl-C ends the wait.
+
+        Args:
+            threads: Threads to wait for beside the registered ones.
+            stop_grace_period_secs: How long threads may take to end after a stop, in seconds.
+            ignore_live_threads: Only log which threads still run after the grace period.
+
+        Raises:
+            BaseException: The exception kept by `request_stop`, with its own traceback; every
+                further call raises it again, until `clear_stop`.
+            RuntimeError: If threads still run after the grace period.
+        """
+        given = frozenset(threads or ())
+        with Blocked(lambda: self._what_join_awaits(given)):
+            self._wait_for_stop_or_end(given)
+            self._wait_for_end(given, stop_grace_period_secs)
+        stragglers = [thread.name for thread in self._live_threads(given)]
+        with self._changed:
+            self._joined = True
+            self._registered_threads.clear()
+        self.raise_requested_exception()
+        if stragglers:
+            message = f"Coordinator stopped with threads still running: {' '.join(stragglers)}"
+            if not ignore_live_threads:
+                raise RuntimeError(message)
+            _log.info("%s", message)
+
+    def raise_requested_exception(self) -> None:
+        """Raises the exception that the stop was requested with, if there is one."""
+        with self._changed:
+            exception = self._exception
+        if exception:
+            _reraise(exception)
+
+    def _live_threads(self, given: frozenset[threading.Thread]) -> list[threading.Thread]:
+        with self._changed:
+            threads = given | self._registered_threads
+        return [thread for thread in threads if thread.is_alive()]
+
+    def _what_join_awaits(self, given: frozenset[threading.Thread]) -> str:
+        # Not under the lock, which somebody may hold who is asked to tell.
+        threads = given | set(self._registered_threads)
+        names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
+        stop = "a stop was requested" if self._stop_requested else "no stop was requested"
+        return f"threads to end, for a coordinator ({stop}): {', '.join(names) or 'none'}"
+
+    def _wait_for_stop_or_end(self, given: frozenset[threading.Thread]) -> None:
+        look_secs = _FIRST_LOOK_SECS
+        work_until = time.monotonic()
+        has_warned = False
+        while (threads := self._live_threads(given)) and not self.wait_for_stop(look_secs):
+            look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
+            if not all(thread.name.endswith(_WAITS_FOR_STOP) for thread in threads):
+                work_until = time.monotonic()
+            elif not has_warned and time.monotonic() - work_until >= self.patience_secs:
+                has_warned = True
+                _log.warning(
+                    "Coordinator.join: all threads have ended but %d of queue runners that wait "
+                    "for a stop, which nobody has requested. Call coord.request_stop() before "
+                    "join.",
+                    len(threads),
+                )
+
+    def _wait_for_end(self, given: frozenset[threading.Thread], grace_period_secs: float) -> None:
+        deadline = time.monotonic() + min(grace_period_secs, threading.TIMEOUT_MAX)
+        this_thread = threading.current_thread()
+        while True:
+            others = [thread for thread in self._live_threads(given) if thread is not this_thread]
+            left_secs = deadline - time.monotonic()
+            if not others or left_secs <= 0:
+                return
+            others[0].join(min(left_secs, threading.TIMEOUT_MAX))
+
+
+def exception_of(coord: object) -> BaseException | None:
+    """Returns the exception that a stop was requested with; None if it is not known."""
+    reported = getattr(coord, "_exception", None)
+    return reported[0] if isinstance(reported, tuple) else None
+
+
+def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
+    """Finds the exception and the traceback that an argument of `request_stop` stands for.
+
+    An argument that stands for no exception becomes a ValueError of its own, so that a stop asked
+    for in the wrong way stops all the same.
+    """
+    if isinstance(ex, tuple):
+        found, trace = (*ex, None, None, None)[1:3]
+    else:
+        found = sys.exception() or ex
+        trace = getattr(found, "__traceback__", None)
+    if isinstance(found, BaseException):
+        return found, trace if isinstance(trace, TracebackType) else None
+    return ValueError(_NO_EXCEPTION.format(ex)), None
+
+
+def _reraise(exception: _Reported) -> None:
+    """Raises an exception with the traceback it had when it was reported."""
+    raise exception[0].with_traceback(exception[1])
+
+
+class LooperThread(threading.Thread):
+    """A daemon thread that calls a function again and again until its coordinator stops.
+
+    Subclasses may override `start_loop`, `run_loop` and `stop_loop` instead of giving a target. An
+    exception in any of them requests a stop; after one in `start_loop` or `run_loop`, `stop_loop`
+    is not called.
+
+    Args:
+        coord: The coordinator; the thread registers itself with it.
+        timer_interval_secs: Seconds from the start of one call to the start of the next, counted
+            from the first: after a slow call the missed ones follow back to back. None calls
+            without a pause.
+        target: The function to call.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+
+    Raises:
+        ValueError: If `coord` is not a `Coordinator`, or arguments come without a target.
+
+    Source: `tf.train.LooperThread` of TensorFlow 1.15.
+    """
+
+    def __init__(
+        self,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., object] | None = None,
+        args: Iterable[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(coord, Coordinator):
+            raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
+        if target is None and (args or kwargs):
+            raise ValueError("'args' and 'kwargs' argument require that you also pass 'target'")
+        super().__init__(daemon=True)
+        self._coord = coord
+        self._timer_interval_secs = timer_interval_secs
+        self._loop_target = target
+        self._loop_args = tuple(args or ())
+        self._loop_kwargs = dict(kwargs or {})
+        coord.register_thread(self)
+
+    @staticmethod
+    def loop(
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., object],
+        args: Iterable[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> "LooperThread":
+        """Creates a `LooperThread`, starts it and returns it."""
+        looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
+        looper.start()
+        return looper
+
+    def run(self) -> None:
+        """Runs the loop; called by `start`."""
+        with self._coord.stop_on_exception():
+            self.start_loop()
+            if self._timer_interval_secs is None:
+                while not self._coord.should_stop():
+                    self.run_loop()
+            else:
+                next_call = time.monotonic()
+                while not self._coord.wait_for_stop(next_call - time.monotonic()):
+                    next_call += self._timer_interval_secs
+                    self.run_loop()
+            self.stop_loop()
+
+    def start_loop(self) -> None:
+        """Called once, in the thread, before the first `run_loop`."""
+
+    def stop_loop(self) -> None:
+        """Called once, in the thread, after the last `run_loop`."""
+
+    def run_loop(self) -> None:
+        """Called again and again; calls the target if there is one."""
+        if self._loop_target is not None:
+            self._loop_target(*self._loop_args, **self._loop_kwargs)

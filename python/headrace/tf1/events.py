@@ -1,0 +1,355 @@
+"""Event files: what a program writes while it runs and TensorBoard shows.
+
+An event file is a TFRecord file of `Event` messages, the first of which names the version of the
+format. TensorBoard reads all files of a directory that have "tfevents" in their names, in the order
+of the names, and reads on as they grow.
+
+Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` of TensorFlow 1.15. TensorFlow
+writes from a thread of its own; here the caller does, since an event costs microseconds.
+"""
+
+import itertools
+import os
+import socket
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Iterator
+from os import PathLike, fspath
+from types import TracebackType
+from typing import ClassVar, Final, NoReturn, SupportsInt
+
+from google.protobuf.message import DecodeError
+
+from headrace.core import engine
+from headrace.core.errors import AlreadyExistsError, DataLossError
+from headrace.graph import Graph, get_default_graph
+from headrace.io.records import tf_record_iterator
+from headrace.protos import (
+    Event,
+    GraphDef,
+    NodeDef,
+    RunMetadata,
+    SessionLog,
+    Summary,
+    TaggedRunMetadata,
+)
+from headrace.tf1 import gfile
+
+__all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
+
+_FILE_VERSION: Final = "brain.Event:2"
+
+
+class FileWriter:
+    """Writes summaries and graphs to a new event file. May be used from many threads.
+
+    What was written can be read once it is flushed: by `flush` or `close`, when `flush_secs` have
+    passed since the last time and another event comes, or when the program ends.
+
+    Once a write has failed (the disk is full, say), all others fail in the same way until the
+    writer is closed and opened again.
+
+    Args:
+        logdir: The directory of the file; made if it is not there.
+        graph: A graph to show.
+        max_queue: Accepted for TensorFlow's sake: events do not wait.
+        flush_secs: How long an event may stay unread while others come.
+        graph_def: A graph to show, as its description.
+        filename_suffix: Goes at the end of the file's name.
+        session: Accepted for TensorFlow's sake.
+
+    Raises:
+        FailedPreconditionError: If there is a file where the directory has to be.
+        PermissionDeniedError: If the directory or file may not be made.
+        TypeError: If `graph` is no graph.
+    """
+
+    def __init__(
+        self,
+        logdir: str | PathLike[str],
+        graph: Graph | GraphDef | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: GraphDef | None = None,
+        filename_suffix: str | None = None,
+        session: object = None,
+    ) -> None:
+        self._logdir = fspath(logdir)
+        self._suffix = filename_suffix or ""
+        self._flush_secs = min(flush_secs, sys.maxsize)
+        self._lock = threading.Lock()
+        # Guarded by the lock; None while the writer is closed.
+        self._file: _EventFile | None = None
+        # The tags of metadata so far; guarded by the lock.
+        self._run_tags: set[str] = set()
+        self.reopen()
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph, graph_def=graph_def)
+
+    def get_logdir(self) -> str:
+        """Returns the directory of the file."""
+        return self._logdir
+
+    def add_summary(self, summary: Summary | bytes, global_step: int | None = None) -> None:
+        """Adds a summary.
+
+        Args:
+            summary: A `Summary`, or one as bytes: what a run of `tf.summary.scalar` returned.
+            global_step: The step of the training that it belongs to.
+
+        Raises:
+            google.protobuf.message.DecodeError: If the bytes are no summary.
+            TypeError: If it is neither.
+        """
+        if isinstance(summary, bytes):
+            summary = Summary.FromString(summary)
+        if not isinstance(summary, Summary):
+            raise TypeError(f"summary is {type(summary).__name__}, expected Summary or bytes.")
+        self._add(Event(summary=summary), global_step)
+
+    def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
+        """Adds an event of the session, such as its start, which voids the events of later steps.
+
+        Args:
+            session_log: The note.
+            global_step: The step of the training that it belongs to.
+        """
+        self._add(Event(session_log=session_log), global_step)
+
+    def add_run_metadata(
+        self, run_metadata: RunMetadata, tag: str, global_step: int | None = None
+    ) -> None:
+        """Adds what a run told of itself, which TensorBoard shows beside the graph.
+
+        Args:
+            run_metadata: The metadata of `Session.run`.
+            tag: Its name, another one each time.
+            global_step: The step of the training that it belongs to.
+
+        Raises:
+            ValueError: If the tag was used before.
+        """
+        with self._lock:
+            if tag in self._run_tags:
+                raise ValueError("The provided tag was already used for this event type")
+            self._run_tags.add(tag)
+        tagged = TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
+        self._add(Event(tagged_run_metadata=tagged), global_step)
+
+    def add_graph(
+        self,
+        graph: Graph | GraphDef | None,
+        global_step: int | None = None,
+        graph_def: GraphDef | None = None,
+    ) -> None:
+        """Adds a graph: names, types and inputs of its operations, without their attributes.
+
+        Args:
+            graph: A `Graph`, or its description.
+            global_step: The step of the training that it belongs to.
+            graph_def: The description, if `graph` is None.
+
+        Raises:
+            TypeError: If it is no graph.
+            ValueError: If both are given.
+        """
+        if graph is not None and graph_def is not None:
+            raise ValueError(
+                "Please pass only graph, or graph_def (deprecated), but not both: got "
+                f"{graph!r} and {graph_def!r}."
+            )
+        given = graph_def if graph is None else graph
+        if isinstance(given, Graph):
+            given = given.as_graph_def()
+        if not isinstance(given, GraphDef):
+            raise TypeError(
+                "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, got "
+                f"{type(given).__name__}."
+            )
+        nodes = [NodeDef(name=node.name, op=node.op, input=node.input) for node in given.node]
+        serialized = GraphDef(node=nodes).SerializeToString()
+        self._add(Event(graph_def=serialized), global_step)
+
+    def add_event(self, event: Event) -> None:
+        """Adds an event as it is. Warns, and does nothing, if the writer is closed."""
+        with self._lock:
+            if self._file is not None:
+                self._file.write(event)
+                return
+        warnings.warn(
+            "Attempting to use a closed FileWriter. The operation will be a noop unless the "
+            "FileWriter is explicitly reopened.",
+            stacklevel=3,
+        )
+
+    def flush(self) -> None:
+        """Lets readers see all events so far."""
+        with self._lock:
+            if self._file is not None:
+                self._file.flush()
+
+    def close(self) -> None:
+        """Completes the file. May be called twice; the second call does nothing.
+
+        Raises:
+            ResourceExhaustedError: If there is no room for it, or was none at an earlier event.
+                `reopen` then begins another file.
+        """
+        with self._lock:
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
+
+    def reopen(self) -> None:
+        """Begins another file in the same directory, if the writer is closed."""
+        with self._lock:
+            if self._file is None:
+                self._file = _EventFile(self._logdir, self._suffix, self._flush_secs)
+
+    def _add(self, event: Event, global_step: int | None) -> None:
+        event.wall_time = time.time()
+        if global_step is not None:
+            event.step = _as_step(global_step)
+        self.add_event(event)
+
+    def __enter__(self) -> "FileWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class FileWriterCache:
+    """One writer for each directory, for all that write there.
+
+    Source: `tf.summary.FileWriterCache` of TensorFlow 1.15.
+    """
+
+    _lock = threading.Lock()
+    # Guarded by the lock.
+    _cache: ClassVar[dict[str, FileWriter]] = {}
+
+    @staticmethod
+    def get(logdir: str | PathLike[str]) -> FileWriter:
+        """Returns the writer of a directory, which is made by the first call.
+
+        Args:
+            logdir: The directory.
+        """
+        key = fspath(logdir)
+        with FileWriterCache._lock:
+            if key not in FileWriterCache._cache:
+                FileWriterCache._cache[key] = FileWriter(key, graph=get_default_graph())
+            return FileWriterCache._cache[key]
+
+    @staticmethod
+    def clear() -> None:
+        """Forgets all writers, whose events are flushed."""
+        with FileWriterCache._lock:
+            writers = list(FileWriterCache._cache.values())
+            FileWriterCache._cache.clear()
+        for writer in writers:
+            writer.flush()
+
+
+class _EventFile:
+    """One event file, written by one thread at a time."""
+
+    def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
+        gfile.MakeDirs(logdir)
+        self._writer = _create(logdir, suffix)
+        # Also writes what is left if the program ends, or drops the file, without closing it.
+        self._finalizer = weakref.finalize(self, _close_at_end, self._writer, os.getpid())
+        self._flush_secs = flush_secs
+        self._next_flush = 0.0
+        self.write(Event(wall_time=time.time(), file_version=_FILE_VERSION))
+
+    def write(self, event: Event) -> None:
+        try:
+            self._writer.write(event.SerializeToString())
+        except engine.EngineError as error:
+            self._fail(error)
+        if time.monotonic() >= self._next_flush:
+            self.flush()
+
+    def close(self) -> None:
+        self._finalizer.detach()
+        _close(self._writer)
+
+    def flush(self) -> None:
+        try:
+            self._writer.flush()
+        except engine.EngineError as error:
+            self._fail(error)
+        self._next_flush = time.monotonic() + self._flush_secs
+
+    def _fail(self, error: engine.EngineError) -> NoReturn:
+        # The file takes nothing more, so the end of the program need not say so again.
+        self._finalizer.detach()
+        engine.raise_op_error(error)
+
+
+def _as_step(global_step: SupportsInt) -> int:
+    try:
+        return int(global_step)
+    except OverflowError:
+        raise ValueError(f"global_step: got {global_step}, expected an integer.") from None
+
+
+def _close_at_end(writer: engine.RecordWriter, process: int) -> None:
+    # A forked child ends, too, and the file is its parent's.
+    if process == os.getpid():
+        _close(writer)
+
+
+def _close(writer: engine.RecordWriter) -> None:
+    try:
+        writer.close()
+    except engine.EngineError as error:
+        engine.raise_op_error(error)
+
+
+def _create(logdir: str, suffix: str) -> engine.RecordWriter:
+    """Makes an event file named by the time in seconds; by a later second if that is taken."""
+    host = socket.gethostname()
+    for second in itertools.count(int(time.time())):
+        path = os.path.join(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")
+        try:
+            return engine.RecordWriter.create_new(os.fsencode(path))
+        except engine.EngineError as error:
+            try:
+                engine.raise_op_error(error)
+            except AlreadyExistsError:
+                continue
+    raise AssertionError
+
+
+def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
+    """Yields the events of an event file.
+
+    Args:
+        path: The file to read; opened at the first event.
+
+    Raises:
+        DataLossError: If the file is damaged, or a record is no event; says where.
+        NotFoundError: If there is no such file.
+    """
+    for number, record in enumerate(tf_record_iterator(path)):
+        try:
+            event = Event.FromString(record)
+        except DecodeError as error:
+            raise DataLossError(
+                None,
+                None,
+                f"{fspath(path)}: record {number} is no event ({error}). It is no event file, or "
+                "was written by something else; leave it out.",
+            ) from None
+        yield event

@@ -1,0 +1,481 @@
+"""Files and directories under TensorFlow's names, with TensorFlow's errors.
+
+Source: `tf.gfile` of TensorFlow 1.15.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, Any, Final, NoReturn, Protocol
+
+from headrace.core import errors
+from headrace.core.allocation_guard import check_bytes
+from headrace.io import storage
+from headrace.io.atomic_file import AtomicFile
+from headrace.io.glob import matching_paths
+from headrace.io.os_errors import os_errors
+
+__all__ = [
+    "Copy",
+    "DeleteRecursively",
+    "Exists",
+    "FastGFile",
+    "GFile",
+    "Glob",
+    "IsDirectory",
+    "ListDirectory",
+    "MakeDirs",
+    "MkDir",
+    "Open",
+    "Remove",
+    "Rename",
+    "Stat",
+    "Walk",
+]
+
+_Path = str | bytes | os.PathLike[str]
+
+_INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
+# Python allocates as many bytes as it is asked for before it reads.
+_CHUNK_BYTES: Final = 1 << 20
+
+_MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
+
+
+class _Writer(Protocol):
+    """A file that is open for writing."""
+
+    def write(self, data: bytes, /) -> object: ...
+    def tell(self) -> int: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class GFile:
+    """A file, opened when it is first used, for reading and writing at separate positions.
+
+    A remote file is written to this machine first. `flush` and `close` upload it, as a whole.
+
+    Args:
+        name: Its name.
+        mode: "r", "w", "a", each with a "+" and a "b" or without. With "b" what is read is bytes,
+            without it text in UTF-8. Both can be written. "r+" and "w" begin an empty file when
+            something is first written.
+
+    Raises:
+        InvalidArgumentError: If there is no such mode.
+        PermissionDeniedError: From the methods, if the file is not open for what they do.
+        ResourceExhaustedError: From the methods, if there is no room for what is written. All
+            writes after that fail in the same way, and so does `close`: the file is incomplete.
+    """
+
+    def __init__(self, name: _Path, mode: str = "r") -> None:
+        if mode.replace("b", "") not in _MODES:
+            text = f"mode is {mode!r}, expected one of {', '.join(_MODES)}, with or without b"
+            raise errors.InvalidArgumentError(None, None, text)
+        self.name = os.fsdecode(name)
+        self.mode = mode
+        self._reader: IO[bytes] | None = None
+        self._writer: _Writer | None = None
+        # Why what was written since the file was opened is incomplete.
+        self._failure: errors.OpError | None = None
+
+    def size(self) -> int:
+        """Returns the size of the file in bytes.
+
+        Raises:
+            FailedPreconditionError: If the server of the file does not say.
+        """
+        return Stat(self.name).length
+
+    def read(self, n: int = -1) -> Any:
+        """Returns the next `n` bytes, or all that are left, as bytes or text.
+
+        Raises:
+            ResourceExhaustedError: If memory can never hold as many.
+        """
+        with os_errors(self.name):
+            reader = self._reading()
+            size = storage.known_size_of(reader)
+            num_left = max(n, 0) if size is None else size
+            check_bytes(num_left if n < 0 else min(n, num_left), self.name)
+            return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
+
+    def readline(self) -> Any:
+        """Returns the next line without carriage returns, as bytes or text; empty at the end."""
+        with os_errors(self.name):
+            return self._as_given(self._reading().readline().replace(b"\r", b""))
+
+    def readlines(self) -> list[Any]:
+        """Returns all lines that are left."""
+        return list(self)
+
+    def write(self, file_content: bytes | str) -> None:
+        """Appends bytes, or text in UTF-8."""
+        data = file_content.encode() if isinstance(file_content, str) else file_content
+        with os_errors(self.name):
+            writer = self._writing()
+        with self._complete():
+            writer.write(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> None:
+        """Moves the next read to a byte.
+
+        Raises:
+            InvalidArgumentError: If it is before the beginning.
+            OutOfRangeError: If it is past the end.
+        """
+        with os_errors(self.name):
+            reader = self._reading()
+            size = storage.size_of(reader)
+            start = {os.SEEK_SET: 0, os.SEEK_CUR: reader.tell(), os.SEEK_END: size}[whence]
+            if start + offset < 0:
+                text = f"{self.name}: cannot go to byte {start + offset}. Give one from 0 on."
+                raise errors.InvalidArgumentError(None, None, text)
+            if start + offset > size:
+                text = f"{self.name}: cannot go to byte {start + offset} of {size}"
+                raise errors.OutOfRangeError(None, None, text)
+            reader.seek(start + offset)
+
+    def tell(self) -> int:
+        """Returns the position of the next read; or write, if it is not open for reading."""
+        with os_errors(self.name):
+            return (self._reading() if self._is_for("r+") else self._writing()).tell()
+
+    def flush(self) -> None:
+        """Flushes what was written to the operating system."""
+        if self._writer is not None:
+            with self._complete():
+                self._writer.flush()
+
+    def close(self) -> None:
+        """Closes the file; the next use opens it again."""
+        reader, writer, failure = self._reader, self._writer, self._failure
+        self._reader = self._writer = self._failure = None
+        if reader is not None:
+            reader.close()
+        if writer is not None and failure is not None:
+            _abandon(writer)
+            raise failure
+        if writer is not None:
+            with os_errors(self.name, _INCOMPLETE):
+                writer.close()
+
+    def __iter__(self) -> "GFile":
+        return self
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def __enter__(self) -> "GFile":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _complete(self) -> Iterator[None]:
+        """Writes, unless an earlier write has failed: later data would follow a gap."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            with os_errors(self.name, _INCOMPLETE):
+                yield
+        except errors.OpError as error:
+            self._failure = error.with_traceback(None)
+            raise
+
+    def _reading(self) -> IO[bytes]:
+        if self._reader is None:
+            if not self._is_for("r+"):
+                self._refuse("reading")
+            self._reader = storage.open_file(self.name)
+        return self._reader
+
+    def _writing(self) -> _Writer:
+        if self._writer is None:
+            if not self._is_for("wa+"):
+                self._refuse("writing")
+            self._writer = _open_for_writing(self.name, appends="a" in self.mode)
+        return self._writer
+
+    def _is_for(self, letters: str) -> bool:
+        return bool(set(letters) & set(self.mode))
+
+    def _refuse(self, use: str) -> NoReturn:
+        text = f"{self.name}: File isn't open for {use}: its mode is {self.mode!r}"
+        raise errors.PermissionDeniedError(None, None, text)
+
+    def _as_given(self, data: bytes) -> bytes | str:
+        return data if "b" in self.mode else data.decode()
+
+
+Open = FastGFile = GFile
+
+
+class _Upload:
+    """A remote file that is written."""
+
+    def __init__(self, url: str, appends: bool) -> None:
+        self._file = AtomicFile(url)
+        if appends and storage.exists(url):
+            with storage.open_file(url) as before:
+                shutil.copyfileobj(before, self._file, _CHUNK_BYTES)
+
+    def write(self, data: bytes, /) -> int:
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def flush(self) -> None:
+        self._file.upload()
+
+    def close(self) -> None:
+        try:
+            self._file.publish()
+        finally:
+            self._file.discard()
+
+    def discard(self) -> None:
+        self._file.discard()
+
+
+def _open_for_writing(name: str, appends: bool) -> _Writer:
+    if storage.is_remote(name):
+        return _Upload(name, appends)
+    return open(storage.local_path(name), "ab" if appends else "wb")
+
+
+def _abandon(writer: _Writer) -> None:
+    """Closes a file without what is still in its buffer."""
+    if isinstance(writer, _Upload):
+        writer.discard()
+    else:
+        writer.raw.close()  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatistics:
+    """The metadata of a file.
+
+    Attributes:
+        length: How many bytes it has.
+        mtime_nsec: When it was changed, in nanoseconds since 1970.
+        is_directory: Whether it is a directory.
+    """
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def Stat(filename: _Path) -> FileStatistics:
+    """Returns the metadata of a file or directory.
+
+    Raises:
+        FailedPreconditionError: If the server of the file does not say how long it is.
+        NotFoundError: If there is none of that name.
+    """
+    found = storage.status(os.fsdecode(filename))
+    if found.length < 0:
+        raise storage.unknown_size(found.path)
+    return FileStatistics(found.length, found.modified_ns, found.is_directory)
+
+
+def Exists(filename: _Path) -> bool:
+    """Returns whether there is a file or directory of that name."""
+    return storage.exists(os.fsdecode(filename))
+
+
+def IsDirectory(dirname: _Path) -> bool:
+    """Returns whether there is a directory of that name."""
+    return storage.is_directory(os.fsdecode(dirname))
+
+
+def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
+    """Returns the sorted names that match a pattern; of several patterns, one list after another.
+
+    See `matching_files` for patterns.
+    """
+    patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
+    found = [path for pattern in patterns for path in sorted(matching_paths(os.fspath(pattern)))]
+    return [os.fsdecode(path) for path in found]
+
+
+def ListDirectory(dirname: _Path) -> list[str]:
+    """Returns the names in a directory.
+
+    Raises:
+        NotFoundError: If there is no such directory.
+    """
+    if not IsDirectory(dirname):
+        text = f"Could not find directory {os.fsdecode(dirname)}"
+        raise errors.NotFoundError(None, None, text)
+    directory = os.fsdecode(dirname)
+    if storage.is_remote(directory):
+        return [entry.path.rpartition("/")[2] for entry in storage.entries(directory)]
+    with os_errors(directory):
+        return sorted(os.listdir(storage.local_path(directory)))
+
+
+def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yields a directory and all directories below it, with the names of their entries.
+
+    Args:
+        top: Where to start.
+        in_order: Whether a directory comes before those in it.
+
+    Yields:
+        The directory, the names of the directories in it and those of the files.
+
+    Raises:
+        PermissionDeniedError: If a directory may not be listed.
+    """
+
+    def fail(error: OSError) -> None:
+        # TensorFlow, too, skips what is not a directory, or not any more.
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            with os_errors(error.filename):
+                raise error
+
+    directory = os.fsdecode(top)
+    if storage.is_remote(directory):
+        yield from _walk_remote(directory, in_order)
+    else:
+        yield from os.walk(storage.local_path(directory), topdown=in_order, onerror=fail)
+
+
+def _walk_remote(top: str, in_order: bool) -> Iterator[tuple[str, list[str], list[str]]]:
+    inside = storage.entries(top)
+    if not inside:
+        return
+    directories = [entry.path for entry in inside if entry.is_directory]
+    files = [entry.path.rpartition("/")[2] for entry in inside if not entry.is_directory]
+    here = (top, [path.rpartition("/")[2] for path in directories], files)
+    if in_order:
+        yield here
+    for path in directories:
+        yield from _walk_remote(path, in_order)
+    if not in_order:
+        yield here
+
+
+def MakeDirs(dirname: _Path) -> None:
+    """Makes a directory and those it is in, unless they are there.
+
+    Raises:
+        FailedPreconditionError: If one of them is a file.
+        PermissionDeniedError: If it may not be made.
+    """
+    path = os.fsdecode(dirname)
+    if storage.is_remote(path):
+        return  # There are none: what names of files have in common counts as a directory.
+    if os.path.isfile(storage.local_path(path)):
+        text = f"{path} is not a directory"
+        raise errors.FailedPreconditionError(None, None, text)
+    with os_errors(path):
+        os.makedirs(storage.local_path(path), exist_ok=True)
+
+
+def MkDir(dirname: _Path) -> None:
+    """Makes a directory, unless there is a file or directory of that name.
+
+    Raises:
+        NotFoundError: If there is no directory to make it in.
+    """
+    path = os.fsdecode(dirname)
+    if storage.is_remote(path):
+        return
+    with os_errors(path), suppress(FileExistsError):
+        os.mkdir(storage.local_path(path))
+
+
+def Remove(filename: _Path) -> None:
+    """Removes a file.
+
+    Raises:
+        FailedPreconditionError: If it is a directory.
+        NotFoundError: If there is no such file.
+    """
+    storage.remove(os.fsdecode(filename))
+
+
+def DeleteRecursively(dirname: _Path) -> None:
+    """Removes a directory and all that is in it.
+
+    Raises:
+        NotFoundError: If there is no such directory.
+    """
+    path = os.fsdecode(dirname)
+    if storage.is_remote(path):
+        inside = storage.files_below(path)
+        for entry in inside:
+            storage.remove(entry.path)
+        if inside:
+            return
+    local = storage.local_path(path)
+    with os_errors(path):
+        if not storage.is_remote(path) and os.path.isdir(local):
+            shutil.rmtree(local)
+        else:
+            storage.remove(path)
+
+
+def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
+    """Gives a file another name.
+
+    Raises:
+        AlreadyExistsError: If there is a file of that name, and `overwrite` is false.
+        NotFoundError: If there is no such file.
+    """
+    _check_free(newname, overwrite)
+    old, new = os.fsdecode(oldname), os.fsdecode(newname)
+    if storage.is_remote(old) or storage.is_remote(new):
+        storage.copy(old, new)
+        storage.remove(old)
+        return
+    with os_errors(new), os_errors(old):
+        os.replace(storage.local_path(old), storage.local_path(new))
+
+
+def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
+    """Copies a file. One that is replaced keeps its mode, and stays as it was if copying fails.
+
+    Raises:
+        AlreadyExistsError: If there is a file of the new name, and `overwrite` is false.
+        FailedPreconditionError: If one of them is a directory.
+        NotFoundError: If there is no such file.
+    """
+    _check_free(newpath, overwrite)
+    storage.copy(os.fsdecode(oldpath), os.fsdecode(newpath))
+
+
+def _check_free(path: _Path, overwrite: bool) -> None:
+    if not overwrite and Exists(path):
+        text = f"{os.fsdecode(path)}: file already exists. Give overwrite=True to replace it."
+        raise errors.AlreadyExistsError(None, None, text)
+
+
+def _read(reader: IO[bytes], n: int) -> bytes:
+    """Reads up to `n` bytes, and allocates no memory beyond the end of the file."""
+    parts = []
+    while n > 0 and (part := reader.read(min(n, _CHUNK_BYTES))):
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

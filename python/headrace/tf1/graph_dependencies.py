@@ -1,0 +1,122 @@
+"""What tensors depend on, also through queues: the runners of queues, and variables.
+
+From the tensors that it fetches, a program finds all that it has to start and initialize first, and
+needs no collections of the graph.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from headrace.graph import Operation, Tensor
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1.ops.queues import QueueBase
+from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.queue_runners import CoordinatorLike, QueueRunner
+from headrace.tf1.session import Session
+
+__all__ = ["runners_of", "start_runners", "variables_of"]
+
+_Values: TypeAlias = (
+    Tensor
+    | SparseTensor
+    | Operation
+    | QueueBase
+    | Variable
+    | list[Any]
+    | tuple[Any, ...]
+    | dict[Any, Any]
+)
+
+
+def runners_of(values: _Values) -> list[QueueRunner]:
+    """Returns the runners of all queues that some values depend on.
+
+    Args:
+        values: Tensors, sparse tensors, operations, queues or variables, or lists, tuples and dicts
+            of them.
+
+    Returns:
+        Each runner once; those of queues nearer to the values come first.
+    """
+    queues = [op.owner for op in _upstream(values) if isinstance(op.owner, QueueBase)]
+    return list(dict.fromkeys(runner for queue in queues for runner in queue.runners))
+
+
+def variables_of(values: _Values) -> list[Variable]:
+    """Returns all variables that some values depend on, such as counters of epochs.
+
+    Args:
+        values: As for `runners_of`.
+    """
+    return [op.owner for op in _upstream(values) if isinstance(op.owner, Variable)]
+
+
+def start_runners(
+    session: Session,
+    runners: Iterable[QueueRunner],
+    coord: CoordinatorLike | None = None,
+    daemon: bool = True,
+    start: bool = True,
+) -> list[threading.Thread]:
+    """Makes the threads of some runners.
+
+    Args:
+        session: The session to run in.
+        runners: The runners.
+        coord: Stops the threads, receives their errors and joins them.
+        daemon: Whether the threads do not keep the program alive.
+        start: Whether to start them here.
+
+    Returns:
+        The threads, without those of runners that are running already.
+    """
+    threads: list[threading.Thread] = []
+    for runner in runners:
+        threads += runner.create_threads(session, coord=coord, daemon=daemon, start=start)
+    return threads
+
+
+def _upstream(values: _Values) -> list[Operation]:
+    """All operations that must run, or must have run, for some values: nearer ones first."""
+    found = dict.fromkeys(_operations(values))
+    for op in (waiting := list(found)):  # Grows while it is read.
+        before = [*(tensor.op for tensor in op.inputs), *op.control_inputs, *_fillers(op)]
+        if isinstance(op.owner, Variable):
+            before.append(op.owner.initializer)
+        if op.repeats is not None:
+            before += [tensor.op for tensor in op.repeats.needed]
+        if op.branch is not None:
+            before += [branch.predicate.op for branch in op.branch.path]
+        new = [other for other in before if other not in found]
+        found.update(dict.fromkeys(new))
+        waiting += dict.fromkeys(new)
+    return list(found)
+
+
+def _fillers(op: Operation) -> Iterator[Operation]:
+    """The operations that fill a queue."""
+    if isinstance(op.owner, QueueBase):
+        for runner in op.owner.runners:
+            yield from _operations(runner.enqueue_ops)
+
+
+def _operations(value: _Values) -> Iterator[Operation]:
+    if isinstance(value, Operation):
+        yield value
+    elif isinstance(value, (Tensor, Variable)):
+        yield value.op
+    elif isinstance(value, QueueBase):
+        yield value.queue_ref.op
+    elif isinstance(value, SparseTensor):
+        yield from (part.op for part in (value.indices, value.values, value.dense_shape))
+    elif isinstance(value, dict):
+        yield from _operations(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _operations(item)
+    else:
+        raise TypeError(
+            f"upstream: got {value!r}, expected tensors, operations, queues or variables. "
+            "Give what a session fetches."
+        )

@@ -1,0 +1,336 @@
+"""Operations made of a message `GraphDef`.
+
+Source: `tf.import_graph_def` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack
+from typing import Any, Final
+
+from headrace.core.errors import NotFoundError, PermissionDeniedError, UnimplementedError
+from headrace.graph import Graph, Operation, Tensor, TensorLike, get_default_graph, name_scope
+from headrace.graph.naming import as_text
+from headrace.graph.node_defs import python_value
+from headrace.protos import GraphDef, NodeDef
+from headrace.tf1.graph_import.makers import is_control_flow, maker_of
+from headrace.tf1.graph_import.node import Node
+from headrace.tf1.ops import convert_to_tensor
+
+__all__ = ["import_graph_def"]
+
+# Attributes that say something else of an operation than what it computes.
+_SEPARATE: Final = frozenset({"_branch", "_class", "_output_shapes", "_output_types"})
+
+# Operations that are only made of messages of which the program says that it trusts them.
+_OF_ANY_FILE: Final = frozenset({"ReadFile", "WriteFile"})
+
+
+def import_graph_def(
+    graph_def: GraphDef,
+    input_map: Mapping[str, TensorLike] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: object = None,
+    producer_op_list: object = None,
+    allow_files: bool = False,
+) -> list[Any] | None:
+    """Adds the operations of a message to the default graph.
+
+    Python functions are found again in the process that made them, while their graph is held.
+    Conditions come back if headrace has written the message; loops and tensor arrays do not, nor
+    do names of the components of queues.
+
+    Args:
+        graph_def: The message, from `Graph.as_graph_def`, a file or TensorFlow.
+        input_map: Tensors to use in place of some in the message, by their names in it
+            ("op:0", "op").
+        return_elements: Names in the message of the operations ("op") and tensors ("op:0") to
+            return.
+        name: The scope of the new operations; None for "import", "" for none. Names that are
+            taken get a number at their end.
+        op_dict: Accepted for TensorFlow's sake.
+        producer_op_list: Accepted for TensorFlow's sake.
+        allow_files: headrace's own: whether the message may have operations that read or write any
+            file: `ReadFile`, `WriteFile`, and `PrintV2` into a file. Readers need no permission.
+
+    Returns:
+        What `return_elements` asks for, in a list; None if it is None.
+
+    Raises:
+        NotFoundError: If an operation has a type that is not here.
+        PermissionDeniedError: If an operation reads or writes any file, and may not.
+        TypeError: If `graph_def` is no `GraphDef` or names are no strings.
+        UnimplementedError: If there is a loop, a tensor array or a condition of TensorFlow's.
+        ValueError: If a node reads what is not there, a name to map or to return is not in the
+            message, or attributes and inputs do not fit. Only the last is found when some of the
+            operations have been added.
+    """
+    if not isinstance(graph_def, GraphDef):
+        raise TypeError("Argument `graph_def` must be a GraphDef proto.")
+    replaced = _checked_map(input_map)
+    wanted = _checked_elements(return_elements)
+    graph = get_default_graph()
+    with ExitStack() as scopes:
+        prefix = ""
+        if name != "":
+            prefix = scopes.enter_context(name_scope(name, "import", list(replaced.values())))
+        importing = _Import(graph, graph_def, prefix, set(replaced))
+        importing.check(wanted, allow_files)
+        tensors = _converted(replaced, prefix)
+        scopes.enter_context(graph.name_scope(None))
+        importing.run(tensors)
+    return None if return_elements is None else [importing.find(element) for element in wanted]
+
+
+def _checked_map(input_map: Mapping[str, TensorLike] | None) -> dict[str, Any]:
+    if input_map is None:
+        return {}
+    if not isinstance(input_map, dict):
+        raise TypeError(f"Argument `input_map` must be a dictionary. Obtained {input_map!r}.")
+    if not all(isinstance(key, (str, bytes)) for key in input_map):
+        raise TypeError(
+            f"All keys for argument `input_map` must be strings. Obtained keys: {list(input_map)}"
+        )
+    return {_whole_name(as_text(key)): value for key, value in input_map.items()}
+
+
+def _checked_elements(elements: Sequence[str] | None) -> list[str]:
+    is_list = elements is None or isinstance(elements, (list, tuple))
+    if not (is_list and all(isinstance(item, (str, bytes)) for item in elements or ())):
+        raise TypeError(
+            f"Argument `return_elements` must be a list of strings. Obtained {elements!r}."
+        )
+    return [as_text(item) for item in elements or ()]
+
+
+def _converted(replaced: Mapping[str, Any], prefix: str) -> dict[str, Tensor]:
+    if all(isinstance(value, Tensor) for value in replaced.values()):
+        return dict(replaced)
+    if not prefix:
+        raise ValueError(
+            "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor "
+            "values. Try calling tf.convert_to_tensor() on your `input_map` values before calling "
+            "tf.import_graph_def()."
+        )
+    with name_scope("_inputs"):
+        return {key: convert_to_tensor(value) for key, value in replaced.items()}
+
+
+class _Import:
+    """One import.
+
+    Args:
+        graph: Where to.
+        graph_def: The message.
+        prefix: The scope of the new operations, with "/" at its end; "" for none.
+        replaced: Names of the outputs in the message that something else is read for.
+    """
+
+    def __init__(
+        self, graph: Graph, graph_def: GraphDef, prefix: str, replaced: AbstractSet[str]
+    ) -> None:
+        self._graph = graph
+        self._prefix = prefix
+        self._messages = list(graph_def.node)
+        self._places = {node.name: place for place, node in enumerate(self._messages)}
+        self._replaced = replaced
+        self._tensors: Mapping[str, Tensor] = {}
+        self._made: dict[str, Operation] = {}
+
+    def check(self, wanted: Sequence[str], allow_files: bool) -> None:
+        """Raises what can be found before anything is added."""
+        for place, node in enumerate(self._messages):
+            if self._places[node.name] != place:
+                raise ValueError(f"Node '{node.name}' is not unique")
+            _check_type(node, allow_files)
+            for text in node.input:
+                if _whole_name(text) not in self._replaced and not self._has(text):
+                    raise ValueError(f"Node '{node.name}': Unknown input node '{text}'")
+        read = {_whole_name(text) for node in self._messages for text in node.input}
+        unknown = sorted(key for key in self._replaced if key not in read and not self._has(key))
+        if unknown:
+            raise ValueError(
+                f"Attempted to map inputs that were not found in graph_def: [{', '.join(unknown)}]"
+            )
+        for element in wanted:
+            if not self._has(element):
+                raise ValueError(f"Requested return node '{element}' not found in graph def")
+        self._order = self._sorted()
+
+    def _has(self, text: str) -> bool:
+        return _node_name(text) in self._places
+
+    def _sorted(self) -> list[NodeDef]:
+        """Returns the nodes as they come, but each after what it reads."""
+        missing = [self._needed(node) for node in self._messages]
+        readers: list[list[int]] = [[] for _ in self._messages]
+        for place, needed in enumerate(missing):
+            for other in needed:
+                readers[other].append(place)
+        ready = [place for place, needed in enumerate(missing) if not needed]
+        found: list[NodeDef] = []
+        while ready:
+            place = heapq.heappop(ready)
+            found.append(self._messages[place])
+            for reader in readers[place]:
+                missing[reader].discard(place)
+                if not missing[reader]:
+                    heapq.heappush(ready, reader)
+        if len(found) < len(self._messages):
+            raise ValueError(f"{len(self._messages) - len(found)} nodes in a cycle")
+        return found
+
+    def _needed(self, node: NodeDef) -> set[int]:
+        """Returns the places of the nodes that must be there before a node."""
+        texts = [text for text in node.input if _whole_name(text) not in self._replaced]
+        texts += [text[1:] for text in _branches(node)]
+        return {self._places[_node_name(text)] for text in texts}
+
+    def run(self, tensors: Mapping[str, Tensor]) -> None:
+        """Adds the operations, each after what it reads.
+
+        Args:
+            tensors: What to read in place of outputs in the message, by their names.
+        """
+        self._tensors = tensors
+        for message in self._order:
+            self._add(message)
+
+    def _add(self, message: NodeDef) -> None:
+        name = self._graph.unique_name(self._prefix + message.name)
+        node = self._node(message, name)
+        make = maker_of(message.op, node.outputs is not None)
+        assert make is not None
+        waits_for = [self._control(text) for text in message.input if text.startswith("^")]
+        with ExitStack() as scopes:
+            scopes.enter_context(self._graph.control_dependencies(waits_for))
+            for text in _branches(message):
+                predicate = self._tensor(message, text[1:])
+                scopes.enter_context(self._graph.on_branch(predicate, text.startswith("+")))
+            try:
+                make(node)
+            except KeyError as error:
+                raise ValueError(
+                    f"NodeDef missing attr {error.args[0]!r} from Op {message.op}: {message.name}"
+                ) from None
+            except TypeError as error:
+                raise ValueError(f"Node '{name}' of type {message.op}: {error}") from None
+        op = self._made[message.name] = self._graph.get_operation_by_name(name)
+        for tensor, shape in zip(op.outputs, _listed(message, "_output_shapes"), strict=False):
+            tensor.set_shape(shape)
+        if message.device:
+            op._set_device(message.device)
+        groups = _listed(message, "_class")
+        if groups:
+            op.colocation = tuple(
+                group.replace("loc:@", f"loc:@{self._prefix}", 1) for group in groups
+            )
+
+    def _node(self, message: NodeDef, name: str) -> Node:
+        types, shapes = (_listed(message, key) for key in ("_output_types", "_output_shapes"))
+        is_declared = "_output_types" in message.attr and len(types) == len(shapes)
+        return Node(
+            graph=self._graph,
+            name=f"{name}/",
+            type=message.op,
+            inputs=[
+                self._tensor(message, text) for text in message.input if not text.startswith("^")
+            ],
+            attrs={
+                key: python_value(value)
+                for key, value in message.attr.items()
+                if key not in _SEPARATE
+            },
+            outputs=list(zip(types, shapes, strict=True)) if is_declared else None,
+        )
+
+    def _control(self, text: str) -> Operation:
+        """Returns the operation that "^name" stands for."""
+        found = self._tensors.get(text)
+        return self._made[text[1:]] if found is None else found.op
+
+    def _tensor(self, message: NodeDef, text: str) -> Tensor:
+        """Returns the tensor that an input of a node stands for."""
+        whole = _whole_name(text)
+        if whole in self._tensors:
+            return self._tensors[whole]
+        name, _, number = whole.partition(":")
+        outputs = self._made[name].outputs
+        if not (number.isdecimal() and int(number) < len(outputs)):
+            raise ValueError(
+                f"Node '{message.name}': Connecting to invalid output {number} of source node "
+                f"{name} which has {len(outputs)} outputs."
+            )
+        return outputs[int(number)]
+
+    def find(self, element: str) -> Tensor | Operation:
+        """Returns an operation, or a tensor or what replaces it, by its name in the message."""
+        if element in self._tensors:
+            return self._tensors[element]
+        name, colon, number = element.partition(":")
+        op = self._made[name]
+        if not colon:
+            return op
+        if not (number.isdecimal() and int(number) < len(op.outputs)):
+            raise ValueError(
+                f"Invalid return output {number} of node '{name}', which has {len(op.outputs)} "
+                "output(s)"
+            )
+        return op.outputs[int(number)]
+
+
+def _check_type(node: NodeDef, allow_files: bool) -> None:
+    if _is_of_any_file(node) and not allow_files:
+        raise PermissionDeniedError(
+            None,
+            None,
+            f"Node '{node.name}' of type {node.op}: when the graph runs, this reads or writes any "
+            "file that the graph names. If you trust the graph, import it with allow_files=True.",
+        )
+    if maker_of(node.op, "_output_types" in node.attr) is not None:
+        return
+    if is_control_flow(node.op):
+        raise UnimplementedError(
+            None,
+            None,
+            f"Node '{node.name}' of type {node.op}: loops, tensor arrays and TensorFlow's "
+            "conditions cannot be made of messages. Call the function that makes them.",
+        )
+    raise NotFoundError(
+        None,
+        None,
+        f"Op type not registered '{node.op}' (node '{node.name}'). headrace has what feeds a "
+        "model: import the part of the graph before it, or build it by functions of "
+        "headrace.tf1.",
+    )
+
+
+def _is_of_any_file(node: NodeDef) -> bool:
+    """Returns whether an operation reads or writes any file that the graph names."""
+    if node.op == "PrintV2":
+        return node.attr["output_stream"].s.startswith(b"file://")
+    return node.op in _OF_ANY_FILE
+
+
+def _whole_name(text: str) -> str:
+    """Returns the name of an input with the number of the output."""
+    return text if text.startswith("^") or ":" in text else f"{text}:0"
+
+
+def _node_name(text: str) -> str:
+    """Returns the name of the node that an input is of."""
+    return text.removeprefix("^").partition(":")[0]
+
+
+def _listed(message: NodeDef, key: str) -> list[Any]:
+    """Returns an attribute that is a list; an empty one if it is not there."""
+    return list(python_value(message.attr[key])) if key in message.attr else []
+
+
+def _branches(message: NodeDef) -> list[str]:
+    """Returns the branches that a node is on, outer ones first; see `headrace.graph.node_defs`."""
+    return _listed(message, "_branch")

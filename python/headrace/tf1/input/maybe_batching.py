@@ -1,0 +1,121 @@
+"""Batchers that keep only some of the examples.
+
+Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.graph import TensorLike
+from headrace.tf1.input.batcher import Batcher, InOrder, Shuffled
+from headrace.tf1.input.components import ExampleLike, ExampleShapes
+
+__all__ = ["maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join"]
+
+
+def maybe_batch(
+    tensors: ExampleLike,
+    keep_input: TensorLike,
+    batch_size: TensorLike,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: ExampleShapes | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, of the examples that a condition holds for.
+
+    The tensors of the others are computed too.
+
+    Args:
+        tensors: As for `batch`.
+        keep_input: A bool scalar: whether this example is kept, or all of them with
+            `enqueue_many`; or then a bool vector, one for each.
+        batch_size: As for `batch`.
+        num_threads: As for `batch`.
+        capacity: As for `batch`.
+        enqueue_many: As for `batch`.
+        shapes: As for `batch`.
+        dynamic_pad: As for `batch`.
+        allow_smaller_final_batch: As for `batch`.
+        shared_name: As for `batch`.
+        name: As for `batch`.
+
+    Raises:
+        OutOfRangeError: As `batch`.
+        ValueError: As `batch`; or if `keep_input` has more dimensions, or it is not known how many.
+    """
+    waiting = InOrder(capacity, dynamic_pad, shared_name)
+    batcher = Batcher(
+        waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input
+    )
+    return batcher.batch(tensors, num_threads, "batch")
+
+
+def maybe_batch_join(
+    tensors_list: Iterable[ExampleLike],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: ExampleShapes | None = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch_join`, of the examples that a condition holds for; see `maybe_batch`.
+
+    The same condition holds for every example of `tensors_list`.
+    """
+    waiting = InOrder(capacity, dynamic_pad, shared_name)
+    batcher = Batcher(
+        waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input
+    )
+    return batcher.batch_join(tensors_list, "batch_join")
+
+
+def maybe_shuffle_batch(
+    tensors: ExampleLike,
+    batch_size: TensorLike,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: TensorLike,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: ExampleShapes | None = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, of the examples that a condition holds for; see `maybe_batch`."""
+    waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
+    batcher = Batcher(
+        waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input
+    )
+    return batcher.batch(tensors, num_threads, "shuffle_batch")
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Iterable[ExampleLike],
+    batch_size: TensorLike,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: TensorLike,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: ExampleShapes | None = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch_join`, of the examples that a condition holds for; see `maybe_batch`."""
+    waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
+    batcher = Batcher(
+        waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input
+    )
+    return batcher.batch_join(tensors_list, "shuffle_batch_join")

@@ -1,0 +1,285 @@
+"""Producers: queues that a runner fills with the rows of a tensor, once in each epoch.
+
+Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
+"""
+
+from collections.abc import Collection, Sequence
+from os import PathLike
+from typing import overload
+
+from headrace.core import dtypes
+from headrace.core.shapes import ShapeLike
+from headrace.graph import (
+    GraphKeys,
+    Operation,
+    Tensor,
+    TensorLike,
+    control_dependencies,
+    name_scope,
+)
+from headrace.ops.array.gather import gather
+from headrace.ops.array.placeholder import identity
+from headrace.ops.array.range import range as range_op
+from headrace.ops.array.shape import shape, size
+from headrace.ops.control.control_flow import Assert
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.paths import with_paths_as_strings
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import greater
+from headrace.ops.random.shuffle import random_shuffle
+from headrace.tf1.ops.queues import FIFOQueue, QueueBase
+from headrace.tf1.ops.summary.scalar import scalar
+from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.queue_runners import QueueRunner, add_queue_runner
+
+__all__ = [
+    "input_producer",
+    "limit_epochs",
+    "range_input_producer",
+    "slice_input_producer",
+    "string_input_producer",
+]
+
+
+@overload
+def limit_epochs(
+    tensor: Tensor, num_epochs: int | None = None, name: str | None = None
+) -> Tensor: ...
+
+
+@overload
+def limit_epochs(tensor: TensorLike, num_epochs: int, name: str | None = None) -> Tensor: ...
+
+
+@overload
+def limit_epochs(
+    tensor: TensorLike, num_epochs: int | None = None, name: str | None = None
+) -> TensorLike: ...
+
+
+def limit_epochs(
+    tensor: TensorLike, num_epochs: int | None = None, name: str | None = None
+) -> TensorLike:
+    """Returns a tensor that can be computed `num_epochs` times.
+
+    The count is a local variable: run `local_variables_initializer` first.
+
+    Args:
+        tensor: Any tensor.
+        num_epochs: How often; None for any number of times.
+        name: Name of the operation.
+
+    Returns:
+        The tensor; `tensor` itself if there is no limit.
+
+    Raises:
+        FailedPreconditionError: When run: the count was not initialized.
+        OutOfRangeError: When run: the limit is reached.
+        ValueError: If `num_epochs` is not positive.
+    """
+    if num_epochs is None:
+        return tensor
+    if num_epochs <= 0:
+        raise ValueError(f"num_epochs must be > 0 not {num_epochs}.")
+    with name_scope(name, "limit_epochs", [tensor]) as scope:
+        epochs = Variable(
+            convert_to_tensor(0, dtypes.int64),
+            name="epochs",
+            trainable=False,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )
+        counter = epochs.count_up_to(num_epochs)
+        with control_dependencies([counter]):
+            return identity(tensor, name=scope)
+
+
+def input_producer(
+    input_tensor: TensorLike,
+    element_shape: ShapeLike | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    summary_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Operation | None = None,
+) -> QueueBase:
+    """Returns a queue of the rows of a tensor, filled by a runner of its own.
+
+    Args:
+        input_tensor: The rows; computed anew in each epoch.
+        element_shape: Shape of one row, where the tensor's own is not fully known.
+        num_epochs: How often each row is produced; None for ever. Needs
+            `local_variables_initializer`.
+        shuffle: Whether the rows are put in another random order in each epoch.
+        seed: Makes the order repeatable.
+        capacity: How many rows the queue holds.
+        shared_name: As for `FIFOQueue`.
+        summary_name: Name of a summary of how full the queue is; None for no summary.
+        name: Name of the operations.
+        cancel_op: As for `QueueRunner`.
+
+    Returns:
+        A `FIFOQueue`; its runner is in `GraphKeys.QUEUE_RUNNERS`.
+
+    Raises:
+        InvalidArgumentError: When run, through the runner: there are no rows and no `num_epochs`.
+        ValueError: If the shape of a row is not fully known, or contradicts `element_shape`.
+    """
+    with name_scope(name, "input_producer", [input_tensor]):
+        rows = convert_to_tensor(input_tensor, name="input_tensor")
+        row_shape = rows.shape.with_rank_at_least(1)[1:].merge_with(element_shape)
+        if not row_shape.is_fully_defined():
+            raise ValueError(
+                "Either `input_tensor` must have a fully defined shape or `element_shape` must be "
+                "specified"
+            )
+        if shuffle:
+            rows = random_shuffle(rows, seed=seed)
+        rows = limit_epochs(rows, num_epochs)
+        queue = FIFOQueue(
+            capacity=capacity,
+            dtypes=[rows.dtype.base_dtype],
+            shapes=[row_shape],
+            shared_name=shared_name,
+            name=name or "FIFOQueueV2",
+        )
+        enqueue = queue.enqueue_many(rows)
+        # Without rows and without a limit of epochs, the runner would loop for ever.
+        enqueue.attrs["_refuses_empty"] = num_epochs is None
+        add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
+        if summary_name is not None:
+            scalar(summary_name, cast(queue.size(), dtypes.float32) * (1.0 / capacity))
+        return queue
+
+
+def string_input_producer(
+    string_tensor: TensorLike | Sequence[str | PathLike[str]],
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Operation | None = None,
+) -> QueueBase:
+    """Returns a queue of strings, such as file names, filled by a runner of its own.
+
+    Args:
+        string_tensor: A vector of strings, or a list of `pathlib.Path`s; not empty.
+        num_epochs: As for `input_producer`.
+        shuffle: As for `input_producer`.
+        seed: As for `input_producer`.
+        capacity: As for `input_producer`.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operations.
+        cancel_op: As for `QueueRunner`.
+
+    Returns:
+        A `FIFOQueue` of scalar strings; its runner is in `GraphKeys.QUEUE_RUNNERS`.
+
+    Raises:
+        InvalidArgumentError: When run, through the runner: there are no strings.
+        ValueError: If there are none already now, or they are no vector.
+    """
+    text = "string_input_producer requires a non-null input tensor"
+    if not isinstance(string_tensor, Tensor) and not string_tensor:
+        raise ValueError(text)
+    with name_scope(name, "input_producer", [string_tensor]) as scope:
+        strings = convert_to_tensor(with_paths_as_strings(string_tensor), dtype=dtypes.string)
+        with control_dependencies([Assert(greater(size(strings), 0), [text])]):
+            strings = identity(strings)
+        return input_producer(
+            input_tensor=strings,
+            element_shape=[],
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
+            shared_name=shared_name,
+            name=scope,
+            summary_name=f"fraction_of_{capacity}_full",
+            cancel_op=cancel_op,
+        )
+
+
+def range_input_producer(
+    limit: TensorLike,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> QueueBase:
+    """Returns a queue of the integers from 0 to `limit` - 1, filled by a runner of its own.
+
+    Args:
+        limit: A scalar integer.
+        num_epochs: As for `input_producer`.
+        shuffle: As for `input_producer`.
+        seed: As for `input_producer`.
+        capacity: As for `input_producer`.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operations.
+
+    Returns:
+        A `FIFOQueue` of scalar integers of the type of `limit`.
+    """
+    with name_scope(name, "input_producer", [limit]) as scope:
+        return input_producer(
+            range_op(limit),
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+        )
+
+
+def slice_input_producer(
+    tensor_list: Collection[TensorLike],
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> list[Tensor]:
+    """Returns one row of each tensor: the same index in all, another index in each run.
+
+    Args:
+        tensor_list: Tensors with as many rows as the first.
+        num_epochs: As for `input_producer`.
+        shuffle: As for `input_producer`.
+        seed: As for `input_producer`.
+        capacity: As for `input_producer`.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operations.
+
+    Returns:
+        One tensor for each of `tensor_list`, without its first dimension.
+
+    Raises:
+        InvalidArgumentError: When run: a tensor has fewer rows than the first.
+        ValueError: If `tensor_list` is empty.
+    """
+    with name_scope(name, "input_producer", tensor_list):
+        tensors = [convert_to_tensor(tensor) for tensor in tensor_list]
+        if not tensors:
+            raise ValueError("Expected at least one tensor in slice_input_producer().")
+        num_rows = shape(tensors[0])[0]
+        queue = range_input_producer(
+            num_rows,
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
+            shared_name=shared_name,
+        )
+        index = queue.dequeue()
+        return [gather(tensor, index) for tensor in tensors]

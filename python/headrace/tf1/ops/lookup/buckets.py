@@ -1,0 +1,253 @@
+"""Tables in which keys that are not there get a bucket by their hash.
+
+Source: `tf.lookup.StaticVocabularyTable` and `tf.contrib.lookup.IdTableWithHashBuckets` of
+TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64, string
+from headrace.graph import Operation, Tensor, TensorLike, name_scope
+from headrace.ops.array.where import where
+from headrace.ops.control.control_flow import no_op
+from headrace.ops.framework.conversion import constant, convert_to_tensor
+from headrace.ops.math.arithmetic import add
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import not_equal
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.strings.convert import as_string
+from headrace.ops.strings.hash_bucket import (
+    string_to_hash_bucket,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+)
+from headrace.tf1.ops.lookup.table import Initializer, StaticHashTable
+
+__all__ = [
+    "FastHashSpec",
+    "HasherSpec",
+    "IdTableWithHashBuckets",
+    "StaticVocabularyTable",
+    "StrongHashSpec",
+]
+
+
+class HasherSpec(NamedTuple):
+    """How keys are hashed.
+
+    Attributes:
+        hasher: "fasthash", "stronghash" or "legacy".
+        key: Two integers, for "stronghash".
+    """
+
+    hasher: str
+    key: Sequence[int] | None
+
+
+FastHashSpec = HasherSpec("fasthash", None)
+
+
+class StrongHashSpec(HasherSpec):
+    """Keys are hashed so that nobody who does not know two integers can make them collide.
+
+    Args:
+        key: The two integers.
+
+    Raises:
+        ValueError: If there are not two.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, key: Sequence[int]) -> StrongHashSpec:
+        """Checks the key."""
+        if len(key) != 2:
+            raise ValueError(f"`key` must have size 2, received {len(key)}")
+        return super().__new__(cls, "stronghash", list(key))
+
+
+class IdTableWithHashBuckets:
+    """A table of numbers for keys; keys that are not in it get one of the numbers after those.
+
+    Args:
+        table: Numbers from 0 for keys, of int64; None for buckets alone.
+        num_oov_buckets: How many buckets there are.
+        hasher_spec: How keys are hashed; strings alone, integers become their decimal digits.
+        name: Name of the scope; None for that of the table.
+        key_dtype: Type of the keys that are looked up; None for that of the table.
+
+    Raises:
+        TypeError: If keys or values have a type that cannot be.
+        ValueError: If there is neither a table nor a bucket.
+    """
+
+    def __init__(
+        self,
+        table: StaticHashTable | None,
+        num_oov_buckets: int,
+        hasher_spec: HasherSpec = FastHashSpec,
+        name: str | None = None,
+        key_dtype: DTypeLike | None = None,
+    ) -> None:
+        if name is not None:
+            name = name.rstrip("/")
+        if table is not None:
+            own = table.key_dtype
+            asked = own if key_dtype is None else as_dtype(key_dtype)
+            if not (asked.is_integer or asked == string):
+                raise TypeError(f"Invalid `key_dtype`, expected integer or string but got {asked}.")
+            if asked.is_integer != own.is_integer:
+                raise TypeError("Invalid `key_dtype`, expected an integer type for integer keys.")
+            if table.value_dtype != int64:
+                raise TypeError(
+                    f"Invalid `value_dtype`, expected {int64} but got {table.value_dtype}."
+                )
+            name = name or table.name
+        else:
+            if num_oov_buckets <= 0:
+                raise ValueError("`oov_buckets` must be > 0 if no `table` is supplied.")
+            asked = string if key_dtype is None else as_dtype(key_dtype)
+            name = name or "hash_bucket"
+        if not isinstance(hasher_spec, HasherSpec):
+            raise TypeError(f"`hasher_spec` must be of type HasherSpec, got {type(hasher_spec)}.")
+        self._table = table
+        self._num_buckets = num_oov_buckets
+        self._hasher_spec = hasher_spec
+        self._key_dtype = asked
+        self._name = name.split("/")[-1]
+        self._init_op = None if table is None else table.initializer
+
+    @property
+    def name(self) -> str:
+        """The last part of the name of the table's operation."""
+        return self._name
+
+    @property
+    def key_dtype(self) -> DType:
+        """Type of the keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """Type of the values, int64."""
+        return int64
+
+    @property
+    def resource_handle(self) -> Tensor | None:
+        """The tensor that stands for the table; None if there are buckets alone."""
+        return None if self._table is None else self._table.resource_handle
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that fills the table; one that does nothing if there is none."""
+        if self._init_op is None:
+            with name_scope(None, "init"):
+                self._init_op = no_op()
+        return self._init_op
+
+    @property
+    def init(self) -> Operation:
+        """The operation that fills the table."""
+        return self.initializer
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Adds operations that count the entries and the buckets: a scalar int64.
+
+        Args:
+            name: Name of the scope.
+        """
+        with name_scope(name, f"{self._name}_Size"):
+            if self._table is None:
+                return constant(self._num_buckets, int64)
+            return self._table.size() + constant(self._num_buckets, int64, name="add/y")
+
+    def lookup(self, keys: TensorLike | SparseTensor, name: str | None = None) -> Any:
+        """Adds operations that return the number of each key.
+
+        Args:
+            keys: The keys, dense or sparse.
+            name: Name of the scope.
+
+        Returns:
+            An int64 tensor like `keys`, sparse if they are.
+
+        Raises:
+            FailedPreconditionError: When run: the table has not been filled.
+            TypeError: If the keys have another type.
+        """
+        values = convert_to_tensor(keys.values if isinstance(keys, SparseTensor) else keys)
+        if values.dtype.base_dtype != self._key_dtype:
+            raise TypeError(
+                f"Dtype of argument `keys` must be {self._key_dtype}, received: "
+                f"{values.dtype.base_dtype}"
+            )
+        table = self._table
+        if table is not None and table.key_dtype.is_integer:
+            values = cast(values, table.key_dtype)
+        if table is not None and self._num_buckets == 0:
+            found = table.lookup(values, name=name)
+        else:
+            with name_scope(name, f"{self._name}_Lookup"):
+                found = self._bucket(values)
+                if table is not None:
+                    known = table.lookup(values)
+                    buckets = add(found, table.size(), name="Add")
+                    found = where(not_equal(known, table.default_value), known, buckets)
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, found, keys.dense_shape)
+        return found
+
+    def _bucket(self, values: Tensor) -> Tensor:
+        hash_them = _hasher(self._hasher_spec)
+        texts = values if values.dtype.base_dtype == string else as_string(values)
+        return hash_them(texts, self._num_buckets)
+
+
+def _hasher(spec: HasherSpec) -> Callable[[Tensor, int], Tensor]:
+    def name_of(function: Callable[..., Tensor]) -> Callable[[Tensor, int], Tensor]:
+        return lambda texts, count: function(texts, count, name="hash_bucket")
+
+    if spec.hasher == "fasthash":
+        return name_of(string_to_hash_bucket_fast)
+    if spec.hasher == "legacy":
+        return name_of(string_to_hash_bucket)
+    if spec.hasher == "stronghash":
+        key = spec.key or ()
+        return lambda texts, count: string_to_hash_bucket_strong(
+            texts, count, key, name="hash_bucket"
+        )
+    raise ValueError(f"Found unknown hasher {spec.hasher} in `hasher_spec`")
+
+
+class StaticVocabularyTable(IdTableWithHashBuckets):
+    """A table that an initializer fills, with buckets for keys that are not in it.
+
+    Args:
+        initializer: Numbers from 0 for keys, of int64.
+        num_oov_buckets: How many buckets there are, at least one.
+        lookup_key_dtype: Type of the keys that are looked up; None for those of the table.
+        name: Name of the table's operation.
+
+    Raises:
+        TypeError: If keys or values have a type that cannot be.
+        ValueError: If there is no bucket.
+    """
+
+    def __init__(
+        self,
+        initializer: Initializer,
+        num_oov_buckets: int,
+        lookup_key_dtype: DTypeLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        if num_oov_buckets <= 0:
+            raise ValueError("`num_oov_buckets` must be > 0; use StaticHashTable.")
+        if initializer.value_dtype != int64:
+            raise TypeError(
+                f"Invalid `value_dtype`, expected {int64} but got {initializer.value_dtype}."
+            )
+        table = StaticHashTable(initializer, -1, name=name)
+        super().__init__(table, num_oov_buckets, key_dtype=lookup_key_dtype)

@@ -1,0 +1,288 @@
+"""What fills tables: tensors, and lines of text files.
+
+Source: `tf.lookup.KeyValueTensorInitializer` and `tf.lookup.TextFileInitializer` of TensorFlow
+1.15.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64, resource, string
+from headrace.graph import (
+    GraphKeys,
+    Operation,
+    Tensor,
+    TensorLike,
+    add_to_collection,
+    name_scope,
+)
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.paths import with_paths_as_strings
+from headrace.tf1.ops.lookup.table import StaticHashTable
+
+__all__ = [
+    "KeyValueTensorInitializer",
+    "TextFileIdTableInitializer",
+    "TextFileIndex",
+    "TextFileInitializer",
+    "TextFileStringTableInitializer",
+]
+
+
+class TextFileIndex:
+    """What of a line is a key or a value, but for columns."""
+
+    WHOLE_LINE = -2
+    LINE_NUMBER = -1
+
+
+class KeyValueTensorInitializer:
+    """Fills a table with keys and their values.
+
+    Args:
+        keys: A vector.
+        values: A vector of the same length.
+        key_dtype: Type of the keys; None for their own.
+        value_dtype: Type of the values; None for their own.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If keys or values cannot have that type.
+    """
+
+    shared_name = ""
+
+    def __init__(
+        self,
+        keys: TensorLike,
+        values: TensorLike,
+        key_dtype: DTypeLike | None = None,
+        value_dtype: DTypeLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._keys = convert_to_tensor(keys, dtype=key_dtype, name="keys")
+        self._values = convert_to_tensor(values, dtype=value_dtype, name="values")
+        self._name = "key_value_init" if name is None else name
+
+    @property
+    def key_dtype(self) -> DType:
+        """Type of the keys."""
+        return self._keys.dtype.base_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """Type of the values."""
+        return self._values.dtype.base_dtype
+
+    def initialize(self, table: StaticHashTable) -> Operation:
+        """Adds the operation that fills a table.
+
+        Args:
+            table: The table.
+
+        Raises:
+            FailedPreconditionError: When run: a key comes twice with different values, or the table
+                was filled with more or less entries.
+            TypeError: If the table has keys or values of other types.
+            ValueError: If there are not as many values as keys.
+        """
+        _check_types(table, self.key_dtype, self.value_dtype)
+
+        def infer(_: Tensor, keys: Tensor, values: Tensor) -> list[Any]:
+            if not keys.shape.is_compatible_with(values.shape):
+                sizes = [shape[0] for shape in (keys.shape, values.shape)]
+                raise ShapeConflict(f"Dimensions must be equal, but are {sizes[0]} and {sizes[1]}")
+            return []
+
+        with name_scope(self._name, None, [table.resource_handle, self._keys, self._values]):
+            inputs = [
+                Input("table_handle", table.resource_handle, resource),
+                Input("keys", self._keys, var="Tin"),
+                Input("values", self._values, var="Tout"),
+            ]
+            op = apply_op("LookupTableImportV2", inputs, infer)
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
+        return op
+
+
+class TextFileInitializer:
+    r"""Fills a table with the lines of a text file.
+
+    Args:
+        filename: The file: a scalar string, a path or a URL. Lines end in `\n` or `\r\n`.
+        key_dtype: Type of the keys.
+        key_index: What of a line is the key: a column, or see `TextFileIndex`.
+        value_dtype: Type of the values.
+        value_index: What of a line is the value, as `key_index`.
+        vocab_size: How many lines to read; None for all.
+        delimiter: What separates columns: one character.
+        name: Name of the scope.
+
+    Raises:
+        ValueError: If an index is below -2, or a line or its number has another type.
+    """
+
+    def __init__(
+        self,
+        filename: TensorLike | os.PathLike[str],
+        key_dtype: DTypeLike,
+        key_index: int,
+        value_dtype: DTypeLike,
+        value_index: int,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(filename, Tensor) and not filename:
+            raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        for what, dtype, index in (
+            ("key", self._key_dtype, key_index),
+            ("value", self._value_dtype, value_index),
+        ):
+            _check_index(what, dtype, index)
+        self._attrs = {
+            "key_index": int(key_index),
+            "value_index": int(value_index),
+            "vocab_size": -1 if vocab_size is None else int(vocab_size),
+            "delimiter": delimiter,
+        }
+        self._vocab_size = vocab_size
+        self._name = "text_file_init" if name is None else name
+        given = with_paths_as_strings(filename)
+        self._path = None if isinstance(given, Tensor) else given
+        self._filename = convert_to_tensor(given, string, name="asset_path")
+        add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
+
+    @property
+    def key_dtype(self) -> DType:
+        """Type of the keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """Type of the values."""
+        return self._value_dtype
+
+    @property
+    def shared_name(self) -> str:
+        """Tables of one file, with the same keys and values, are one table."""
+        if self._path is None:
+            return ""
+        path = self._path.decode() if isinstance(self._path, bytes) else self._path
+        size = "" if self._vocab_size is None else f"_{self._vocab_size}"
+        return f"hash_table_{path}{size}_{self._attrs['key_index']}_{self._attrs['value_index']}"
+
+    def initialize(self, table: StaticHashTable) -> Operation:
+        """Adds the operation that fills a table.
+
+        Args:
+            table: The table.
+
+        Raises:
+            FailedPreconditionError: When run: as for `KeyValueTensorInitializer`.
+            InvalidArgumentError: When run: a line is empty or lacks a column, a number is none, or
+                there are less lines than `vocab_size`.
+            NotFoundError: When run: there is no such file.
+            TypeError: If the table has keys or values of other types.
+        """
+        _check_types(table, self._key_dtype, self._value_dtype)
+        with name_scope(self._name, "text_file_init", [table.resource_handle]):
+            inputs = [
+                Input("table_handle", table.resource_handle, resource),
+                Input("filename", self._filename, string),
+            ]
+            attrs = self._attrs
+            op = apply_op("InitializeTableFromTextFileV2", inputs, lambda *_: [], attrs=attrs)
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
+        return op
+
+
+class TextFileStringTableInitializer(TextFileInitializer):
+    """Fills a table with a text for each number: by default each line, by its number.
+
+    Args:
+        filename: As for `TextFileInitializer`.
+        key_column_index: What of a line is the number.
+        value_column_index: What of it is the text.
+        vocab_size: As for `TextFileInitializer`.
+        delimiter: As for `TextFileInitializer`.
+        name: Name of the scope.
+    """
+
+    def __init__(
+        self,
+        filename: TensorLike | os.PathLike[str],
+        key_column_index: int = TextFileIndex.LINE_NUMBER,
+        value_column_index: int = TextFileIndex.WHOLE_LINE,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str = "text_file_string_table_init",
+    ) -> None:
+        super().__init__(
+            filename,
+            int64,
+            key_column_index,
+            string,
+            value_column_index,
+            vocab_size,
+            delimiter,
+            name,
+        )
+
+
+class TextFileIdTableInitializer(TextFileInitializer):
+    """Fills a table with a number for each text: by default the number of its line.
+
+    Args:
+        filename: As for `TextFileInitializer`.
+        key_column_index: What of a line is the text.
+        value_column_index: What of it is the number.
+        vocab_size: As for `TextFileInitializer`.
+        delimiter: As for `TextFileInitializer`.
+        name: Name of the scope.
+        key_dtype: Type of the keys.
+    """
+
+    def __init__(
+        self,
+        filename: TensorLike | os.PathLike[str],
+        key_column_index: int = TextFileIndex.WHOLE_LINE,
+        value_column_index: int = TextFileIndex.LINE_NUMBER,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str = "text_file_id_table_init",
+        key_dtype: DTypeLike = string,
+    ) -> None:
+        super().__init__(
+            filename,
+            key_dtype,
+            key_column_index,
+            int64,
+            value_column_index,
+            vocab_size,
+            delimiter,
+            name,
+        )
+
+
+def _check_types(table: StaticHashTable, key: DType, value: DType) -> None:
+    for what, has, given in (("key", table.key_dtype, key), ("value", table.value_dtype, value)):
+        if has != given:
+            raise TypeError(f"Invalid {what} dtype, expected {has} but got {given}.")
+
+
+def _check_index(what: str, dtype: DType, index: int) -> None:
+    if index < TextFileIndex.WHOLE_LINE:
+        raise ValueError(f"Invalid {what} index {index}.")
+    if index == TextFileIndex.LINE_NUMBER and dtype != int64:
+        raise ValueError(f"`{what}_dtype` must be int64 if `{what}_index` is -1, received: {dtype}")
+    if index == TextFileIndex.WHOLE_LINE and not (dtype == string or dtype.is_integer):
+        raise ValueError(
+            f"`{what}_dtype` should be either integer or string for `{what}_index` "
+            f"{TextFileIndex.WHOLE_LINE}, received: {dtype}"
+        )

@@ -1,0 +1,227 @@
+"""Tables that programs change while they run.
+
+Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64, resource
+from headrace.core.shapes import TensorShape, unknown_shape
+from headrace.graph import (
+    GraphKeys,
+    Operation,
+    Role,
+    Tensor,
+    TensorLike,
+    add_to_collection,
+    colocate_with,
+    define,
+    get_default_graph,
+    name_scope,
+)
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+
+__all__ = ["MutableHashTable"]
+
+_SCALAR = TensorShape([])
+
+
+class MutableHashTable:
+    """A table that is empty at first, and takes and loses entries while the program runs.
+
+    Args:
+        key_dtype: Type of the keys: string, int32 or int64.
+        value_dtype: Type of the values.
+        default_value: The value of keys that are not in it: a scalar, or a tensor of the shape of
+            all values.
+        shared_name: Tables of one session with the same name are one table; None for one of its
+            own.
+        name: Name of the operation, which is that of the table in checkpoints.
+        checkpoint: Whether a `Saver` for all that can be saved saves its entries.
+
+    Raises:
+        InvalidArgumentError: When first run: there are no tables with such keys.
+        TypeError: If the default value has another type than the values.
+    """
+
+    def __init__(
+        self,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
+        default_value: TensorLike,
+        shared_name: str | None = None,
+        name: str = "MutableHashTable",
+        checkpoint: bool = True,
+    ) -> None:
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        self._default = convert_to_tensor(default_value, dtype=self._value_dtype)
+        shape = self._default.shape
+        attrs = {
+            "container": "",
+            "shared_name": shared_name or "",
+            "use_node_name_sharing": checkpoint and shared_name is None,
+            "key_dtype": self._key_dtype,
+            "value_dtype": self._value_dtype,
+        }
+        is_scalar = shape.rank == 0
+        op = get_default_graph().create_op(
+            "MutableHashTableV2" if is_scalar else "MutableHashTableOfTensorsV2",
+            [],
+            [resource],
+            output_shapes=[_SCALAR],
+            name=name,
+            attrs=attrs if is_scalar else attrs | {"value_shape": shape},
+        )
+        self._ref = op.outputs[0]
+        # The last part of the operation's name; the other operations are named after it.
+        self._stem = op.name.split("/")[-1]
+        self._exported: tuple[Tensor, Tensor] | None = None
+        if checkpoint:
+            self._exported = self.export()
+            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, self)
+
+    @property
+    def resource_handle(self) -> Tensor:
+        """The tensor that stands for the table."""
+        return self._ref
+
+    @property
+    def op(self) -> Operation:
+        """The operation that stands for the table."""
+        return self._ref.op
+
+    @property
+    def name(self) -> str:
+        """The last part of the name of the table's operation."""
+        return self._stem
+
+    @property
+    def saved_name(self) -> str:
+        """The name in checkpoints."""
+        return self._ref.op.name
+
+    def exported(self) -> tuple[Tensor, Tensor]:
+        """Returns the keys and the values, as checkpoints hold them."""
+        if self._exported is None:
+            self._exported = self.export()
+        return self._exported
+
+    @property
+    def key_dtype(self) -> DType:
+        """Type of the keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """Type of the values."""
+        return self._value_dtype
+
+    @property
+    def value_shape(self) -> TensorShape:
+        """The shape of each value."""
+        return self._default.shape
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Adds an operation that counts the entries: a scalar int64."""
+        with name_scope(name, f"{self._stem}_Size", [self._ref]), colocate_with(self._ref):
+            op = apply_op("LookupTableSizeV2", [self._handle()], lambda _: [(int64, _SCALAR)])
+        return op.outputs[0]
+
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
+        """Adds an operation that gives keys values, in place of those that they have.
+
+        Args:
+            keys: The keys, of any shape. Of several values for one key the last stays.
+            values: The values: of the shape of `keys` and then that of a value.
+            name: Name of the scope.
+
+        Raises:
+            InvalidArgumentError: When run: the shapes do not fit.
+            TypeError: If a type does not fit.
+        """
+        with name_scope(name, f"{self._stem}_lookup_table_insert", [self._ref, keys, values]):
+            given = convert_to_tensor(keys, self._key_dtype, name="keys")
+            new = convert_to_tensor(values, self._value_dtype, name="values")
+            inputs = [
+                self._handle(),
+                Input("keys", given, var="Tin"),
+                Input("values", new, var="Tout"),
+            ]
+            with colocate_with(self._ref):
+                return apply_op("LookupTableInsertV2", inputs, lambda *_: [])
+
+    def remove(self, keys: TensorLike, name: str | None = None) -> Operation:
+        """Adds an operation that drops the entries of some keys, as far as there are any.
+
+        Args:
+            keys: The keys, of any shape.
+            name: Name of the scope.
+
+        Raises:
+            TypeError: If the keys have another type.
+        """
+        tensor = keys if isinstance(keys, Tensor) else convert_to_tensor(keys)
+        self._check(tensor)
+        with name_scope(name, f"{self._stem}_lookup_table_remove", [self._ref, tensor]):
+            inputs = [self._handle(), Input("keys", tensor, var="Tin")]
+            return apply_op("LookupTableRemoveV2", inputs, lambda *_: [])
+
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor:
+        """Adds an operation that returns the value of each key.
+
+        Args:
+            keys: The keys, of any shape.
+            name: Name of the scope.
+
+        Returns:
+            The values: of the shape of `keys` and then that of a value; the default value for keys
+            that are not there.
+
+        Raises:
+            TypeError: If the keys have another type.
+        """
+        scope = [self._ref, keys, self._default]
+        with name_scope(name, f"{self._stem}_lookup_table_find", scope):
+            given = convert_to_tensor(keys, self._key_dtype, name="keys")
+            inputs = [
+                self._handle(),
+                Input("keys", given, var="Tin"),
+                Input("default_value", self._default, var="Tout"),
+            ]
+            outputs = [(self._value_dtype, given.shape.concatenate(self._default.shape))]
+            with colocate_with(self._ref):
+                return apply_op("LookupTableFindV2", inputs, lambda *_: outputs).outputs[0]
+
+    def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """Adds an operation that returns all keys, in ascending order, and their values.
+
+        Args:
+            name: Name of the scope.
+
+        Returns:
+            A vector of keys; the values, one row for each.
+        """
+        with (
+            name_scope(name, f"{self._stem}_lookup_table_export_values", [self._ref]),
+            colocate_with(self._ref),
+        ):
+            outputs = [(self._key_dtype, unknown_shape()), (self._value_dtype, unknown_shape())]
+            attrs = {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}
+            op = apply_op("LookupTableExportV2", [self._handle()], lambda _: outputs, attrs=attrs)
+        keys, values = op.outputs
+        return keys, values
+
+    def _handle(self) -> Input:
+        return Input("table_handle", self._ref, resource)
+
+    def _check(self, keys: Tensor) -> None:
+        found = keys.dtype.base_dtype
+        if found != self._key_dtype:
+            raise TypeError(
+                f"Dtype of argument `keys` must be {self._key_dtype}, received: {found}"
+            )
+
+
+define("MutableHashTableOfTensorsV2", role=Role.LOOKUP_TABLE)
+define("MutableHashTableV2", role=Role.LOOKUP_TABLE)

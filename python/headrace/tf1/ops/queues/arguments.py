@@ -1,0 +1,166 @@
+"""Checks of a queue's arguments: capacity, component types, shapes and names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, SupportsInt, TypeAlias
+
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
+from headrace.core.shapes import ShapeLike, TensorShape, as_shape
+
+__all__ = [
+    "Shapes",
+    "as_integer",
+    "as_names",
+    "as_partial_shapes",
+    "as_shapes",
+    "as_shared_name",
+    "as_types",
+    "is_single_shape",
+]
+
+
+# Shapes of components: a list of them, or the shape of the only one.
+Shapes: TypeAlias = TensorShape | Sequence[ShapeLike]
+
+
+def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
+    """Returns a number as an integer; a float is truncated.
+
+    Args:
+        value: The value; None for `default`.
+        argument: Its name in messages.
+        default: What None stands for.
+
+    Raises:
+        TypeError: If it is no number.
+    """
+    if value is None:
+        return default
+    try:
+        if not isinstance(value, (str, bytes)):
+            return int(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise TypeError(f"Expected int for argument '{argument}' not {value!r}.")
+
+
+def as_shared_name(value: str | bytes | None) -> str:
+    """Returns a shared name; "" for None.
+
+    Raises:
+        TypeError: If it is no string.
+    """
+    if isinstance(value, bytes):
+        return value.decode()
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"Expected string for argument 'shared_name' not {value!r}.")
+    return value or ""
+
+
+def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[DType]]:
+    """Returns the component types as given, in a list, and as `DType`s.
+
+    Raises:
+        AssertionError: If they are None.
+        TypeError: If one is no type.
+        ValueError: If there is none.
+    """
+    assert dtypes is not None, "dtypes must be given"
+    given = _as_list(dtypes)
+    if not given:
+        raise ValueError("dtypes is empty, expected the type of at least one component.")
+    return given, [as_dtype(dtype) for dtype in given]
+
+
+def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str] | None:
+    """Returns the component names in a list, or None.
+
+    Raises:
+        ValueError: If their number is not that of the components.
+    """
+    if names is None:
+        return None
+    given = _as_list(names)
+    if len(given) != num_components:
+        raise ValueError(
+            "List of names must have the same length as the list of dtypes: got "
+            f"{len(given)} names, expected {num_components}."
+        )
+    return given
+
+
+def is_single_shape(shapes: Sequence[Any]) -> bool:
+    """Whether a list is one shape, of integers and None, and no list of shapes."""
+    return all(_is_size(item) for item in shapes)
+
+
+def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] | None:
+    """Returns one fully defined shape a component, or None.
+
+    Args:
+        shapes: None; a shape; or a list of shapes. A list of integers is one shape.
+        num_components: How many there must be.
+
+    Raises:
+        TypeError: If it is no shape and no list.
+        ValueError: If a shape is not fully defined, or there is another number of them.
+    """
+    if shapes is None:
+        return None
+    given: Sequence[Any] = _as_shape_list([shapes] if isinstance(shapes, TensorShape) else shapes)
+    if is_single_shape(given):
+        given = [given]
+    checked = [as_shape(shape) for shape in given]
+    if not all(shape.is_fully_defined() for shape in checked):
+        raise ValueError(
+            f"All shapes must be fully defined: {checked}. Give the tensors their sizes with "
+            "set_shape, or let a PaddingFIFOQueue (dynamic_pad=True) pad them."
+        )
+    if len(checked) != num_components:
+        raise ValueError(
+            "Queue shapes must have the same length as dtypes: got "
+            f"{len(checked)} shapes, expected {num_components}."
+        )
+    return checked
+
+
+def as_partial_shapes(shapes: Sequence[ShapeLike], num_components: int) -> list[TensorShape]:
+    """Returns one shape of known rank a component.
+
+    Args:
+        shapes: A list of shapes; their unknown dimensions are None.
+        num_components: How many there must be.
+
+    Raises:
+        TypeError: If it is a string.
+        ValueError: If it is no list of shapes, a rank is not known, or there is another number.
+    """
+    if not isinstance(shapes, Sequence) or not shapes or any(_is_size(item) for item in shapes):
+        raise ValueError("When providing partial shapes, a list of shapes must be provided.")
+    checked = [as_shape(shape) for shape in _as_shape_list(shapes)]
+    if any(shape.rank is None for shape in checked):
+        raise ValueError(f"All shapes must have a defined rank: {checked}")
+    if len(checked) != num_components:
+        raise ValueError(
+            f"Shapes must be provided for all components, but received {num_components} dtypes "
+            f"and {len(checked)} shapes."
+        )
+    return checked
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_shape_list(shapes: Shapes) -> Sequence[ShapeLike]:
+    if not isinstance(shapes, (list, tuple)):
+        raise TypeError(
+            "shapes must be a TensorShape or a list or tuple of TensorShapes, got "
+            f"{type(shapes)} instead."
+        )
+    return shapes
+
+
+def _is_size(item: object) -> bool:
+    return item is None or isinstance(item, int)

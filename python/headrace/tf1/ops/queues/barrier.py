@@ -1,0 +1,231 @@
+"""Barriers: elements whose components come one by one, and which are taken when they have them all.
+
+Source: `tensorflow.python.ops.data_flow_ops.Barrier` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from headrace.core.dtypes import DTypeLike, int32, int64, string
+from headrace.core.shapes import TensorShape, unknown_shape
+from headrace.graph import Operation, Role, Tensor, TensorLike, define, get_default_graph
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.conversion import constant_value
+from headrace.ops.framework.inference import ShapeConflict, merge_shapes
+from headrace.tf1.ops.queues.arguments import Shapes, as_shapes, as_shared_name, as_types
+
+__all__ = ["Barrier", "TakenFromBarrier"]
+
+_SCALAR = TensorShape([])
+
+
+class TakenFromBarrier(NamedTuple):
+    """What `Barrier.take_many` returns.
+
+    Attributes:
+        indices: The number of the insertion that brought each key, from -2**63: a vector of int64.
+        keys: The keys: a vector of strings.
+        values: One tensor for each component, whose rows are those of the elements.
+    """
+
+    indices: Tensor
+    keys: Tensor
+    values: list[Tensor]
+
+
+class Barrier:
+    """Elements with keys, whose components are inserted one by one, in any order.
+
+    An element that has all its components is ready to be taken. Those whose keys came first are
+    taken first.
+
+    Args:
+        types: The type of each component.
+        shapes: The fully defined shape of each component; None for scalars.
+        shared_name: Barriers of one session with the same name are one barrier; None for one of
+            its own.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If a shape is not fully defined or has no elements, or there is another number
+            of shapes than of types.
+    """
+
+    def __init__(
+        self,
+        types: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        shared_name: str | None = None,
+        name: str = "barrier",
+    ) -> None:
+        _, self._types = as_types(types)
+        known = None if shapes is None else as_shapes(shapes, len(self._types))
+        for index, shape in enumerate(known or []):
+            if shape.num_elements() == 0:
+                raise ValueError(
+                    "Empty tensors are not supported, but received shape "
+                    f"'{shape}' at index {index}"
+                )
+        self._shapes = [unknown_shape() for _ in self._types] if known is None else known
+        op = get_default_graph().create_op(
+            "Barrier",
+            [],
+            [string._as_ref],
+            output_shapes=[TensorShape([2])],
+            name=name,
+            attrs={
+                "component_types": self._types,
+                "shapes": self._shapes,
+                "capacity": -1,
+                "container": "",
+                "shared_name": as_shared_name(shared_name),
+            },
+        )
+        self._ref = op.outputs[0]
+        # The last part of the operation's name; the other operations are named after it.
+        self._stem = op.name.split("/")[-1]
+
+    @property
+    def barrier_ref(self) -> Tensor:
+        """The tensor that stands for the barrier."""
+        return self._ref
+
+    @property
+    def name(self) -> str:
+        """The name of the barrier's operation."""
+        return self._ref.op.name
+
+    def insert_many(
+        self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> Operation:
+        """Adds an operation that gives the elements of some keys one of their components.
+
+        Args:
+            component_index: Which component, from 0.
+            keys: The keys: a vector of strings. A key that is new begins an element; one whose
+                element was complete begins another one.
+            values: The components: a row for each key.
+            name: Name of the operation.
+
+        Raises:
+            CancelledError: When run: the barrier is closed, and a key is new.
+            InvalidArgumentError: When run: there is no such component, an element has it already,
+                or its type or shape is another one. Components before that one are in.
+            TypeError: If `component_index` is no integer or `keys` are no strings.
+            ValueError: If `keys` are no vector, or there are not as many values.
+        """
+        if not isinstance(component_index, int):
+            raise TypeError(f"Expected int for argument 'component_index' not {component_index!r}.")
+
+        def infer(_: Tensor, keys: Tensor, values: Tensor) -> Outputs:
+            if keys.shape.rank not in (None, 1):
+                raise ShapeConflict(f"Shape must be rank 1 but is rank {keys.shape.rank}")
+            if values.shape.rank == 0:
+                raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+            merge_shapes(keys.shape, values.shape[:1])
+            return []
+
+        inputs = [Input("keys", keys, string), Input("values", values)]
+        attrs = {"component_index": component_index}
+        return self._add("BarrierInsertMany", inputs, infer, name, attrs)
+
+    def take_many(
+        self,
+        num_elements: TensorLike,
+        allow_small_batch: bool = False,
+        timeout: bool | None = None,
+        name: str | None = None,
+    ) -> TakenFromBarrier:
+        """Adds an operation that takes complete elements. It waits until there are so many.
+
+        Args:
+            num_elements: How many, a scalar int32.
+            allow_small_batch: Whether it may take fewer once the barrier is closed.
+            timeout: TensorFlow takes no time limit here: True and False alone are accepted, and
+                have no meaning.
+            name: Name of the operation.
+
+        Raises:
+            OutOfRangeError: When run: the barrier is closed, and not so many will come; with
+                `allow_small_batch`, none is ready.
+            TypeError: If an argument has another type.
+        """
+        if not isinstance(allow_small_batch, bool):
+            raise TypeError(
+                f"Expected bool for argument 'allow_small_batch' not {allow_small_batch!r}."
+            )
+        if not isinstance(timeout, bool | None):
+            raise TypeError(f"Expected bool for argument 'wait_for_incomplete' not {timeout!r}.")
+
+        def infer(_: Tensor, count: Tensor) -> Outputs:
+            rows = None if allow_small_batch else constant_value(count)
+            prefix = TensorShape([None if rows is None else int(rows)])
+            values = [prefix.concatenate(shape) for shape in self._shapes]
+            return [
+                (int64, prefix),
+                (string, prefix),
+                *zip(self._types, values, strict=True),
+            ]
+
+        attrs = {
+            "component_types": self._types,
+            "allow_small_batch": allow_small_batch,
+            "wait_for_incomplete": bool(timeout),
+            "timeout_ms": -1,
+        }
+        inputs = [Input("num_elements", num_elements, int32)]
+        indices, keys, *values = self._add("BarrierTakeMany", inputs, infer, name, attrs).outputs
+        return TakenFromBarrier(indices, keys, values)
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """Adds an operation that closes the barrier: it takes no new keys any more.
+
+        Args:
+            cancel_pending_enqueues: Whether elements that are not complete are dropped. Otherwise
+                they may still be completed.
+            name: Name of the operation.
+
+        Raises:
+            CancelledError: When run: the barrier is closed already, and was not to drop elements
+                only now.
+            TypeError: If `cancel_pending_enqueues` is no bool.
+        """
+        if not isinstance(cancel_pending_enqueues, bool):
+            raise TypeError(
+                "Expected bool for argument 'cancel_pending_enqueues' not "
+                f"{cancel_pending_enqueues!r}."
+            )
+        attrs = {"cancel_pending_enqueues": cancel_pending_enqueues}
+        return self._add("BarrierClose", [], lambda _: [], name, attrs)
+
+    def ready_size(self, name: str | None = None) -> Tensor:
+        """Adds an operation that counts the elements that are complete: a scalar int32."""
+        op = self._add("BarrierReadySize", [], lambda _: [(int32, _SCALAR)], name)
+        return op.outputs[0]
+
+    def incomplete_size(self, name: str | None = None) -> Tensor:
+        """Adds an operation that counts the elements that have begun: a scalar int32."""
+        op = self._add("BarrierIncompleteSize", [], lambda _: [(int32, _SCALAR)], name)
+        return op.outputs[0]
+
+    def _add(
+        self,
+        op_type: str,
+        inputs: Sequence[Input],
+        infer: Any,
+        name: str | None,
+        attrs: dict[str, Any] | None = None,
+    ) -> Operation:
+        handle = Input("handle", self._ref, string)
+        name = name or f"{self._stem}_{op_type}"
+        return apply_op(op_type, [handle, *inputs], infer, name=name, attrs=attrs)
+
+
+define("Barrier", role=Role.BARRIER)
+define("BarrierClose", is_stateful=True)
+define("BarrierIncompleteSize", is_stateful=True)
+define("BarrierInsertMany", is_stateful=True)
+define("BarrierReadySize", is_stateful=True)
+define("BarrierTakeMany", is_stateful=True)

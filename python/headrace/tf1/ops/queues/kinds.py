@@ -1,0 +1,226 @@
+"""The kinds of queues. They differ in the order in which elements are dequeued.
+
+Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.PriorityQueue` of
+TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import md5
+from typing import Any, SupportsInt, cast
+
+from headrace.core.dtypes import DType, DTypeLike, int64, resource
+from headrace.core.shapes import ShapeLike, TensorShape
+from headrace.graph import Role, Tensor, define, get_default_graph, get_seed
+from headrace.tf1.ops.queues.arguments import (
+    Shapes,
+    as_integer,
+    as_names,
+    as_partial_shapes,
+    as_shapes,
+    as_shared_name,
+    as_types,
+)
+from headrace.tf1.ops.queues.queue import QueueBase
+
+__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
+
+_UNBOUNDED = -1
+
+
+class FIFOQueue(QueueBase):
+    """A first-in, first-out queue.
+
+    Args:
+        capacity: How many elements it holds; None or negative for any number.
+        dtypes: The type of the component, or a list of one for each.
+        shapes: None for components of any shape; one shape; or a list of one fully defined shape
+            for each component. `dequeue_many` needs them.
+        names: Names of the components: elements are dicts then.
+        shared_name: Queues of one session that give the same name are one queue.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If `capacity` is no number, `shapes` no list or `shared_name` no string.
+        ValueError: If the numbers of types, shapes and names differ or a shape is not fully
+            defined.
+    """
+
+    def __init__(
+        self,
+        capacity: SupportsInt | None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        names: str | Sequence[str] | None = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
+        given, types = as_types(dtypes)
+        checked = as_shapes(shapes, len(types))
+        names = as_names(names, len(types))
+        ref = _create("FIFOQueueV2", name, capacity, types, checked, shared_name)
+        super().__init__(given, checked, names, ref)
+
+
+class RandomShuffleQueue(QueueBase):
+    """A queue whose elements are dequeued in random order.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        min_after_dequeue: How many elements stay in the queue while it is open: the more, the
+            better they are shuffled. 0 to `capacity` - 1.
+        dtypes: As for `FIFOQueue`.
+        shapes: As for `FIFOQueue`.
+        names: As for `FIFOQueue`.
+        seed: Makes the order repeatable, together with the graph's seed, where the number of
+            elements at each draw is the same.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operation.
+
+    Raises:
+        InvalidArgumentError: When run: if `min_after_dequeue` is not in its range.
+        TypeError: As for `FIFOQueue`.
+        ValueError: As for `FIFOQueue`.
+
+    Source: `tf.RandomShuffleQueue` of TensorFlow 1.15, whose order it gives for the same seeds.
+    """
+
+    def __init__(
+        self,
+        capacity: SupportsInt | None,
+        min_after_dequeue: SupportsInt | None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        names: str | Sequence[str] | None = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
+        given, types = as_types(dtypes)
+        checked = as_shapes(shapes, len(types))
+        names = as_names(names, len(types))
+        seed1, seed2 = get_seed(seed)
+        if seed is None and seed1 is not None and shared_name is not None:
+            # All operations of one shared queue must agree on its seed.
+            digest = md5(f"{seed1}{as_shared_name(shared_name)}".encode()).hexdigest()
+            seed2 = int(digest[:8], 16) & 0x7FFFFFFF
+        ref = _create(
+            "RandomShuffleQueueV2",
+            name,
+            capacity,
+            types,
+            checked,
+            shared_name,
+            min_after_dequeue=as_integer(min_after_dequeue, "min_after_dequeue", 0),
+            seed=int(seed1 or 0),
+            seed2=int(seed2 or 0),
+        )
+        super().__init__(given, checked, names, ref)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A FIFO queue of elements of different sizes; batches are padded to their largest element.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        dtypes: As for `FIFOQueue`.
+        shapes: A list of one shape for each component, of known rank; the unknown dimensions, None,
+            are those that are padded, with 0, "" or False.
+        names: As for `FIFOQueue`.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: As for `FIFOQueue`.
+        ValueError: If `shapes` is no list of shapes, or a rank is not known, or their number is
+            not that of the types.
+    """
+
+    def __init__(
+        self,
+        capacity: SupportsInt | None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Sequence[ShapeLike],
+        names: str | Sequence[str] | None = None,
+        shared_name: str | None = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
+        given, types = as_types(dtypes)
+        checked = as_partial_shapes(shapes, len(types))
+        names = as_names(names, len(types))
+        ref = _create("PaddingFIFOQueueV2", name, capacity, types, checked, shared_name)
+        super().__init__(given, checked, names, ref)
+
+
+class PriorityQueue(QueueBase):
+    """A queue whose elements are dequeued by priority, smallest number first.
+
+    The priority is component 0 of every element, a scalar int64. Elements of equal priority are
+    dequeued in no particular order.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        types: Types of the components after the priority.
+        shapes: Shapes of the components after the priority; a list.
+        names: Names of all components, the priority first.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: As for `FIFOQueue`, and if `shapes` is None.
+        ValueError: As for `FIFOQueue`.
+    """
+
+    def __init__(
+        self,
+        capacity: SupportsInt | None,
+        types: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        names: str | Sequence[str] | None = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
+        given, component_types = as_types(types)
+        checked = as_shapes(shapes, len(component_types))
+        if checked is None:
+            raise TypeError(
+                "Expected list for 'shapes' argument to 'priority_queue_v2' Op, not None."
+            )
+        if names is not None and not isinstance(names, (list, tuple)):
+            names = [cast("str", names)]
+        ref = _create("PriorityQueueV2", name, capacity, component_types, checked, shared_name)
+        super().__init__([int64, *given], [TensorShape([]), *checked], names, ref)
+
+
+def _create(
+    op_type: str,
+    name: str,
+    capacity: SupportsInt | None,
+    types: list[DType],
+    shapes: list[TensorShape] | None,
+    shared_name: str | bytes | None,
+    **attrs: int,
+) -> Tensor:
+    """Adds the operation that stands for a queue; returns its output."""
+    all_attrs: dict[str, Any] = {
+        **attrs,
+        "capacity": as_integer(capacity, "capacity", _UNBOUNDED),
+        "component_types": types,
+        "shapes": shapes or [],
+        "shared_name": as_shared_name(shared_name),
+        "container": "",
+    }
+    graph = get_default_graph()
+    # TensorFlow asks for the CPU for this kind only.
+    with graph.device("CPU" if op_type == "FIFOQueueV2" else ""):
+        op = graph.create_op(
+            op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=all_attrs
+        )
+    return op.outputs[0]
+
+
+define("FIFOQueueV2", role=Role.QUEUE, queue_class="FIFOQueue")
+define("PaddingFIFOQueueV2", role=Role.QUEUE, queue_class="PaddingFIFOQueue")
+define("PriorityQueueV2", role=Role.QUEUE, queue_class="PriorityQueue")
+define("RandomShuffleQueueV2", role=Role.QUEUE, queue_class="RandomShuffleQueue")

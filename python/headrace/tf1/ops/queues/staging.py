@@ -1,0 +1,219 @@
+"""Staging areas: buffers between parts of a program, bounded by elements and by bytes.
+
+Source: `tf.contrib.staging.StagingArea` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int32
+from headrace.core.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
+from headrace.graph import (
+    Kept,
+    Operation,
+    Tensor,
+    TensorLike,
+    define,
+    get_default_graph,
+    name_scope,
+)
+from headrace.ops.control.control_flow import no_op
+from headrace.ops.framework.arguments import Input, InputList, apply_op
+
+__all__ = ["StagingArea"]
+
+# Tensors of an element: several, the only one, or a dict of them by name.
+_Values: TypeAlias = "Tensor | Sequence[Tensor] | Mapping[str, Tensor]"
+
+
+class StagingArea:
+    """A buffer of the session, first in, first out, between parts of a program.
+
+    Unlike a queue it has no end: it cannot be closed. A put waits while the element does not fit
+    in, a get until there is one. Both end with the session, with the time limit of the run, or with
+    Ctrl-C, and lose no element.
+
+    Args:
+        dtypes: The type of each tensor of an element.
+        shapes: The shape of each; None if they are not known.
+        names: The name of each; then elements are dicts.
+        shared_name: Operations of the same shared name work on the same area; None for a new one.
+        capacity: The most elements; 0 for any number.
+        memory_limit: The most bytes that all elements have together; 0 for any number.
+
+    Raises:
+        ValueError: If there is another number of shapes or names than of types, or `shared_name` is
+            no string.
+    """
+
+    def __init__(
+        self,
+        dtypes: Sequence[DTypeLike],
+        shapes: Sequence[ShapeLike] | None = None,
+        names: Sequence[str] | None = None,
+        shared_name: str | None = None,
+        capacity: int = 0,
+        memory_limit: int = 0,
+    ) -> None:
+        if shared_name is None:
+            self._name = get_default_graph().unique_name(type(self).__name__)
+        elif isinstance(shared_name, str):
+            self._name = shared_name
+        else:
+            raise ValueError("shared_name must be a string")
+        if shapes is not None and len(shapes) != len(dtypes):
+            raise ValueError("StagingArea shapes must be the same length as dtypes")
+        if names is not None and len(names) != len(dtypes):
+            raise ValueError("StagingArea names must be the same length as dtypes")
+        self._dtypes = list(dtypes)
+        self._types = [as_dtype(dtype) for dtype in dtypes]
+        given = [unknown_shape()] * len(dtypes) if shapes is None else shapes
+        self._shapes = [as_shape(shape) for shape in given]
+        self._names = list(names) if names else None
+        self._capacity, self._memory_limit = capacity, memory_limit
+        # TensorFlow's operations stand beside this one.
+        with name_scope(f"{self._name}_root"):
+            no_op()
+
+    @property
+    def name(self) -> str:
+        """The name of the area, which is its shared name."""
+        return self._name
+
+    @property
+    def dtypes(self) -> list[DTypeLike]:
+        """The type of each tensor of an element: a new list."""
+        return list(self._dtypes)
+
+    @property
+    def shapes(self) -> list[TensorShape]:
+        """The shape of each tensor of an element: a new list."""
+        return list(self._shapes)
+
+    @property
+    def names(self) -> list[str] | None:
+        """The name of each tensor of an element: a new list; None if they have none."""
+        return None if self._names is None else list(self._names)
+
+    @property
+    def capacity(self) -> int:
+        """The most elements; 0 for any number."""
+        return self._capacity
+
+    @property
+    def memory_limit(self) -> int:
+        """The most bytes that all elements have together; 0 for any number."""
+        return self._memory_limit
+
+    def put(self, values: _Values, name: str | None = None) -> Operation:
+        """Adds an operation that puts an element in. It waits while that does not fit in.
+
+        Args:
+            values: The tensors of the element: a list, the only one, or a dict by name.
+            name: Name of the operation.
+
+        Raises:
+            ResourceExhaustedError: When run: the element has more bytes than `memory_limit`.
+            ValueError: If a tensor has another type or shape, there are too many, or a dict is
+                given and the area has no names, or the other way round.
+        """
+        listed = values if isinstance(values, (list, tuple, Mapping)) else [values]
+        scope_values = list(listed.values() if isinstance(listed, Mapping) else listed)
+        with name_scope(name, f"{self._name}_put", scope_values) as scope:
+            tensors = self._checked(listed)
+            types = [tensor.dtype.base_dtype for tensor in tensors]
+            inputs = [InputList("values", tensors, var="dtypes", is_mixed=True)]
+            return apply_op(
+                "Stage", inputs, lambda *_: [], name=scope, attrs=self._attrs("Stage", types)
+            )
+
+    def get(self, name: str | None = None) -> Any:
+        """Adds an operation that takes the first element out. It waits until there is one.
+
+        Returns:
+            The tensors of the element in a list; in a dict if they have names.
+        """
+        return self._take("Unstage", [], name or f"{self._name}_get")
+
+    def peek(self, index: TensorLike, name: str | None = None) -> Any:
+        """Adds an operation that copies an element. It waits until there is one at that position.
+
+        Args:
+            index: The position, an integer from 0.
+            name: Name of the operation.
+
+        Returns:
+            As for `get`.
+
+        Raises:
+            InvalidArgumentError: When run: the index is negative. TensorFlow waits for ever.
+        """
+        inputs = [Input("index", index, int32)]
+        return self._take("StagePeek", inputs, name or f"{self._name}_peek")
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Adds an operation that counts the elements: a scalar int32."""
+        outputs = [(int32, TensorShape([]))]
+        name, attrs = name or f"{self._name}_size", self._attrs("StageSize", self._types)
+        return apply_op("StageSize", [], lambda: outputs, name=name, attrs=attrs).outputs[0]
+
+    def clear(self, name: str | None = None) -> Operation:
+        """Adds an operation that drops all elements."""
+        name, attrs = name or f"{self._name}_clear", self._attrs("StageClear", self._types)
+        return apply_op("StageClear", [], lambda: [], name=name, attrs=attrs)
+
+    def _checked(self, values: Any) -> list[Tensor]:
+        """Returns the tensors of an element, whose types and shapes fit."""
+        if isinstance(values, Mapping):
+            if self._names is None:
+                raise ValueError("Staging areas must have names to enqueue a dictionary")
+            if not set(values) <= set(self._names):
+                raise ValueError(
+                    "Keys in dictionary to put do not match names of staging area. "
+                    f"Dictionary: ({sorted(values)}), Queue: ({sorted(self._names)})"
+                )
+            places = [place for place, name in enumerate(self._names) if name in values]
+            given = [values[self._names[place]] for place in places]
+        else:
+            if self._names is not None:
+                raise ValueError("You must enqueue a dictionary in a staging area with names")
+            given, places = list(values), list(range(len(values)))
+        if len(given) > len(self._types):
+            raise ValueError(f"Unexpected number of inputs '{len(given)}' vs '{len(self._types)}'")
+        for value, place in zip(given, places, strict=True):
+            if value.dtype != self._types[place]:
+                raise ValueError(
+                    f"Datatypes do not match. '{value.dtype}' != '{self._dtypes[place]}'"
+                )
+            value.shape.assert_is_compatible_with(self._shapes[place])
+        return given
+
+    def _take(self, op_type: str, inputs: Sequence[Input], name: str) -> Any:
+        outputs: list[tuple[DType, TensorShape]] = list(zip(self._types, self._shapes, strict=True))
+        attrs = self._attrs(op_type, self._types)
+        op = apply_op(op_type, inputs, lambda *_: outputs, name=name, attrs=attrs)
+        no_op()  # TensorFlow asks with one on which device it is.
+        if self._names is None:
+            return list(op.outputs)
+        return dict(zip(self._names, op.outputs, strict=True))
+
+    def _attrs(self, op_type: str, types: Sequence[DType]) -> dict[str, Any]:
+        for attr, value in (("capacity", self._capacity), ("memory_limit", self._memory_limit)):
+            if value < 0:
+                raise ValueError(
+                    f"Attr '{attr}' of '{op_type}' Op passed {value} less than minimum 0."
+                )
+        return {
+            "capacity": self._capacity,
+            "memory_limit": self._memory_limit,
+            "dtypes": list(types),
+            "container": "",
+            "shared_name": self._name,
+        }
+
+
+define("Stage", is_stateful=True, kept=Kept.STAGING_AREA)
+define("StageClear", is_stateful=True, kept=Kept.STAGING_AREA)
+define("StagePeek", is_stateful=True, kept=Kept.STAGING_AREA)
+define("StageSize", is_stateful=True, kept=Kept.STAGING_AREA)
+define("Unstage", is_stateful=True, kept=Kept.STAGING_AREA)

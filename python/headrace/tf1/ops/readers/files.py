@@ -1,0 +1,123 @@
+"""Reading and writing whole files, and finding files by patterns.
+
+Source: `tf.read_file`, `tf.write_file` and `tf.matching_files` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.core.dtypes import string
+from headrace.core.shapes import TensorShape, bracketed
+from headrace.graph import Operation, Tensor, TensorLike, define
+from headrace.io.glob import matching_paths
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.paths import FileNames, with_paths_as_strings
+
+__all__ = ["matching_files", "read_file", "write_file"]
+
+
+def read_file(filename: FileNames, name: str | None = None) -> Tensor:
+    """Reads a file.
+
+    Args:
+        filename: Its name, a scalar string or a `pathlib.Path`.
+        name: Name of the operation.
+
+    Returns:
+        Its contents, a scalar string.
+
+    Raises:
+        FailedPreconditionError: When run: it is a directory.
+        NotFoundError: When run: there is no such file.
+        PermissionDeniedError: When run: it may not be read.
+        ValueError: If the name is no scalar.
+    """
+
+    def infer(filename: Tensor) -> Outputs:
+        check_rank(filename.shape, 0)
+        return [(string, TensorShape([]))]
+
+    inputs = [Input("filename", with_paths_as_strings(filename), dtype=string)]
+    return apply_op("ReadFile", inputs, infer, name=name).outputs[0]
+
+
+def write_file(filename: FileNames, contents: TensorLike, name: str | None = None) -> Operation:
+    """Writes a file, and makes its directories where they are missing.
+
+    The contents are written to a temporary file, which is then renamed: nobody sees a half-written
+    file.
+
+    Args:
+        filename: Its name, a scalar string or a `pathlib.Path`.
+        contents: What to write, a scalar string.
+        name: Name of the operation.
+
+    Returns:
+        The operation.
+
+    Raises:
+        FailedPreconditionError: When run: it is a directory, or in what is no directory.
+        PermissionDeniedError: When run: it may not be written.
+        ValueError: If an argument is no scalar.
+    """
+
+    def infer(filename: Tensor, contents: Tensor) -> Outputs:
+        check_rank(filename.shape, 0)
+        check_rank(contents.shape, 0)
+        return []
+
+    inputs = [
+        Input("filename", with_paths_as_strings(filename), dtype=string),
+        Input("contents", contents, dtype=string),
+    ]
+    return apply_op("WriteFile", inputs, infer, name=name)
+
+
+def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
+    """Finds the files and directories whose names match patterns.
+
+    Args:
+        pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which stand for parts of a name
+            without a `/`; a backslash escapes the next character. A scalar string or a vector, a
+            `pathlib.Path` or a list of them.
+        name: Name of the operation.
+
+    Returns:
+        The names, a sorted string vector; those that several patterns match, several times. A name
+        without a directory starts with `./`, if its pattern is one.
+
+    Raises:
+        ResourceExhaustedError: When run: too many files are open to look into a directory.
+        UnknownError: When run: a directory cannot be read, for another reason than that it does
+            not exist or access is denied. In those two cases nothing in it matches.
+        ValueError: If `pattern` has more than one dimension.
+    """
+
+    def infer(pattern: Tensor) -> Outputs:
+        if (pattern.shape.rank or 0) > 1:
+            raise ShapeConflict(f"Shape must be at most rank 1 but is rank {pattern.shape.rank}")
+        return [(string, TensorShape([None]))]
+
+    inputs = [Input("pattern", with_paths_as_strings(pattern), dtype=string)]
+    return apply_op("MatchingFiles", inputs, infer, name=name, kernel=_match).outputs[0]
+
+
+def _match(patterns: Array) -> Array:
+    if patterns.ndim > 1:
+        fail(
+            "Input patterns tensor must be scalar or vector, but had shape: "
+            f"{bracketed(patterns.shape)}"
+        )
+    paths = sorted(path for pattern in patterns.ravel() for path in matching_paths(pattern))
+    found = np.empty(len(paths), dtype=object)
+    found[:] = paths
+    return found
+
+
+# Their results and effects depend on the file system.
+define("MatchingFiles", is_stateful=True)
+define("ReadFile", is_stateful=True)
+define("WriteFile", is_stateful=True)

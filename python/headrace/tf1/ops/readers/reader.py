@@ -1,0 +1,348 @@
+"""Readers as nodes of a graph: from a queue of file names to records.
+
+Source: `tf.ReaderBase` and its subclasses of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headrace.core.dtypes import DType, int64, resource, string
+from headrace.core.errors import UnimplementedError
+from headrace.core.shapes import TensorShape
+from headrace.graph import Operation, Role, Tensor, TensorLike, define, get_default_graph
+from headrace.io.compression import TFRecordOptions
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import check_rank
+from headrace.tf1.ops.queues.queue import QueueBase
+
+__all__ = [
+    "FixedLengthRecordReader",
+    "IdentityReader",
+    "LMDBReader",
+    "ReaderBase",
+    "TFRecordReader",
+    "TextLineReader",
+    "WholeFileReader",
+]
+
+_SCALAR = TensorShape([])
+_VECTOR = TensorShape([None])
+
+
+class ReadResult(NamedTuple):
+    """What a read returns.
+
+    Attributes:
+        key: Names the record: file and position in it. A string scalar.
+        value: The record. A string scalar.
+    """
+
+    key: Tensor
+    value: Tensor
+
+
+class ReadUpToResult(NamedTuple):
+    """What a read of several records returns.
+
+    Attributes:
+        keys: Names the records: file and position in it. A string vector.
+        values: The records. A string vector of the same length.
+    """
+
+    keys: Tensor
+    values: Tensor
+
+
+class ReaderBase:
+    """The operations that all readers have.
+
+    A reader has one file open at a time. Only one operation on a reader runs at a time; the others
+    wait for it, also while a read waits for a file name.
+
+    Args:
+        reader_ref: The tensor that stands for the reader.
+        supports_serialize: Whether its state can be saved.
+    """
+
+    def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
+        self._reader_ref = reader_ref
+        self._supports_serialize = supports_serialize
+
+    @property
+    def reader_ref(self) -> Tensor:
+        """The tensor that stands for the reader."""
+        return self._reader_ref
+
+    @property
+    def supports_serialize(self) -> bool:
+        """Whether its state can be saved."""
+        return self._supports_serialize
+
+    def read(self, queue: QueueBase | Tensor, name: str | None = None) -> ReadResult:
+        """Adds an operation that reads the next record.
+
+        When a file has ended, the next name is taken from the queue; it waits for one.
+
+        Args:
+            queue: A queue of one string component, the file names.
+            name: Name of the operation.
+
+        Returns:
+            The record's key and the record, string scalars.
+
+        Raises:
+            DataLossError: When run: the file is damaged. Reading goes on failing until `reset`.
+            FailedPreconditionError: When run: it is a directory. The next read takes the next file.
+            NotFoundError: When run: there is no such file. The next read takes the next file.
+            OutOfRangeError: When run: there are no more records and the queue is closed.
+        """
+        op = self._add_op("ReaderReadV2", [_queue_input(queue)], [(string, _SCALAR)] * 2, name)
+        return ReadResult(*op.outputs)
+
+    def read_up_to(
+        self, queue: QueueBase | Tensor, num_records: TensorLike, name: str | None = None
+    ) -> ReadUpToResult:
+        """Adds an operation that reads several records of one file.
+
+        Args:
+            queue: A queue of one string component, the file names.
+            num_records: How many; fewer come at the end of a file and before damage. A scalar
+                int64, 0 or more.
+            name: Name of the operation.
+
+        Returns:
+            The records' keys and the records, string vectors.
+
+        Raises:
+            OpError: As `read`.
+        """
+        inputs = [_queue_input(queue), Input("num_records", num_records, dtype=int64)]
+        op = self._add_op("ReaderReadUpToV2", inputs, [(string, _VECTOR)] * 2, name)
+        return ReadUpToResult(*op.outputs)
+
+    def num_records_produced(self, name: str | None = None) -> Tensor:
+        """Adds an operation that counts the records read: a scalar int64."""
+        outputs = [(int64, _SCALAR)]
+        return self._add_op("ReaderNumRecordsProducedV2", [], outputs, name).outputs[0]
+
+    def num_work_units_completed(self, name: str | None = None) -> Tensor:
+        """Adds an operation that counts the files read to their end: a scalar int64.
+
+        A file has ended when a read finds no more records in it: the read after that of the last
+        record.
+        """
+        outputs = [(int64, _SCALAR)]
+        return self._add_op("ReaderNumWorkUnitsCompletedV2", [], outputs, name).outputs[0]
+
+    def serialize_state(self, name: str | None = None) -> Tensor:
+        """Adds an operation that returns the state of the reader: a scalar string.
+
+        It has the counts, the current file and the position in it, but not the rest of the queue of
+        file names. `WholeFileReader` and `IdentityReader` have TensorFlow's format; the other
+        readers of TensorFlow have no state.
+        """
+        outputs = [(string, _SCALAR)]
+        return self._add_op("ReaderSerializeStateV2", [], outputs, name).outputs[0]
+
+    def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
+        """Adds an operation that sets the reader to the state of another one of its kind.
+
+        The other one may have been in another session or process. The file is opened again, at the
+        next record.
+
+        Args:
+            state: What `serialize_state` returned. A scalar string.
+            name: Name of the operation.
+
+        Returns:
+            The operation. If it fails, the reader is as after `reset`.
+
+        Raises:
+            InvalidArgumentError: When run: it is no state, contradicts itself, or the file has
+                become shorter.
+            NotFoundError: When run: there is no such file any more.
+            ValueError: If `state` is no scalar.
+        """
+        return self._add_op("ReaderRestoreStateV2", [Input("state", state, dtype=string)], [], name)
+
+    def reset(self, name: str | None = None) -> Operation:
+        """Adds an operation that forgets the current file and sets the counts to 0."""
+        return self._add_op("ReaderResetV2", [], [], name)
+
+    def _add_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Input],
+        outputs: Sequence[tuple[DType, TensorShape]],
+        name: str | None,
+    ) -> Operation:
+        def infer(*tensors: Tensor) -> Sequence[tuple[DType, TensorShape]]:
+            for tensor in tensors:
+                check_rank(tensor.shape, 0)
+            return outputs
+
+        reader = Input("reader_handle", self._reader_ref, dtype=resource)
+        return apply_op(op_type, [reader, *inputs], infer, name=name)
+
+
+class TextLineReader(ReaderBase):
+    r"""Reads the lines of text files, of any encoding and length.
+
+    A line ends at a line feed or at the end of the file; one carriage return at its end is removed.
+    A key is `FILE:LINE`; the first line is 1, skipped or not.
+
+    Args:
+        skip_header_lines: How many lines to leave out at the start of each file.
+        name: Name of the operation.
+    """
+
+    def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
+        lines = _as_int("skip_header_lines", skip_header_lines or 0)
+        super().__init__(_create("TextLineReaderV2", name, skip_header_lines=lines), True)
+
+
+class WholeFileReader(ReaderBase):
+    """Reads each file as one record, also an empty one. A key is the file's name.
+
+    Args:
+        name: Name of the operation.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(_create("WholeFileReaderV2", name), True)
+
+
+class FixedLengthRecordReader(ReaderBase):
+    """Reads records of one length.
+
+    Record `k` starts at byte `header_bytes + k * hop_bytes`. A rest at the end of a file that is
+    too short for a record and the footer is ignored. A key is `FILE:K`.
+
+    Args:
+        record_bytes: Length of a record.
+        header_bytes: What comes before the records. A read of a shorter file fails with
+            OutOfRangeError, which a queue runner takes for the end of the input.
+        footer_bytes: What comes after the records.
+        hop_bytes: From the start of a record to that of the next; None or 0 for `record_bytes`.
+        name: Name of the operation.
+        encoding: "GZIP" or "ZLIB" for compressed files; any other string means no compression.
+    """
+
+    def __init__(
+        self,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        hop_bytes: int | None = None,
+        name: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        attrs: dict[str, int | str] = {
+            "header_bytes": _as_int("header_bytes", header_bytes or 0),
+            "record_bytes": _as_int("record_bytes", record_bytes),
+            "footer_bytes": _as_int("footer_bytes", footer_bytes or 0),
+            "hop_bytes": _as_int("hop_bytes", hop_bytes or 0),
+            "encoding": _as_text("encoding", encoding or ""),
+        }
+        super().__init__(_create("FixedLengthRecordReaderV2", name, **attrs), True)
+
+
+class TFRecordReader(ReaderBase):
+    """Reads the records of TFRecord files and checks every checksum.
+
+    A key is `FILE:OFFSET`, the offset in bytes of the record's start, in the uncompressed file.
+
+    Args:
+        name: Name of the operation.
+        options: Compression of the files: a `TFRecordOptions`, or what its first argument may be.
+
+    Raises:
+        ValueError: If there is no such compression.
+    """
+
+    def __init__(
+        self, name: str | None = None, options: TFRecordOptions | str | int | None = None
+    ) -> None:
+        compression = TFRecordOptions.get_compression_type_string(options)
+        super().__init__(_create("TFRecordReaderV2", name, compression_type=compression), True)
+
+
+class IdentityReader(ReaderBase):
+    """Returns the strings in the queue as records; opens no files. Key and value are the same.
+
+    Args:
+        name: Name of the operation.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(_create("IdentityReaderV2", name), True)
+
+
+class LMDBReader(ReaderBase):
+    """Stands for TensorFlow's reader of LMDB files, which headrace does not support.
+
+    Raises:
+        UnimplementedError: Always.
+    """
+
+    def __init__(
+        self, name: str | None = None, options: TFRecordOptions | str | int | None = None
+    ) -> None:
+        raise UnimplementedError(
+            None,
+            None,
+            "LMDBReader: LMDB files are not supported. Write their records to TFRecord files and "
+            "read those with TFRecordReader.",
+        )
+
+
+def _create(op_type: str, name: str | None, **attrs: int | str) -> Tensor:
+    op = get_default_graph().create_op(
+        op_type,
+        [],
+        [resource],
+        output_shapes=[_SCALAR],
+        name=name,
+        attrs={"container": "", "shared_name": "", **attrs},
+    )
+    return op.outputs[0]
+
+
+def _queue_input(queue: QueueBase | Tensor) -> Input:
+    ref = queue if isinstance(queue, Tensor) else getattr(queue, "queue_ref", None)
+    if ref is None:
+        raise TypeError(f"a queue or its queue_ref is expected, got {queue!r}")
+    return Input("queue_handle", ref, dtype=resource)
+
+
+def _as_int(name: str, value: float) -> int:
+    try:
+        if int(value) == value:
+            return int(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise TypeError(f"Expected int for argument '{name}' not {value!r}.")
+
+
+def _as_text(name: str, value: str | bytes) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"Expected string for argument '{name}' not {value!r}.")
+
+
+define("FixedLengthRecordReaderV2", role=Role.READER)
+define("IdentityReaderV2", role=Role.READER)
+define("TFRecordReaderV2", role=Role.READER)
+define("TextLineReaderV2", role=Role.READER)
+define("WholeFileReaderV2", role=Role.READER)
+define("ReaderNumRecordsProducedV2", is_stateful=True)
+define("ReaderNumWorkUnitsCompletedV2", is_stateful=True)
+define("ReaderReadUpToV2", is_stateful=True, queue_input=1)
+define("ReaderReadV2", is_stateful=True, queue_input=1)
+define("ReaderResetV2", is_stateful=True)
+define("ReaderRestoreStateV2", is_stateful=True)
+define("ReaderSerializeStateV2", is_stateful=True)

@@ -1,0 +1,97 @@
+"""Batches of shuffled records of some files, without queues and runners.
+
+Source: `tensorflow.python.ops.data_flow_ops.RecordInput` of TensorFlow 1.15. There threads of the
+operation read ahead, so that the order differs each time.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from headrace.core.dtypes import string
+from headrace.core.shapes import unknown_shape
+from headrace.graph import Kept, Tensor, define, name_scope
+from headrace.io.compression import TFRecordOptions
+from headrace.ops.array.join import split
+from headrace.ops.array.reshape import reshape
+from headrace.ops.framework.arguments import apply_op
+
+__all__ = ["RecordInput"]
+
+
+class RecordInput:
+    """Reads TFRecord files epoch after epoch, without end, and gives out their records in batches.
+
+    Files come in a random order, another one in each epoch, and records are drawn from a buffer.
+    Both follow from the seed and are the same each time. An epoch is given out whole before the
+    next one begins. A run reads for its batch in its own thread, without Python's lock; files
+    are looked up when the first one does.
+
+    Args:
+        file_pattern: A pattern, several with commas between, or a path.
+        batch_size: Records of a batch.
+        buffer_size: From how many records one is drawn, until the last ones of an epoch.
+        parallelism: How many files are read in turn.
+        shift_ratio: By which part of the files each order is rotated, from 0 to less than 1.
+        seed: The seed of the orders.
+        name: Name of the operation.
+        batches: None, or how many batches of `batch_size` records a run returns.
+        compression_type: None, or a `TFRecordCompressionType`, or its name.
+    """
+
+    def __init__(
+        self,
+        file_pattern: str | os.PathLike[str],
+        batch_size: int = 1,
+        buffer_size: int = 1,
+        parallelism: int = 1,
+        shift_ratio: float = 0,
+        seed: int = 0,
+        name: str | None = None,
+        batches: int | None = None,
+        compression_type: int | str | None = None,
+    ) -> None:
+        self._batches, self._name = batches, name
+        self._batch_size = batch_size if batches is None else batch_size * batches
+        self._attrs = {
+            "file_pattern": os.fspath(file_pattern),
+            "file_buffer_size": buffer_size,
+            "file_parallelism": parallelism,
+            "file_shuffle_shift_ratio": float(shift_ratio),
+            "batch_size": self._batch_size,
+            "file_random_seed": seed,
+            "compression_type": TFRecordOptions.get_compression_type_string(
+                TFRecordOptions(compression_type)
+            ),
+        }
+
+    def get_yield_op(self) -> Any:
+        """Adds the operation that returns records.
+
+        Returns:
+            A vector of `batch_size` strings, of no known static shape, as in TensorFlow; with
+            `batches` a list of as many lists of scalars.
+
+        Raises:
+            DataLossError: When run: a file is damaged. Records before the damage come first.
+            InvalidArgumentError: When run: a number is out of range.
+            NotFoundError: When run: no file matches.
+            OutOfRangeError: When run: the files have no records.
+        """
+        outputs = [(string, unknown_shape())]
+        op = apply_op("RecordInput", [], lambda: outputs, name=self._name, attrs=self._attrs)
+        records = op.outputs[0]
+        if self._batches is None:
+            return records
+        with name_scope(self._name):
+            return self._dealt(records)
+
+    def _dealt(self, records: Tensor) -> list[list[Tensor]]:
+        """Returns the records one by one, dealt to batches in turn."""
+        assert self._batches is not None
+        singles = [reshape(record, []) for record in split(records, self._batch_size, 0)]
+        return [singles[batch :: self._batches] for batch in range(self._batches)]
+
+
+define("RecordInput", is_stateful=True, kept=Kept.RECORD_INPUT)

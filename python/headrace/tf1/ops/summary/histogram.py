@@ -1,0 +1,42 @@
+"""Histogram summaries.
+
+Source: `tf.summary.histogram` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input
+from headrace.tf1.ops.summary.tag import SUMMARIZABLE, summarize
+
+__all__ = ["histogram"]
+
+
+def histogram(
+    name: str,
+    values: TensorLike,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """Makes a histogram summary of the values of a tensor.
+
+    Args:
+        name: As for `scalar`.
+        values: Numbers, of any shape.
+        collections: As for `scalar`.
+        family: As for `scalar`.
+
+    Returns:
+        As `scalar`.
+
+    Raises:
+        InvalidArgumentError: When run: a value is not finite.
+        TypeError: If they are not numbers.
+    """
+    given = Input("values", values, allowed=SUMMARIZABLE)
+    return summarize("HistogramSummary", "tag", name, given, collections, family)
+
+
+define("HistogramSummary")

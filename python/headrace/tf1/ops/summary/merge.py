@@ -1,0 +1,63 @@
+"""Merging summaries.
+
+Source: `tf.summary.merge` and `tf.summary.merge_all` of TensorFlow 1.15.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.core import dtypes
+from headrace.graph import GraphKeys, Tensor, add_to_collections, define, get_collection, name_scope
+from headrace.ops.framework.arguments import InputList, apply_op
+from headrace.tf1.ops.summary.tag import infer_string
+
+__all__ = ["merge", "merge_all"]
+
+
+def merge(
+    inputs: Sequence[Any], collections: Sequence[str] | None = None, name: str | None = None
+) -> Tensor:
+    """Merges summaries into one.
+
+    Args:
+        inputs: Serialized summaries.
+        collections: Where to add the result; None for nowhere.
+        name: Name of the operation.
+
+    Returns:
+        A scalar string: a serialized `Summary` with the values of all.
+
+    Raises:
+        InvalidArgumentError: When run: two have the same tag, or one is no summary.
+        ValueError: If there are none.
+    """
+    if not inputs:
+        raise ValueError(
+            "List argument 'inputs' to 'MergeSummary' Op with length 0 shorter than minimum "
+            "length 1."
+        )
+    with name_scope(name, "Merge", inputs):
+        given = [InputList("inputs", inputs, dtypes.string)]
+        op = apply_op("MergeSummary", given, infer_string, name=name)
+    add_to_collections(collections or [], op.outputs[0])
+    return op.outputs[0]
+
+
+def merge_all(
+    key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
+) -> Tensor | Any:  # Programs run it without asking whether it is None.
+    """Merges all summaries of a collection into one.
+
+    Args:
+        key: Name of the collection.
+        scope: Only those whose name matches this regular expression.
+        name: Name of the operation.
+
+    Returns:
+        As `merge`; None if there are no summaries.
+    """
+    summaries = get_collection(key, scope=scope)
+    return merge(summaries, name=name) if summaries else None
+
+
+define("MergeSummary")

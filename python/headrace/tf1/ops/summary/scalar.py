@@ -1,0 +1,42 @@
+"""Summaries of one number.
+
+Source: `tf.summary.scalar` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input
+from headrace.tf1.ops.summary.tag import SUMMARIZABLE, summarize
+
+__all__ = ["scalar"]
+
+
+def scalar(
+    name: str,
+    tensor: TensorLike,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """Makes a summary of one number.
+
+    Args:
+        name: Its tag, together with the name scope. Invalid characters become "_".
+        tensor: A scalar number.
+        collections: Where to add the summary; None for `GraphKeys.SUMMARIES`.
+        family: Goes before the tag; TensorBoard groups by it.
+
+    Returns:
+        A scalar string: a serialized `Summary`, for `FileWriter.add_summary`.
+
+    Raises:
+        InvalidArgumentError: When run: `tensor` is no scalar.
+        TypeError: If it is not a number.
+    """
+    values = Input("values", tensor, allowed=SUMMARIZABLE)
+    return summarize("ScalarSummary", "tags", name, values, collections, family)
+
+
+define("ScalarSummary")

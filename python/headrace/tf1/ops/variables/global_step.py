@@ -1,0 +1,105 @@
+"""The global step: the variable that counts training steps.
+
+Source: `tf.train.get_global_step` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace.core.dtypes import int64
+from headrace.graph import Graph, GraphKeys, SupportsTensor, Tensor, get_default_graph
+from headrace.tf1.ops.variables.initializers import zeros_initializer
+from headrace.tf1.ops.variables.scope import get_variable
+from headrace.tf1.ops.variables.variable import Variable
+
+__all__ = [
+    "assert_global_step",
+    "create_global_step",
+    "get_global_step",
+    "get_or_create_global_step",
+    "global_step",
+]
+
+
+def global_step(sess: Any, global_step_tensor: Tensor | SupportsTensor | str) -> int:
+    """Returns the number of steps in a session.
+
+    Args:
+        sess: The session.
+        global_step_tensor: The variable, a tensor of it, or the name of one.
+
+    Raises:
+        TypeError: If it is no integer.
+    """
+    step = sess.run(global_step_tensor)
+    try:
+        return int(step)
+    except (ValueError, OverflowError):
+        raise TypeError(f"{global_step_tensor}: got {step}, expected an integer.") from None
+
+
+def get_global_step(graph: Graph | None = None) -> Any:
+    """Returns the variable that counts the steps.
+
+    Args:
+        graph: Where to look; None for the default graph.
+
+    Returns:
+        The one item of the collection `GraphKeys.GLOBAL_STEP`, or else the tensor named
+        "global_step:0". None if there is neither, or several of the first.
+
+    Raises:
+        TypeError: If it is no integer scalar.
+    """
+    graph = get_default_graph() if graph is None else graph
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if not found:
+        try:
+            found = [graph.get_tensor_by_name("global_step:0")]
+        except KeyError:
+            return None
+    if len(found) > 1:
+        return None
+    assert_global_step(found[0])
+    return found[0]
+
+
+def create_global_step(graph: Graph | None = None) -> Variable:
+    """Makes the variable that counts the steps: an int64 scalar, 0 at first.
+
+    Args:
+        graph: Where to make it; None for the default graph.
+
+    Raises:
+        ValueError: If there is one already.
+    """
+    graph = get_default_graph() if graph is None else graph
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default():
+        return get_variable(
+            GraphKeys.GLOBAL_STEP,
+            shape=[],
+            dtype=int64,
+            initializer=zeros_initializer(),
+            trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """Returns the variable that counts the steps. It is made if there is none."""
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+def assert_global_step(global_step_tensor: object) -> None:
+    """Raises TypeError unless it can count steps: a variable or tensor, an integer scalar."""
+    if not isinstance(global_step_tensor, (Variable, Tensor)):
+        raise TypeError(
+            f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.'
+        )
+    dtype, shape = global_step_tensor.dtype.base_dtype, global_step_tensor.shape
+    if not dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {dtype}')
+    if shape.rank not in (0, None):
+        raise TypeError(f'Existing "global_step" is not scalar: {shape}')

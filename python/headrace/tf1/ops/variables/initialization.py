@@ -1,0 +1,122 @@
+"""The variables of a graph, their initialization, and a report of those without a value.
+
+Source: `tf.global_variables`, `tf.variables_initializer`, `tf.report_uninitialized_variables` and
+their kin of TensorFlow 1.15.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.core.dtypes import string
+from headrace.core.shapes import TensorShape
+from headrace.graph import (
+    GraphKeys,
+    Operation,
+    Tensor,
+    define,
+    get_collection,
+    get_default_graph,
+    name_scope,
+)
+from headrace.ops.control.control_flow import group
+from headrace.ops.framework.conversion import constant
+from headrace.ops.framework.kernel import NumpyKernel
+from headrace.tf1.ops.variables.assign import is_variable_initialized
+from headrace.tf1.ops.variables.variable import Variable
+
+__all__ = [
+    "global_variables",
+    "global_variables_initializer",
+    "local_variables",
+    "local_variables_initializer",
+    "model_variables",
+    "moving_average_variables",
+    "report_uninitialized_variables",
+    "trainable_variables",
+    "variables_initializer",
+]
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables that are saved: those of `GraphKeys.GLOBAL_VARIABLES`.
+
+    Args:
+        scope: A regular expression that the beginning of a variable's name must match; None for
+            all. The functions below take the same.
+    """
+    return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables that are not saved: those of `GraphKeys.LOCAL_VARIABLES`."""
+    return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables to train: those of `GraphKeys.TRAINABLE_VARIABLES`."""
+    return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables that the user has added to `GraphKeys.MODEL_VARIABLES`."""
+    return get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """Returns the variables that the user has added to `GraphKeys.MOVING_AVERAGE_VARIABLES`."""
+    return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """Adds an operation that runs the initializers of some variables, in any order."""
+    return group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """Adds an operation that initializes all global variables there are now."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """Adds an operation that initializes all local variables, such as epoch counters."""
+    return variables_initializer(local_variables())
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """Adds an operation that names the variables without a value.
+
+    Args:
+        var_list: The variables to look at; None for all global and local ones there are now.
+        name: Name of the operation.
+
+    Returns:
+        Their names: a string vector.
+    """
+    variables = global_variables() + local_variables() if var_list is None else list(var_list)
+    with name_scope(name):
+        if not variables:
+            return constant([], dtype=string)
+        flags = [is_variable_initialized(variable) for variable in variables]
+        names = [variable.op.name for variable in variables]
+        op = get_default_graph().create_op(
+            "ReportUninitialized",
+            flags,
+            [string],
+            output_shapes=[TensorShape([None])],
+            attrs={"names": names},
+            kernel=uninitialized_names(names),
+        )
+    return op.outputs[0]
+
+
+def uninitialized_names(names: Sequence[str]) -> NumpyKernel:
+    """Returns what picks, from whether each variable has a value, the names of those without."""
+    encoded = np.array([name.encode() for name in names], dtype=object)
+    return NumpyKernel(lambda *is_ready: encoded[~np.array(is_ready)], [string])
+
+
+define("ReportUninitialized")

@@ -1,0 +1,276 @@
+"""Operations that change rows or slices of a variable.
+
+Source: `tf.scatter_update`, `tf.scatter_nd_update` and their kin of TensorFlow 1.15. Here a run
+with an index that is out of range changes nothing.
+"""
+
+from __future__ import annotations
+
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.graph import SupportsTensor, Tensor, TensorLike, define
+from headrace.ops.array.fill import ones_like
+from headrace.ops.array.join import concat
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.reshape import expand_dims, reshape
+from headrace.ops.array.scatter import check_shapes
+from headrace.ops.array.shape import shape
+from headrace.ops.framework.arguments import Input, Outputs
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import ShapeConflict, merge_shapes
+from headrace.ops.math.cast import cast
+from headrace.tf1.ops.variables.assign import apply_to_variable
+
+__all__ = [
+    "batch_scatter_update",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+]
+
+_Ref = Tensor | SupportsTensor
+
+_NUMBERS = [
+    *(dtypes.float32, dtypes.float64, dtypes.int32, dtypes.uint8, dtypes.int16, dtypes.int8),
+    *(dtypes.int64, dtypes.uint16, dtypes.float16, dtypes.uint32, dtypes.uint64),
+]
+
+# Of which the smaller and the larger are kept.
+_ORDERED = [dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64]
+
+
+def scatter_update(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Adds an operation that replaces rows of a variable.
+
+    Args:
+        ref: The variable.
+        indices: The numbers of the rows, integers of any shape. Of several for one row the last
+            stays.
+        updates: The rows: of the shape of `indices` and then that of a row; or a scalar.
+        use_locking: Accepted for TensorFlow's sake: updates never overlap.
+        name: Name of the operation.
+
+    Returns:
+        The variable's new value, as a tensor that stands for the variable.
+
+    Raises:
+        FailedPreconditionError: When run: the variable has no value.
+        InvalidArgumentError: When run: there is no such row, or the shapes do not fit.
+        TypeError: If `ref` is no variable or a type does not fit.
+        ValueError: If the static shapes do not fit.
+    """
+    return _scatter("ScatterUpdate", ref, indices, updates, use_locking, name)
+
+
+def scatter_add(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_update`, but adds to rows: all that is given for a row."""
+    return _scatter("ScatterAdd", ref, indices, updates, use_locking, name, _NUMBERS)
+
+
+def scatter_sub(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_add`, but subtracts."""
+    return _scatter("ScatterSub", ref, indices, updates, use_locking, name, _NUMBERS)
+
+
+def scatter_mul(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_add`, but multiplies."""
+    return _scatter("ScatterMul", ref, indices, updates, use_locking, name, _NUMBERS)
+
+
+def scatter_div(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_add`, but divides; integers are rounded towards 0.
+
+    A run that divides an integer by 0 ends with InvalidArgumentError. TensorFlow's process ends.
+    """
+    return _scatter("ScatterDiv", ref, indices, updates, use_locking, name, _NUMBERS)
+
+
+def scatter_min(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_add`, but keeps the smaller of what is there and what is given."""
+    return _scatter("ScatterMin", ref, indices, updates, use_locking, name, _ORDERED)
+
+
+def scatter_max(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_add`, but keeps the larger of what is there and what is given."""
+    return _scatter("ScatterMax", ref, indices, updates, use_locking, name, _ORDERED)
+
+
+def scatter_nd_update(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Adds an operation that replaces slices of a variable.
+
+    Args:
+        ref: The variable.
+        indices: The places of the slices: tuples of integers along the last axis.
+        updates: The slices, one for each tuple.
+        use_locking: Accepted for TensorFlow's sake.
+        name: Name of the operation.
+
+    Returns:
+        The variable's new value, as a tensor that stands for the variable.
+
+    Raises:
+        FailedPreconditionError: When run: the variable has no value.
+        InvalidArgumentError: When run: there is no such place, or the shapes do not fit.
+        TypeError: If `ref` is no variable or a type does not fit.
+        ValueError: If `indices` or `updates` are scalars.
+    """
+    return _scatter("ScatterNdUpdate", ref, indices, updates, use_locking, name, is_nd=True)
+
+
+def scatter_nd_add(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_nd_update`, but adds to slices."""
+    return _scatter("ScatterNdAdd", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
+
+
+def scatter_nd_sub(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As `scatter_nd_update`, but subtracts."""
+    return _scatter("ScatterNdSub", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
+
+
+def batch_scatter_update(
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Adds operations that replace slices of each row of a variable, or of each row of its rows.
+
+    Args:
+        ref: The variable.
+        indices: The numbers of the slices: of its leading axes, and one for the slices.
+        updates: The slices: of the shape of `indices` and then that of a slice.
+        use_locking: Accepted for TensorFlow's sake.
+        name: Name of the scope.
+
+    Returns:
+        The variable's new value, as a tensor that stands for the variable.
+
+    Raises:
+        ValueError: If the rank of `indices` is not known.
+    """
+    places = convert_to_tensor(indices, name="indices")
+    rank = places.shape.rank
+    if rank is None:
+        raise ValueError("batch_gather does not allow indices with unknown shape.")
+    sizes = shape(places)
+    last = expand_dims(places, -1)
+    columns = []
+    for axis in range(rank - 1):
+        broadcast = [1] * (rank + 1)
+        broadcast[axis] = -1
+        numbers = cast(reshape(range_of(sizes[axis]), broadcast), last.dtype.base_dtype)
+        columns.append(numbers * ones_like(last))
+    tuples = concat([*columns, last], -1)
+    return scatter_nd_update(ref, tuples, updates, use_locking, name)
+
+
+def _scatter(
+    op_type: str,
+    ref: _Ref,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool,
+    name: str | None,
+    allowed: list[DType] | None = None,
+    is_nd: bool = False,
+) -> Tensor:
+    def infer(target: Tensor, places: Tensor, given: Tensor) -> Outputs:
+        if is_nd:
+            for tensor in (places, given):
+                if tensor.shape.rank == 0:
+                    raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+            # TensorFlow finds indices with too many numbers when it runs.
+            depth = places.shape[-1].value if places.shape.rank else None
+            if depth is None or target.shape.rank is None or depth <= target.shape.rank:
+                check_shapes(target.shape, places.shape, given.shape)
+        elif given.shape.rank != 0:
+            merge_shapes(given.shape, places.shape.concatenate(target.shape[1:]))
+        return [(target.dtype, target.shape)]
+
+    inputs = [
+        Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
+        Input("updates", updates),
+    ]
+    attrs = {"use_locking": bool(use_locking)}
+    return apply_to_variable(op_type, ref, inputs, infer, attrs, name, allowed)
+
+
+define("ScatterAdd", is_stateful=True, takes_variable=True)
+define("ScatterDiv", is_stateful=True, takes_variable=True)
+define("ScatterMax", is_stateful=True, takes_variable=True)
+define("ScatterMin", is_stateful=True, takes_variable=True)
+define("ScatterMul", is_stateful=True, takes_variable=True)
+define("ScatterNdAdd", is_stateful=True, takes_variable=True)
+define("ScatterNdSub", is_stateful=True, takes_variable=True)
+define("ScatterNdUpdate", is_stateful=True, takes_variable=True)
+define("ScatterSub", is_stateful=True, takes_variable=True)
+define("ScatterUpdate", is_stateful=True, takes_variable=True)

@@ -1,0 +1,177 @@
+"""The store of a graph's variables that are shared by name.
+
+Source: what `tf.get_variable` of TensorFlow 1.15 does with a name.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from headrace.core.dtypes import DType, string
+from headrace.core.shapes import TensorShape
+from headrace.graph import (
+    Graph,
+    GraphKeys,
+    Tensor,
+    TensorLike,
+    add_to_collection,
+    control_dependencies,
+    name_scope,
+)
+from headrace.tf1.ops.variables.initializers import glorot_uniform_initializer, zeros_initializer
+from headrace.tf1.ops.variables.variable import InitialValue, Variable
+
+__all__ = ["AUTO_REUSE", "Initializer", "Regularizer", "Reuse", "VariableStore", "store_of"]
+
+# What `get_variable` takes as `initializer`: an initial value, or a class of initializers.
+Initializer: TypeAlias = "InitialValue | Callable[..., Callable[..., TensorLike]]"
+
+# Takes a variable and returns a loss, or None.
+Regularizer: TypeAlias = Callable[[Any], Tensor | None]
+
+
+class _ReuseMode(enum.Enum):
+    """Values of `reuse` besides True and False."""
+
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE: Final = _ReuseMode.AUTO_REUSE
+"""As `reuse`: the variable of a name is returned if it exists, and made otherwise."""
+
+Reuse: TypeAlias = bool | _ReuseMode
+
+
+class VariableStore:
+    """Variables by their full names. May be used from many threads."""
+
+    def __init__(self) -> None:
+        # Held while a variable is made, so that two threads do not make one each. Its initializer
+        # may ask for another variable.
+        self._lock = threading.RLock()
+        self._variables: dict[str, Variable] = {}
+
+    def get(
+        self,
+        name: str,
+        reuse: Reuse,
+        shape: TensorShape,
+        dtype: DType,
+        initializer: Initializer | None,
+        regularizer: Regularizer | None,
+        arguments: dict[str, Any],
+    ) -> Variable:
+        """Returns the variable of a name. If it does not exist, it is made if that is allowed.
+
+        Args:
+            name: Its full name.
+            reuse: True: it must exist. False: it must not. `AUTO_REUSE`: either.
+            shape: What its shape must be compatible with; fully known if a function makes the
+                initial value.
+            dtype: Its type, unless `initializer` is a value.
+            initializer: The initial value or a function that makes it; None for the type's default.
+            regularizer: Makes a loss of a new variable.
+            arguments: More arguments for a new `Variable`.
+
+        Raises:
+            ValueError: If `reuse` does not allow it, or its shape or type is another one.
+        """
+        with self._lock:
+            found = self._variables.get(name)
+            if found is not None:
+                _check_shareable(name, found, reuse, shape, dtype)
+                return found
+            if reuse is True:
+                raise ValueError(
+                    f"Variable {name} does not exist, or was not created with tf.get_variable(). "
+                    "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+                )
+            value, kind = _initial_value(name, shape, dtype, initializer)
+            made = Variable(value, name=name, dtype=kind, **arguments)
+            self._variables[name] = made
+        if regularizer is not None:
+            _add_loss(name, made, regularizer)
+        return made
+
+
+def store_of(graph: Graph) -> VariableStore:
+    """Returns the store of a graph, the same one for all threads."""
+    with _lock:
+        stores = graph.get_collection_ref(_KEY)
+        if not stores:
+            stores.append(VariableStore())
+        store: VariableStore = stores[0]
+    return store
+
+
+_lock: Final = threading.Lock()
+# No collection of a user has this key: it is no string.
+_KEY: Final = ("variable_store",)
+
+
+def _check_shareable(
+    name: str, found: Variable, reuse: Reuse, shape: TensorShape, dtype: DType
+) -> None:
+    if reuse is False:
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at:\n\n  {found.op.defined_at}"
+        )
+    if not shape.is_compatible_with(found.shape):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {shape} and found shape "
+            f"{found.shape}."
+        )
+    if not dtype.is_compatible_with(found.dtype):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+            f"{found.dtype.name}."
+        )
+
+
+def _initial_value(
+    name: str, shape: TensorShape, dtype: DType, initializer: Initializer | None
+) -> tuple[Any, DType | None]:
+    """Returns the initial value of a new variable, and the type it must have."""
+    if initializer is None:
+        initializer = _default_initializer(name, dtype)
+    if not callable(initializer):
+        return initializer, None
+    function: Any = initializer() if inspect.isclass(initializer) else initializer
+    parameters = inspect.signature(function).parameters
+    if shape.is_fully_defined():
+        # No variable is divided here, but the programs' functions may take this argument.
+        part = {"partition_info": None} if "partition_info" in parameters else {}
+        return lambda: function(shape.as_list(), dtype=dtype, **part), dtype
+    if any(_is_required(parameter) for parameter in parameters.values()):
+        raise ValueError(
+            "The initializer passed is not valid. It should be a callable with no arguments and "
+            "the shape should not be provided or an instance of `tf.keras.initializers.*' and "
+            f"`shape` should be fully defined. Variable {name} was given shape {shape} and "
+            f"{function!r}."
+        )
+    return function, None
+
+
+def _default_initializer(name: str, dtype: DType) -> Callable[..., Tensor]:
+    if dtype.is_floating:
+        return glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_bool or dtype == string:
+        return zeros_initializer()
+    raise ValueError(f"An initializer for variable {name} of {dtype} is required")
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in optional
+
+
+def _add_loss(name: str, variable: Variable, regularizer: Regularizer) -> None:
+    with name_scope(f"{name}/Regularizer/"), control_dependencies(None):
+        loss = regularizer(variable)
+    if loss is not None:
+        add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)

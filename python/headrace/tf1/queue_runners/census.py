@@ -1,0 +1,60 @@
+"""Counts the threads of a runner that still fill its queue, in each session."""
+
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from headrace.tf1.session import Progress
+
+__all__ = ["Census"]
+
+# A thread that was never started may be dropped by the program.
+_ThreadRef: TypeAlias = weakref.ref[threading.Thread]
+
+
+class Census:
+    """The filling threads of a runner, by session. Keeps neither alive.
+
+    Written under the runner's lock, read without it: the tuples are replaced, never changed.
+    """
+
+    def __init__(self) -> None:
+        self._filling: weakref.WeakKeyDictionary[Any, tuple[_ThreadRef, ...]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def begin(self, sess: object, threads: Iterable[threading.Thread]) -> None:
+        """Records the threads that are going to fill the queue."""
+        self._filling[sess] = tuple(map(weakref.ref, threads))
+
+    def leave(self, sess: object, threads: Sequence[threading.Thread]) -> bool:
+        """Removes threads; returns whether they were the last ones."""
+        before = [ref for ref in self._filling.get(sess, ()) if ref() is not None]
+        left = [ref for ref in before if ref() not in threads]
+        self._filling[sess] = tuple(left)
+        return not left and bool(before)
+
+    def filling(self, sess: object) -> tuple[threading.Thread, ...]:
+        """Returns the threads that have begun and not ended."""
+        threads = [thread for ref in self._filling.get(sess, ()) if (thread := ref()) is not None]
+        return tuple(filter(threading.Thread.is_alive, threads))
+
+    def progress(self, sess: object, num_running: int | None) -> Progress:
+        """Returns how far the threads have come.
+
+        Args:
+            sess: The session.
+            num_running: How many have not ended, as they count themselves; None before the first.
+        """
+        if num_running is None:
+            return Progress.NOT_STARTED
+        if num_running <= 0:
+            return Progress.ENDED
+        filling = self._filling.get(sess)
+        threads = [thread for ref in filling or () if (thread := ref()) is not None]
+        # A subclass may make its threads itself, and count them as TensorFlow does.
+        if filling is None or any(map(threading.Thread.is_alive, threads)):
+            return Progress.RUNNING
+        has_ended = any(thread.ident is not None for thread in threads)
+        return Progress.ENDED if has_ended else Progress.THREADS_NOT_STARTED

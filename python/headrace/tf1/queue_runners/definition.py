@@ -1,0 +1,60 @@
+"""The arguments of queue runners, and runners described by names.
+
+Source: `tf.train.QueueRunnerDef` of TensorFlow 1.15.
+"""
+
+from dataclasses import dataclass, field
+
+from headrace.core import errors
+
+__all__ = ["QueueRunnerDef", "add_scope", "check_closed_types", "strip_scope"]
+
+
+@dataclass
+class QueueRunnerDef:
+    """The description of a `QueueRunner` by names, to make it again in another graph.
+
+    Attributes:
+        queue_name: Name of the queue.
+        enqueue_op_name: Names of the enqueue operations, one for each thread.
+        close_op_name: Name of the operation that closes the queue.
+        cancel_op_name: Name of the operation that closes it and cancels what waits in it.
+        queue_closed_exception_types: Error codes that say that the input ended.
+
+    Source: `tf.train.QueueRunnerDef`, with the same field names.
+    """
+
+    queue_name: str = ""
+    enqueue_op_name: list[str] = field(default_factory=list)
+    close_op_name: str = ""
+    cancel_op_name: str = ""
+    queue_closed_exception_types: list[int] = field(default_factory=list)
+
+
+def add_scope(name: str, scope: str | None) -> str:
+    """Puts a scope before a name."""
+    return f"{scope.removesuffix('/')}/{name}" if scope else name
+
+
+def strip_scope(name: str, scope: str | None) -> str:
+    """Takes a scope off the beginning of a name; other names stay as they are."""
+    if not scope:
+        return name
+    rest = name.removeprefix(scope.removesuffix("/"))
+    return rest.lstrip("/") if rest != name and rest.startswith("/") else name
+
+
+def check_closed_types(types: object) -> tuple[type[errors.OpError], ...]:
+    """Returns the errors that say that the input ended; None stands for the usual one."""
+    if types is None:
+        return (errors.OutOfRangeError,)
+    is_valid = isinstance(types, tuple) and all(
+        isinstance(cls, type) and issubclass(cls, errors.OpError) for cls in types
+    )
+    if not (is_valid and types):
+        raise TypeError(
+            "queue_closed_exception_types, when provided, must be a tuple of tf.error types, "
+            f"but saw: {types!r}"
+        )
+    assert isinstance(types, tuple)
+    return types

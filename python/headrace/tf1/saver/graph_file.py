@@ -1,0 +1,45 @@
+"""Writes the description of a graph to a file.
+
+Source: `tf.train.write_graph` of TensorFlow 1.15.
+"""
+
+import os
+
+from google.protobuf import text_format
+
+from headrace.graph import Graph
+from headrace.io.atomic_file import replacing
+from headrace.protos import GraphDef
+from headrace.tf1 import gfile
+
+__all__ = ["write_graph"]
+
+
+def write_graph(
+    graph_or_graph_def: Graph | GraphDef,
+    logdir: str | os.PathLike[str],
+    name: str,
+    as_text: bool = True,
+) -> str:
+    """Writes a graph as a message `GraphDef`.
+
+    Args:
+        graph_or_graph_def: The graph, or its description.
+        logdir: The directory; made if it is not there.
+        name: Name of the file.
+        as_text: Whether as text rather than as bytes.
+
+    Returns:
+        The path of the file.
+    """
+    given = graph_or_graph_def
+    graph_def = given.as_graph_def() if isinstance(given, Graph) else given
+    directory = os.fspath(logdir)
+    gfile.MakeDirs(directory)
+    path = os.path.join(directory, name)
+    with replacing(path) as file:
+        if as_text:
+            file.write(text_format.MessageToString(graph_def).encode())
+        else:
+            file.write(graph_def.SerializeToString(deterministic=True))
+    return path

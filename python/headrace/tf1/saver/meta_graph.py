@@ -1,0 +1,133 @@
+"""Writes the description of a graph: the file `.meta` beside a checkpoint.
+
+It says what the graph is: each operation's name, type, inputs, those attributes that TensorFlow has
+too, and the types and static shapes of its outputs; and which tensors, operations, variables, queue
+runners, numbers and texts the collections hold. TensorFlow's messages read it, and
+`headrace.tf1.graph_import` makes the graph again.
+
+Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import asdict
+from typing import Any, Final
+
+from google.protobuf import text_format
+
+from headrace import protos
+from headrace.graph import Graph, Operation, Tensor, get_default_graph
+from headrace.graph.node_defs import make_node_def, output_attrs
+from headrace.io.atomic_file import replacing
+from headrace.protos import (
+    CollectionDef,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    VariableDef,
+    VersionDef,
+)
+from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.queue_runners import QueueRunner
+
+__all__ = ["export_meta_graph"]
+
+# The version of graphs that TensorFlow 1.15 writes.
+_PRODUCER: Final = 134
+
+
+def export_meta_graph(
+    filename: str | os.PathLike[str] | None = None,
+    meta_info_def: MetaGraphDef.MetaInfoDef | None = None,
+    collection_list: Collection[str] | None = None,
+    as_text: bool = False,
+    graph: Graph | None = None,
+    clear_devices: bool = False,
+    most_constant_bytes: int | None = None,
+) -> MetaGraphDef:
+    """Describes a graph as a message and writes it to a file.
+
+    Args:
+        filename: The file; None for none.
+        meta_info_def: What to say of the graph as a whole.
+        collection_list: Keys of the collections to describe; None for all. Those that hold anything
+            but elements of graphs, queue runners, numbers and texts are left out.
+        as_text: Whether the file is text rather than bytes.
+        graph: The graph; None for the default graph.
+        clear_devices: Whether the devices of operations are left out.
+        most_constant_bytes: headrace's own: values of larger constants are left out, and the graph
+            cannot be made again; None for none.
+
+    Returns:
+        The message, a `MetaGraphDef`; `import_meta_graph` makes the graph again.
+    """
+    graph = get_default_graph() if graph is None else graph
+    keys = graph.get_all_collection_keys() if collection_list is None else collection_list
+    meta_graph = MetaGraphDef(
+        meta_info_def=meta_info_def,
+        graph_def=GraphDef(
+            node=[_node(op, most_constant_bytes) for op in graph.get_operations()],
+            versions=VersionDef(producer=_PRODUCER),
+        ),
+        collection_def={
+            key: collection
+            for key in keys
+            if (collection := _collection(graph.get_collection(key))) is not None
+        },
+    )
+    if clear_devices:
+        for node in meta_graph.graph_def.node:
+            node.device = ""
+    if filename is not None:
+        with replacing(filename) as file:
+            if as_text:
+                file.write(text_format.MessageToString(meta_graph).encode())
+            else:
+                file.write(meta_graph.SerializeToString(deterministic=True))
+    return meta_graph
+
+
+def _node(op: Operation, most_constant_bytes: int | None) -> NodeDef:
+    return make_node_def(op, output_attrs(op), most_constant_bytes)
+
+
+def _collection(items: Iterable[Any]) -> CollectionDef | None:
+    """Returns a collection as a message; None if messages have no such items."""
+    items = list(items)
+    if _are(items, Tensor, Operation):
+        names = [item.name for item in items]
+        return CollectionDef(node_list=CollectionDef.NodeList(value=names))
+    if _are(items, int):
+        return CollectionDef(int64_list=CollectionDef.Int64List(value=items))
+    if _are(items, float):
+        return CollectionDef(float_list=CollectionDef.FloatList(value=items))
+    texts: list[bytes] = []
+    if _are(items, Variable):
+        texts = [_variable(item).SerializeToString(deterministic=True) for item in items]
+    elif _are(items, QueueRunner):
+        texts = [_runner(item).SerializeToString(deterministic=True) for item in items]
+    elif _are(items, str, bytes):
+        texts = [item.encode() if isinstance(item, str) else item for item in items]
+    else:
+        return None
+    return CollectionDef(bytes_list=CollectionDef.BytesList(value=texts))
+
+
+def _are(items: list[Any], *kinds: type) -> bool:
+    return all(isinstance(item, kinds) for item in items)
+
+
+def _runner(runner: QueueRunner) -> protos.QueueRunnerDef:
+    described = runner.to_proto()
+    assert described is not None
+    return protos.QueueRunnerDef(**asdict(described))
+
+
+def _variable(variable: Variable) -> VariableDef:
+    return VariableDef(
+        variable_name=variable.name,
+        initializer_name=variable.initializer.name,
+        snapshot_name=variable.value().name,
+        initial_value_name=variable.initial_value.name,
+        trainable=variable.trainable,
+    )

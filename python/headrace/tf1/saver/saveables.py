@@ -1,0 +1,157 @@
+"""What a saver saves: how it comes into a checkpoint and out of it.
+
+A variable has its name there, a table `NAME-keys` and `NAME-values`.
+
+Source: `tf.train.Saver` and the saveable of `MutableHashTable` of TensorFlow 1.15.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from headrace.core import errors
+from headrace.core.dtypes import DType, as_dtype, kernel_name
+from headrace.core.shapes import TensorShape, bracketed
+from headrace.graph import GraphKeys, Tensor, get_collection
+from headrace.io.tensor_bundle import BundleReader
+from headrace.tf1.ops.lookup.mutable import MutableHashTable
+from headrace.tf1.ops.variables.initialization import global_variables
+from headrace.tf1.ops.variables.variable import Variable
+
+__all__ = ["CheckedReader", "Saveable", "by_name", "fetches"]
+
+Saveable: TypeAlias = Variable | MutableHashTable
+
+_PARTS = ("keys", "values")
+
+
+class CheckedReader:
+    """Reads from a checkpoint what fits.
+
+    Args:
+        reader: Reads the checkpoint.
+        prefix: Its prefix, for errors.
+        reshapes: Whether the value of a variable may have another shape with as many elements.
+    """
+
+    def __init__(self, reader: BundleReader, prefix: str, reshapes: bool) -> None:
+        self._reader, self._prefix, self._reshapes = reader, prefix, reshapes
+
+    def read(self, name: str, saveable: Saveable) -> list[npt.NDArray[Any]]:
+        """Returns the value of a variable, or the keys and the values of a table.
+
+        Raises:
+            InvalidArgumentError: If a type or a shape is another one.
+            NotFoundError: If the checkpoint lacks it.
+        """
+        if isinstance(saveable, Variable):
+            value = self._read(name, saveable, saveable.dtype.base_dtype)
+            return [self._shaped(value, name, saveable)]
+        types = saveable.key_dtype, saveable.value_dtype
+        keys, values = (
+            self._read(f"{name}-{part}", saveable, dtype)
+            for part, dtype in zip(_PARTS, types, strict=True)
+        )
+        shape = TensorShape([*keys.shape, *saveable.value_shape])
+        if keys.ndim != 1 or not shape.is_compatible_with(values.shape):
+            raise _misfit(
+                saveable,
+                f"Expected shape {bracketed(shape)} for value, got {bracketed(values.shape)} "
+                f"({name} in {self._prefix})",
+            )
+        return [keys, values]
+
+    def _read(self, name: str, saveable: Saveable, wanted: DType) -> npt.NDArray[Any]:
+        reader = self._reader
+        if name not in reader:
+            raise errors.NotFoundError(
+                None,
+                saveable.op,
+                f"Key {name} not found in checkpoint {self._prefix}. It has: "
+                f"{', '.join(reader.keys())}",
+            )
+        found = as_dtype(reader.dtype(name))
+        if found != wanted:
+            raise _misfit(
+                saveable,
+                f"tensor_name = {name}; expected dtype {kernel_name(wanted)} does not equal "
+                f"original dtype {kernel_name(found)} in {self._prefix}",
+            )
+        return reader.read(name)
+
+    def _shaped(self, value: npt.NDArray[Any], name: str, variable: Variable) -> npt.NDArray[Any]:
+        wanted, what = variable.shape, f"{name} in {self._prefix}"
+        if wanted.is_compatible_with(value.shape):
+            return value
+        if not self._reshapes:
+            raise _misfit(
+                variable,
+                "Assign requires shapes of both tensors to match. "
+                f"lhs shape= {bracketed(wanted)} rhs shape= {bracketed(value.shape)} ({what})",
+            )
+        if wanted.num_elements() != value.size:
+            raise _misfit(
+                variable,
+                f"Input to reshape is a tensor with {value.size} values, but the requested shape "
+                f"has {wanted.num_elements()} ({what})",
+            )
+        return value.reshape(tuple(size or 0 for size in wanted.as_list()))
+
+
+def fetches(saveables: Mapping[str, Saveable]) -> dict[str, Variable | Tensor]:
+    """Returns what to fetch for a checkpoint, by its name there."""
+    fetched: dict[str, Variable | Tensor] = {}
+    for name, saveable in saveables.items():
+        if isinstance(saveable, Variable):
+            fetched[name] = saveable
+        else:
+            parts = zip(_PARTS, saveable.exported(), strict=True)
+            fetched |= {f"{name}-{part}": tensor for part, tensor in parts}
+    return fetched
+
+
+def _misfit(saveable: Saveable, text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, saveable.op, text)
+
+
+def by_name(var_list: Collection[Saveable] | Mapping[str, Saveable] | None) -> dict[str, Saveable]:
+    """Returns what is to be saved by its name in a checkpoint.
+
+    Args:
+        var_list: It, or it by its names; None for all that can be saved.
+
+    Raises:
+        TypeError: If something else is in it.
+        ValueError: If two have one name, or one has two names.
+    """
+    if var_list is None:
+        var_list = [*global_variables(), *get_collection(GraphKeys.SAVEABLE_OBJECTS)]
+    if isinstance(var_list, Mapping):
+        return _checked_dict(var_list)
+    if not isinstance(var_list, (list, tuple, set)):
+        raise TypeError(f"Variables to save should be passed in a dict or a list. Got {var_list}")
+    result: dict[str, Saveable] = {}
+    for one in var_list:
+        if not isinstance(one, Saveable):
+            raise TypeError(f"Variable to save is not a Variable: {one}")
+        name = one.op.name if isinstance(one, Variable) else one.saved_name
+        if name in result:
+            raise ValueError(f"At least two variables have the same name: {name}")
+        result[name] = one
+    return result
+
+
+def _checked_dict(var_list: Mapping[str, Saveable]) -> dict[str, Saveable]:
+    for name, one in var_list.items():
+        text = "names_to_saveables must be a dict mapping string names to Tensors/Variables."
+        if not isinstance(name, str):
+            raise TypeError(f"{text} Name is not a string: {name}")
+        if not isinstance(one, Saveable):
+            raise TypeError(f"{text} Not a variable: {one}")
+    seen: set[Saveable] = set()
+    for name, one in var_list.items():
+        if one in seen:
+            raise ValueError(f"The same saveable will be restored with two names: {name}")
+        seen.add(one)
+    return dict(var_list)

@@ -1,0 +1,313 @@
+"""Saves variables, and tables that change, to checkpoints and restores them.
+
+Local variables, the contents of queues and the positions of readers are not saved.
+
+Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
+"""
+
+import numbers
+import os
+import sys
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from headrace.core.repr_prefix import without_passwords
+from headrace.graph import SupportsTensor, Tensor
+from headrace.io.storage import is_directory, is_remote
+from headrace.io.tensor_bundle import BundleReader, write_bundle
+from headrace.protos import MetaGraphDef
+from headrace.tf1.ops.variables.variable import Variable
+from headrace.tf1.saver.meta_graph import export_meta_graph
+from headrace.tf1.saver.saveables import CheckedReader, Saveable, by_name, fetches
+from headrace.tf1.saver.state import (
+    checkpoint_exists,
+    get_checkpoint_mtimes,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from headrace.tf1.session import Session
+
+__all__ = ["Saver"]
+
+# The values of larger constants are left out of `.meta`: every checkpoint would hold them again.
+_MOST_CONSTANT_BYTES = 1 << 16
+_SECONDS_PER_HOUR: Final = 3600
+
+# The number of a training step: an integer, or a scalar that a session computes.
+_StepLike: TypeAlias = int | np.integer[Any] | Tensor | SupportsTensor | str
+
+
+class Saver:
+    """Saves variables to checkpoints and restores them. Adds nothing to the graph.
+
+    Args:
+        var_list: The variables and `MutableHashTable`s: a list, tuple or set, or a dict by the
+            names they have in the checkpoint. None for all global variables there are now, and all
+            tables but those made with `checkpoint=False`.
+        reshape: Whether `restore` takes values of another shape with as many elements.
+        sharded: Accepted for TensorFlow's sake; a checkpoint has one data file.
+        max_to_keep: How many checkpoints are kept, the newest; None or 0 for all, which are then
+            not listed either.
+        keep_checkpoint_every_n_hours: Besides those, one checkpoint is kept for each period of so
+            many hours.
+        name: Accepted for TensorFlow's sake.
+        restore_sequentially: Accepted for TensorFlow's sake.
+        saver_def: Not supported; must be None.
+        builder: Accepted for TensorFlow's sake.
+        defer_build: Whether the variables are only looked up by `build`.
+        allow_empty: Whether there may be no variables; `save` and `restore` then do nothing.
+        write_version: Accepted for TensorFlow's sake: checkpoints have its V2 format.
+        pad_step_number: Whether the step in a file name has 8 digits.
+        save_relative_paths: Whether the list of checkpoints has paths relative to its directory, so
+            that this can be moved.
+        filename: Accepted for TensorFlow's sake.
+
+    Raises:
+        TypeError: If `var_list` holds something else.
+        ValueError: If there are no variables, or two of one name.
+    """
+
+    def __init__(
+        self,
+        var_list: Collection[Saveable] | Mapping[str, Saveable] | None = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: None = None,
+        builder: object = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if saver_def is not None:
+            raise ValueError("tf.train.Saver: got a saver_def, expected a var_list.")
+        self._var_list = var_list
+        self._reshape = reshape
+        self._max_to_keep = max_to_keep
+        self._seconds_between_kept = min(keep_checkpoint_every_n_hours, sys.maxsize) * (
+            _SECONDS_PER_HOUR
+        )
+        self._next_kept_time = time.time() + self._seconds_between_kept
+        self._is_allowed_empty = allow_empty
+        self._pad_step_number = pad_step_number
+        self._save_relative_paths = save_relative_paths
+        # With the time at which each was written, oldest first.
+        self._last_checkpoints: list[tuple[str, float]] = []
+        # Held from writing a checkpoint until it is listed and old ones are deleted.
+        self._saving = threading.Lock()
+        self._saveables: dict[str, Saveable] | None = None
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Looks up the variables, of a saver made with `defer_build`. Another call does nothing.
+
+        Raises:
+            TypeError: As the constructor does.
+            ValueError: As the constructor does.
+        """
+        if self._saveables is not None:
+            return
+        saveables = by_name(self._var_list)
+        if not saveables and not self._is_allowed_empty:
+            raise ValueError("No variables to save")
+        self._saveables = saveables
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The checkpoints that are kept, oldest first."""
+        return [path for path, _ in self._last_checkpoints]
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Replaces the list of checkpoints that are kept; their times count as now."""
+        self.set_last_checkpoints_with_time([(path, float("inf")) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(
+        self, last_checkpoints_with_time: Sequence[tuple[str, float]]
+    ) -> None:
+        """Replaces the list of checkpoints that are kept, oldest first.
+
+        Args:
+            last_checkpoints_with_time: For each, its prefix and when it was written, in seconds
+                since 1970.
+        """
+        self._last_checkpoints = [
+            (os.fsdecode(path), when) for path, when in last_checkpoints_with_time
+        ]
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Adopts existing checkpoints, so that they are deleted when newer ones are written."""
+        self.set_last_checkpoints_with_time(
+            [(path, when) for path in checkpoint_paths for when in get_checkpoint_mtimes([path])]
+        )
+
+    def save(
+        self,
+        sess: Session,
+        save_path: str | os.PathLike[str],
+        global_step: _StepLike | None = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Writes the values of the variables to a new checkpoint and deletes the oldest.
+
+        May be called from several threads, one of which saves at a time. Each file appears whole
+        or not at all. Savers that write into one directory need different prefixes, and the list
+        is that of the saver that wrote last.
+
+        Args:
+            sess: The session that holds the values.
+            save_path: Where, and how the files' names begin.
+            global_step: A number, or a variable or tensor of one, put at the end of the name.
+            latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
+            meta_graph_suffix: How the name of the file with the graph ends.
+            write_meta_graph: Whether the graph is written too; see `export_meta_graph`.
+            write_state: Whether the checkpoint is listed, and counted among those to keep.
+            strip_default_attrs: Accepted for TensorFlow's sake.
+            save_debug_info: Accepted for TensorFlow's sake.
+
+        Returns:
+            The checkpoint's prefix, `save_path-STEP`; None if there are no variables.
+
+        Raises:
+            FailedPreconditionError: If a variable is not initialized.
+            ResourceExhaustedError: If there is no room for it. Older checkpoints stay.
+            RuntimeError: If `build` was deferred and not called.
+            TypeError: If `sess` is no session.
+            ValueError: If there is no directory to write in, or a name does not do.
+        """
+        saveables = self._built("save")
+        latest_filename = latest_filename or "checkpoint"
+        if os.path.dirname(latest_filename):
+            raise ValueError("'latest_filename' must not contain path components")
+        path = os.fsdecode(save_path)
+        if path in ("", "./"):
+            raise ValueError(
+                f"save_path is {path!r}, expected how the names of the checkpoint's files begin. "
+                "Give a name, such as 'model.ckpt'."
+            )
+        if global_step is None and os.path.basename(path) == latest_filename:
+            raise ValueError(
+                f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
+            )
+        _check_session(sess)
+        directory = os.path.dirname(path)
+        if directory and not is_remote(path) and not is_directory(directory):
+            raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
+        prefix = path + self._suffix(sess, global_step)
+        with self._saving:
+            if saveables:
+                # Otherwise older checkpoints are kept, which have reached the disk.
+                is_only_one = write_state and self._max_to_keep == 1
+                write_bundle(prefix, sess.run(fetches(saveables)), survives_power_loss=is_only_one)
+                if write_state:
+                    self._list(prefix, directory, latest_filename, meta_graph_suffix)
+            if write_meta_graph:
+                export_meta_graph(
+                    f"{prefix}.{meta_graph_suffix}",
+                    graph=sess.graph,
+                    most_constant_bytes=_MOST_CONSTANT_BYTES,
+                )
+        return prefix if saveables else None
+
+    def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
+        """Sets the variables to the values of a checkpoint; they need no initializer then.
+
+        Nothing changes if anything is wrong with the checkpoint.
+
+        Args:
+            sess: The session that gets the values.
+            save_path: The checkpoint's prefix, as `save` or `latest_checkpoint` returns it.
+
+        Raises:
+            DataLossError: If a file is damaged.
+            InvalidArgumentError: If a value has another shape or type than its variable.
+            NotFoundError: If the checkpoint lacks a variable.
+            RuntimeError: If `build` was deferred and not called.
+            TypeError: If `sess` is no session.
+            ValueError: If there is no such checkpoint.
+        """
+        saveables = self._built("restore")
+        if not saveables:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        prefix = os.fsdecode(save_path)
+        if not checkpoint_exists(prefix):
+            shown = without_passwords(prefix)
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {shown}")
+        _check_session(sess)
+        reader = CheckedReader(BundleReader(prefix), prefix, self._reshape)
+        values = [(one, reader.read(name, one)) for name, one in saveables.items()]
+        for one, arrays in values:
+            if isinstance(one, Variable):
+                sess.assign_variable(one.op, *arrays)
+            else:
+                sess.fill_table(one.op, *arrays)
+
+    def export_meta_graph(
+        self,
+        filename: str | None = None,
+        collection_list: Collection[str] | None = None,
+        as_text: bool = False,
+        clear_devices: bool = False,
+    ) -> MetaGraphDef:
+        """Describes the default graph; see `tf.train.export_meta_graph`."""
+        return export_meta_graph(
+            filename,
+            collection_list=collection_list,
+            as_text=as_text,
+            clear_devices=clear_devices,
+        )
+
+    def _built(self, where: str) -> dict[str, Saveable]:
+        if self._saveables is None:
+            raise RuntimeError(f"`build()` should be called before {where} if defer_build==True")
+        return self._saveables
+
+    def _suffix(self, sess: Session, global_step: _StepLike | None) -> str:
+        if global_step is None:
+            return ""
+        if isinstance(global_step, (int, np.integer, numbers.Integral)):
+            step = int(global_step)
+        else:
+            step = int(sess.run(global_step))
+        return f"-{step:08d}" if self._pad_step_number else f"-{step}"
+
+    def _list(self, prefix: str, directory: str, latest_filename: str, suffix: str) -> None:
+        """Lists a new checkpoint and then deletes those that are too old."""
+        too_old: list[tuple[str, float]] = []
+        if self._max_to_keep:
+            others = [item for item in self._last_checkpoints if item[0] != prefix]
+            kept = [*others, (prefix, time.time())]
+            too_old, self._last_checkpoints = (
+                kept[: -self._max_to_keep],
+                kept[-self._max_to_keep :],
+            )
+        update_checkpoint_state(
+            directory, prefix, self.last_checkpoints, latest_filename, self._save_relative_paths
+        )
+        for path, when in too_old:
+            if when > self._next_kept_time:
+                self._next_kept_time += self._seconds_between_kept
+            else:
+                remove_checkpoint(path, meta_graph_suffix=suffix)
+
+
+def _check_session(sess: object) -> None:
+    if not isinstance(sess, Session):
+        raise TypeError(f"'sess' must be a Session; {sess}")

@@ -1,0 +1,202 @@
+"""The state of a directory of checkpoints: their files, and the file that lists them.
+
+Source: `tf.train.latest_checkpoint`, `tf.train.update_checkpoint_state` and their kin of
+TensorFlow 1.15.
+"""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from google.protobuf import text_format
+
+from headrace.core import errors
+from headrace.io import storage
+from headrace.io.atomic_file import replacing
+from headrace.protos.checkpoint import CheckpointState
+
+__all__ = [
+    "checkpoint_exists",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "remove_checkpoint",
+    "update_checkpoint_state",
+]
+
+_LIST = "checkpoint"
+_REMEDY = (
+    "The checkpoints are files of their own: restore one by its name, and delete the list or write "
+    "it again with update_checkpoint_state."
+)
+
+
+def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
+    """Whether there is a checkpoint of a prefix."""
+    return storage.exists(f"{os.fspath(checkpoint_prefix)}.index")
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:
+    """Returns when checkpoints were written, in seconds since 1970; ignores missing ones."""
+    times = []
+    for prefix in checkpoint_prefixes:
+        with suppress(errors.NotFoundError):
+            times.append(storage.status(f"{prefix}.index").modified_ns / 1e9)
+    return times
+
+
+def latest_checkpoint(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> str | None:
+    """Returns the prefix of the newest checkpoint in a directory, or None if there is none.
+
+    Args:
+        checkpoint_dir: The directory.
+        latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
+
+    Raises:
+        DataLossError: If the list is damaged.
+        FailedPreconditionError: If it is a directory.
+        PermissionDeniedError: If it may not be read.
+        ValueError: If it is empty.
+    """
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None:
+        return None
+    path = str(state.model_checkpoint_path)
+    return path if checkpoint_exists(path) else None
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> CheckpointState | None:
+    """Returns the list of checkpoints in a directory, or None if there is none.
+
+    Args:
+        checkpoint_dir: The directory.
+        latest_filename: Name of the file; None for "checkpoint".
+
+    Returns:
+        A `CheckpointState`, its paths beginning with the directory.
+
+    Raises:
+        DataLossError: If the list is damaged.
+        FailedPreconditionError: If it is a directory.
+        PermissionDeniedError: If it may not be read.
+        ValueError: If it is empty.
+    """
+    directory = os.fspath(checkpoint_dir)
+    path = os.path.join(directory, latest_filename or _LIST)
+    try:
+        with storage.open_file(path) as file:
+            text = file.read()
+    except errors.NotFoundError:
+        return None
+    state = CheckpointState()
+    try:
+        text_format.Parse(text.decode(), state)
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise errors.DataLossError(
+            None, None, f"{path}: the list of checkpoints cannot be read: {error}. {_REMEDY}"
+        ) from None
+    if not state.model_checkpoint_path:
+        raise ValueError(
+            f"Invalid checkpoint state loaded from {directory}: {path} names no checkpoint. "
+            f"{_REMEDY}"
+        )
+    state.model_checkpoint_path = _from(directory, state.model_checkpoint_path)
+    kept = [_from(directory, item) for item in state.all_model_checkpoint_paths]
+    del state.all_model_checkpoint_paths[:]
+    state.all_model_checkpoint_paths.extend(kept)
+    return state
+
+
+def update_checkpoint_state(
+    save_dir: str | os.PathLike[str],
+    model_checkpoint_path: str | os.PathLike[str],
+    all_model_checkpoint_paths: Sequence[str | os.PathLike[str]] | None = None,
+    latest_filename: str | None = None,
+    save_relative_paths: bool = False,
+) -> None:
+    """Writes the list of checkpoints of a directory atomically.
+
+    Of two threads or processes that do so at the same time, the list of the one that ends last
+    stays.
+
+    Args:
+        save_dir: The directory.
+        model_checkpoint_path: The newest one.
+        all_model_checkpoint_paths: All that are kept, oldest first.
+        latest_filename: Name of the file; None for "checkpoint".
+        save_relative_paths: Whether paths are relative to `save_dir` even if that is absolute.
+
+    Raises:
+        FailedPreconditionError: If there is a directory of the list's name.
+        InvalidArgumentError: If a path is not UTF-8.
+        NotFoundError: If there is no such directory.
+        PermissionDeniedError: If the list may not be written.
+        ResourceExhaustedError: If there is no room for it.
+    """
+    directory = os.fspath(save_dir)
+    model_checkpoint_path = os.fsdecode(model_checkpoint_path)
+    paths = [os.fsdecode(path) for path in all_model_checkpoint_paths or ()]
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+    is_relative = save_relative_paths or not _is_absolute(directory)
+
+    def written(path: str) -> str:
+        return os.path.relpath(path, directory or ".") if is_relative else path
+
+    path = os.path.join(directory, latest_filename or _LIST)
+    try:
+        state = CheckpointState(
+            model_checkpoint_path=written(model_checkpoint_path),
+            all_model_checkpoint_paths=[written(item) for item in paths],
+        )
+    except ValueError as error:  # A UnicodeEncodeError, or what protocol buffers in Python raise.
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"{path}: got a checkpoint whose name is not UTF-8 ({error}), expected UTF-8, as the "
+            "list is. Save it under another name, or without the list (write_state=False).",
+        ) from None
+    with replacing(path) as file:
+        file.write(text_format.MessageToString(state).encode())
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str | os.PathLike[str],
+    checkpoint_format_version: int = 2,
+    meta_graph_suffix: str = "meta",
+) -> None:
+    """Deletes the files of a checkpoint that exist.
+
+    Args:
+        checkpoint_prefix: Its prefix.
+        checkpoint_format_version: Accepted for TensorFlow's sake: there is one format.
+        meta_graph_suffix: How the name of the file with its graph ends.
+    """
+    prefix = os.fspath(checkpoint_prefix)
+    for path in [f"{prefix}.index", f"{prefix}.{meta_graph_suffix}", *_data_files(prefix)]:
+        with suppress(errors.NotFoundError):
+            storage.remove(path)
+
+
+def _data_files(prefix: str) -> list[str]:
+    pattern = re.compile(r"\.data-\d{5}-of-\d{5}$")
+    if storage.is_remote(prefix):
+        directory, _, name = prefix.rpartition("/")
+        paths = [entry.path for entry in storage.entries(directory)]
+        return [path for path in paths if path.startswith(f"{directory}/{name}.data-")]
+    found = glob.glob(f"{glob.escape(storage.local_path(prefix))}.data-*")
+    return [path for path in found if pattern.search(path)]
+
+
+def _from(directory: str, path: str) -> str:
+    return path if _is_absolute(path) else os.path.join(directory, path)
+
+
+def _is_absolute(path: str) -> bool:
+    return os.path.isabs(path) or "://" in path

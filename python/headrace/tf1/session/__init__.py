@@ -1,0 +1,40 @@
+"""Sessions: they run graphs and own the state of a run: queues, variables, readers."""
+
+from headrace.graph.lowering.resources import Resource, Resources, make_fresh
+from headrace.tf1.session.devices import DeviceAttributes
+from headrace.tf1.session.flows import Flow, flow_of, needed_by
+from headrace.tf1.session.interactive import InteractiveSession
+from headrace.tf1.session.options import (
+    ConfigProto,
+    GraphOptions,
+    OptimizerOptions,
+    RunOptions,
+)
+from headrace.tf1.session.pausing import Loop, Pausing
+from headrace.tf1.session.runners import Life, Producer, Progress, register_producer
+from headrace.tf1.session.session import Session, open_sessions
+from headrace.tf1.session.waits import Watch
+
+__all__ = [
+    "ConfigProto",
+    "DeviceAttributes",
+    "Flow",
+    "GraphOptions",
+    "InteractiveSession",
+    "Life",
+    "Loop",
+    "OptimizerOptions",
+    "Pausing",
+    "Producer",
+    "Progress",
+    "Resource",
+    "Resources",
+    "RunOptions",
+    "Session",
+    "Watch",
+    "flow_of",
+    "make_fresh",
+    "needed_by",
+    "open_sessions",
+    "register_producer",
+]

@@ -1,0 +1,246 @@
+"""What a session keeps, and how it makes and runs programs.
+
+A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
+is one native call, which releases the GIL; a run that only moves an element releases it where it
+waits.
+"""
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy.typing as npt
+
+from headrace.core import engine
+from headrace.graph import Graph, Operation, Tensor, get_default_graph
+from headrace.graph.lowering.feeding import as_array
+from headrace.graph.lowering.lowering import Lowering
+from headrace.graph.lowering.resources import Resources
+from headrace.queues import QueueStatistics
+from headrace.tf1.ops.queues import QueueBase
+from headrace.tf1.session.cache import RecentlyUsed
+from headrace.tf1.session.fetching import Fetches, FetchPlan
+from headrace.tf1.session.flows import flow_of
+from headrace.tf1.session.options import ConfigProto, RunOptions
+from headrace.tf1.session.runners import Runners
+from headrace.tf1.session.targets import check_target
+from headrace.tf1.session.waits import Waits, Watch
+
+if TYPE_CHECKING:
+    from headrace.tf1.session.tracing import Tracing
+
+__all__ = ["BaseSession"]
+
+_ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
+
+# A session caches at least so many programs, and at most twice as many.
+_NUM_CACHED: Final = 512
+
+
+def _end_in_process(process: int, end: Callable[[], None]) -> None:
+    """Ends threads of runners, unless they are those of the parent of a forked process."""
+    if process == os.getpid():
+        end()
+
+
+class BaseSession:
+    """Owns the state of one graph's operations: queues, variables, readers.
+
+    Args:
+        target: "", or the target of a `tf.train.Server`: sessions run in this process.
+        graph: The graph to run; None for the default graph.
+        config: See `ConfigProto`.
+
+    Raises:
+        NotFoundError: If the target is another process.
+        TypeError: If an argument is of another type.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {target!r}")
+        check_target(target)
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        self._graph = get_default_graph() if graph is None else graph
+        self._timeout_ms = None if config is None else config.operation_timeout_in_ms
+        self._has_lossy_feeds = config is not None and bool(config.allow_lossy_feeds)
+        self._resources = Resources()
+        rewrites = True if config is None else config.rewrites
+        self._lowering = Lowering(self._resources, rewrites)
+        self._waits = Waits(self)
+        self._cancellation = engine.Cancellation(Watch(self._waits), Waits.patience_secs)
+        self._runners = Runners(self._cancellation)
+        self._lock = threading.Lock()
+        self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The programs that fetch one thing and are fed nothing.
+        self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The plans of single fetches.
+        self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
+        # The threads of its runners do not keep a session alive; they end with it.
+        self._process = os.getpid()
+        end = self._runners.life.end_with_session
+        weakref.finalize(self, _end_in_process, self._process, end).atexit = False
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that this session runs."""
+        return self._graph
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed: headrace's own."""
+        return self._cancellation.is_cancelled()
+
+    @property
+    def runners(self) -> Runners:
+        """The queue runners of this session: headrace's own, for `QueueRunner`."""
+        return self._runners
+
+    @property
+    def resources(self) -> Resources:
+        """What this session holds: headrace's own, for checkpoints."""
+        return self._resources
+
+    def make_stop_flag(self) -> engine.StopFlag:
+        """Returns a flag that ends a loop of `make_loop`."""
+        return engine.StopFlag()
+
+    def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
+        """Returns a function that runs an operation in a loop, in one call without the GIL.
+
+        Python code runs only where the operation needs a Python function.
+
+        The function does not keep the session alive. It returns when `stop_flag` is set, between
+        two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
+        It begins when all elements are in its queues that a pause has let in beyond their capacity.
+
+        Raises:
+            RuntimeError: If the session is closed.
+        """
+        self._check_usable()
+        program = self._program(((), (op,), ()))
+        cancellation, waits = self._runners.life.term.cancellation, self._waits
+        filled = [self._resources.get(queue) for queue in flow_of([op]).filled]
+        queues = [queue for queue in filled if isinstance(queue, engine.Queue)]
+
+        def run_loop() -> None:
+            try:
+                for queue in queues:
+                    engine.settle_queue(queue, cancellation)
+                engine.call_functions(program.run_loop(stop_flag, cancellation))
+            except engine.EngineError as error:
+                waits.raise_op_error(error)
+
+        return run_loop
+
+    def assign_variable(self, op: Operation, value: npt.ArrayLike) -> None:
+        """Replaces a variable's value without running the graph: headrace's own, for savers.
+
+        Args:
+            op: The operation that stands for the variable.
+            value: An array of its type.
+        """
+        variable = self._resources.get(op)
+        assert isinstance(variable, engine.Variable)
+        dtype = op.outputs[0].dtype.base_dtype
+        try:
+            variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
+
+    def fill_table(self, op: Operation, keys: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Replaces the entries of a table that changes: headrace's own, for savers.
+
+        Args:
+            op: The operation that stands for the table.
+            keys: Its keys, a vector.
+            values: Their values, one row for each.
+
+        Raises:
+            InvalidArgumentError: If the shapes are not those of the table.
+        """
+        table = self._resources.get(op)
+        assert isinstance(table, engine.MutableTable)
+        arrays = as_array(keys, op.attrs["key_dtype"]), as_array(values, op.attrs["value_dtype"])
+        try:
+            table.fill(*arrays)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
+
+    def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
+        """Returns the current statistics of a queue of the graph. Runs nothing and does not block.
+
+        Raises:
+            OpError: If the queue cannot be made.
+            TypeError: If it is one of several queues, chosen when run.
+        """
+        op = queue.queue_ref.op
+        native = self._resources.get(op) if op.definition.role.is_resource else None
+        if not isinstance(native, engine.Queue):
+            raise TypeError(f"queue '{queue.name}' is chosen when run. Ask one of those it may be.")
+        return QueueStatistics(**native.stats())
+
+    def close(self) -> None:
+        """Ends the session: blocked runs raise `CancelledError`. May be called twice."""
+        self._cancellation.cancel()
+        self._runners.life.end(is_abandoned=False)
+
+    def _check_open(self) -> None:
+        if self._cancellation.is_cancelled():
+            engine.linger_at_exit()
+            raise RuntimeError("Attempted to use a closed Session.")
+
+    def _check_usable(self) -> None:
+        self._check_open()
+        if self._graph.version == 0:
+            raise RuntimeError(
+                "The Session graph is empty.  Add operations to the graph before calling run()."
+            )
+
+    def _timeout(self, options: RunOptions | None) -> float | None:
+        for timeout_ms in (options and options.timeout_in_ms, self._timeout_ms):
+            if timeout_ms and timeout_ms > 0:
+                return float(timeout_ms / 1000)
+        return None
+
+    def _plan(self, fetches: Fetches) -> FetchPlan:
+        if not isinstance(fetches, (Tensor, Operation)):
+            return FetchPlan(self._graph, fetches)
+        plan = self._plans.get(fetches)
+        if plan is None or not self._graph.is_fetchable(fetches):
+            plan = self._plans.add(fetches, FetchPlan(self._graph, fetches))
+        return plan
+
+    def _execute(
+        self, program: engine.Program, feeds: Sequence[Any], timeout: float | None
+    ) -> list[Any]:
+        try:
+            results = program.run(feeds, self._cancellation, timeout)
+            return results if type(results) is list else engine.call_functions(results)
+        except engine.EngineError as error:
+            self._waits.raise_op_error(error)
+        except BaseException as error:
+            self._waits.explain_interrupt(error)
+            raise
+
+    def _program(self, key: _ProgramKey) -> engine.Program:
+        program = self._programs.get(key)
+        return self._programs.add(key, self._lower(key)) if program is None else program
+
+    def _lower(
+        self,
+        key: _ProgramKey,
+        tracing: "Tracing | None" = None,
+        done: frozenset[Operation] = frozenset(),
+    ) -> engine.Program:
+        try:
+            return self._lowering.lower(*key, tracing, done)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)

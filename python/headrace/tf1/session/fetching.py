@@ -1,0 +1,120 @@
+"""The fetches of a run: from nested structures to a flat list, and back.
+
+Source: the rules of `tf.Session.run` of TensorFlow 1.15.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from headrace.core.dtypes import resource
+from headrace.graph import Graph, GraphElementLike, Operation, Role, Tensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
+
+__all__ = ["FetchPlan", "Fetches"]
+
+# What a run may be asked for: tensors, operations and what stands for them, and structures of them.
+Fetches: TypeAlias = (
+    GraphElementLike | SparseTensor | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
+)
+
+# Takes the value of each tensor and returns the value of one fetch.
+_Restore: TypeAlias = Callable[[dict[Tensor, Any]], Any]
+
+
+class FetchPlan:
+    """The tensors to compute and the operations to run for a structure of fetches.
+
+    Args:
+        graph: Where names are looked up.
+        fetches: A tensor, an operation, a variable, a sparse tensor, a name of one, or lists,
+            tuples, named tuples and dicts of fetches.
+
+    Attributes:
+        tensors: Every tensor asked for, once.
+        targets: Every operation to run for its effect, once.
+
+    Raises:
+        TypeError: If a fetch is of another type.
+        ValueError: If a fetch is not in the graph.
+    """
+
+    def __init__(self, graph: Graph, fetches: Fetches) -> None:
+        self._graph = graph
+        tensors: dict[Tensor, None] = {}
+        targets: dict[Operation, None] = {}
+        self._restore = self._plan(fetches, tensors, targets)
+        self.tensors = tuple(tensors)
+        self.targets = tuple(targets)
+
+    def restore(self, values: dict[Tensor, Any]) -> Any:
+        """Returns the values in the structure of the fetches; None for each operation."""
+        return self._restore(values)
+
+    def _plan(
+        self, fetch: Fetches, tensors: dict[Tensor, None], targets: dict[Operation, None]
+    ) -> _Restore:
+        def plan(item: Fetches) -> _Restore:
+            return self._plan(item, tensors, targets)
+
+        if isinstance(fetch, (list, tuple)):
+            return _plan_sequence(type(fetch), [plan(item) for item in fetch])
+        if isinstance(fetch, Mapping):
+            parts = {key: plan(item) for key, item in fetch.items()}
+            return _plan_mapping(_empty_like(fetch), parts)
+        if isinstance(fetch, SparseTensor):
+            whole = plan((fetch.indices, fetch.values, fetch.dense_shape))
+            return lambda values: SparseTensorValue(*whole(values))
+        element = self._find(fetch)
+        if isinstance(element, Operation):
+            targets[element] = None
+            return lambda _values: None
+        if element.dtype == resource or element.op.definition.role is Role.BARRIER:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type: it stands for a resource and has no "
+                "value. Fetch what an operation on the resource returns."
+            )
+        tensors[element] = None
+        return lambda values: values[element]
+
+    def _find(self, fetch: GraphElementLike) -> Operation | Tensor:
+        try:
+            element: Operation | Tensor = self._graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or "
+                f"Tensor. ({error})"
+            ) from None
+        except (ValueError, KeyError) as error:
+            raise ValueError(
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})"
+            ) from None
+        if not self._graph.is_fetchable(element):
+            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+        return element
+
+
+def _plan_sequence(kind: type[Any], parts: list[_Restore]) -> _Restore:
+    if hasattr(kind, "_fields"):
+        return lambda values: kind(*[part(values) for part in parts])
+    if issubclass(kind, tuple):
+        return lambda values: tuple(part(values) for part in parts)
+    return lambda values: [part(values) for part in parts]
+
+
+def _plan_mapping(make: Callable[[], Any], parts: dict[Any, _Restore]) -> _Restore:
+    def restore(values: dict[Tensor, Any]) -> Any:
+        result = make()
+        for key, part in parts.items():
+            result[key] = part(values)
+        return result
+
+    return restore
+
+
+def _empty_like(fetch: Mapping[Any, Any]) -> Callable[[], Any]:
+    """Returns a function that makes an empty mapping of the same type."""
+    if isinstance(fetch, defaultdict):
+        return partial(type(fetch), fetch.default_factory)
+    return type(fetch)

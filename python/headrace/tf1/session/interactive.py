@@ -1,0 +1,31 @@
+"""A session for shells and notebooks.
+
+Source: `tf.InteractiveSession` of TensorFlow 1.15.
+"""
+
+from contextlib import ExitStack
+
+from headrace.graph import Graph, default_session
+from headrace.tf1.session.options import ConfigProto
+from headrace.tf1.session.session import Session
+
+__all__ = ["InteractiveSession"]
+
+
+class InteractiveSession(Session):
+    """A session that is the default session and graph of its thread until it is closed."""
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        super().__init__(target, graph, config)
+        self._installed = ExitStack()
+        if graph is not None:
+            self._installed.enter_context(graph.as_default())
+        # Sessions of a notebook are closed in any order.
+        self._installed.enter_context(default_session(self, is_nesting_enforced=False))
+
+    def close(self) -> None:
+        """Ends the session; it is no longer the default."""
+        super().close()
+        self._installed.close()

@@ -1,0 +1,433 @@
+"""Sessions run graphs.
+
+Source: `tf.Session` of TensorFlow 1.15.
+"""
+
+import atexit
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
+
+from headrace.core import engine
+from headrace.core.errors import CancelledError, InvalidArgumentError, OpError
+from headrace.core.live_objects import Alive
+from headrace.graph import Graph, Operation, Tensor, call_at_reset, default_session
+from headrace.graph.lowering.feeding import convert_feeds, feed_tensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
+from headrace.tf1.session.base import BaseSession
+from headrace.tf1.session.devices import CPU, DeviceAttributes
+from headrace.tf1.session.fetching import Fetches, FetchPlan
+from headrace.tf1.session.options import CallableOptions, ConfigProto, RunOptions
+from headrace.tf1.session.partial import PartialRun
+from headrace.tf1.session.runners import Progress
+
+if TYPE_CHECKING:
+    from headrace.protos import GraphDef
+    from headrace.tf1.session.tracing import Tracing
+
+__all__ = ["Session", "open_sessions"]
+
+_Key = TypeVar("_Key")
+
+# How long the program's exit waits for Python functions that threads of runners are computing.
+_EXIT_SECONDS: Final = 0.5
+
+# Woken when the interpreter exits: threads of runners are blocked in native calls then.
+_open_sessions: "Alive[Session]" = Alive()
+# Numbers the runs that go on in parts.
+_partial_runs: Final = itertools.count()
+
+
+class _NamedTuple(Protocol):
+    """A named tuple of fetches, whose values come back in a named tuple of the same class."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+
+class Session(BaseSession):
+    """Runs operations of one graph and owns their state: queues, variables, readers.
+
+    May be used from many threads at once. Closing it, which `with` does at its end, ends every run
+    that is blocked in another thread with `CancelledError`.
+
+    Each combination of fetches and feeds is a program of its own. A session keeps those that were
+    run last, 512 at least and 1,024 at most, and makes others anew.
+
+    Args:
+        target: "", or the target of a `tf.train.Server`: sessions run in this process.
+        graph: The graph to run; None for the default graph.
+        config: See `ConfigProto`.
+
+    Raises:
+        NotFoundError: If the target is another process.
+        TypeError: If an argument is of another type.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        super().__init__(target, graph, config)
+        # The runs that go on in parts, by their names.
+        self._partial_runs: dict[str, PartialRun] = {}
+        # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
+        self._scope: ExitStack | None = None
+        _open_sessions.add(self)
+
+    @property
+    def graph_def(self) -> "GraphDef":
+        """The graph as a message; see `Graph.as_graph_def`."""
+        return self._graph.as_graph_def()
+
+    @overload
+    def run(
+        self,
+        fetches: Operation,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> None: ...
+
+    @overload
+    def run(
+        self,
+        fetches: SparseTensor,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> SparseTensorValue: ...
+
+    @overload
+    def run(
+        self,
+        fetches: _NamedTuple,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> Any: ...
+
+    @overload
+    def run(
+        self,
+        fetches: tuple[Any, ...],
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> tuple[Any, ...]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: list[Any],
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> list[Any]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: dict[_Key, Any],
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> dict[_Key, Any]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: Fetches,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> Any: ...
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> Any:
+        """Computes tensors and runs operations. Blocks until all are done.
+
+        Every operation that is needed runs once. Independent operations run in any order; one that
+        would block lets the others go first.
+
+        Args:
+            fetches: A tensor, operation, variable, sparse tensor or a name of one; or lists,
+                tuples, named tuples and dicts of fetches.
+            feed_dict: Values to take for tensors instead of computing them.
+            options: See `RunOptions`.
+            run_metadata: A `tf.RunMetadata` into which the run writes what `options` ask for: when
+                each operation began and ended. It is emptied first.
+
+        Returns:
+            The values in the structure of `fetches`: arrays that belong to the caller, NumPy
+            scalars for scalars, `bytes` for strings, `SparseTensorValue` for sparse tensors, None
+            for operations.
+
+        Raises:
+            OpError: If an operation fails; `op` is the one that did.
+            RuntimeError: If the session is closed or the graph is empty.
+            TypeError: If a fetch or feed is of a type that cannot be.
+            ValueError: If a fetch or feed does not fit the graph.
+        """
+        if feed_dict is None and run_metadata is None and isinstance(fetches, (Tensor, Operation)):
+            return self._run_one(fetches, self._timeout(options))
+        self._check_usable()
+        plan = self._plan(fetches)
+        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
+        return self._run(plan, feeds, options, run_metadata)
+
+    def make_callable(
+        self, fetches: Fetches, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Returns a function that runs `fetches`; it takes a value for each of `feed_list`.
+
+        Args:
+            fetches: As for `run`.
+            feed_list: Tensors to feed, in the order of the function's arguments.
+            accept_options: Accepted for TensorFlow's sake: the function always takes `options` and
+                `run_metadata` too.
+
+        Raises:
+            TypeError: If a fetch cannot be one or `feed_list` is no list. The function raises it if
+                it is not given as many values as there are to feed.
+            ValueError: If a fetch does not fit the graph.
+        """
+        if not isinstance(feed_list, (list, tuple, type(None))):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        plan = FetchPlan(self._graph, fetches)
+        keys = list(feed_list or [])
+        if not keys and isinstance(fetches, (Tensor, Operation)):
+            return lambda options=None, run_metadata=None: self.run(
+                fetches, options=options, run_metadata=run_metadata
+            )
+
+        def run(
+            *args: object, options: RunOptions | None = None, run_metadata: object = None
+        ) -> Any:
+            if len(args) != len(keys):
+                raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
+            self._check_usable()
+            given = dict(zip(keys, args, strict=True))
+            feeds = convert_feeds(self._graph, given, self._has_lossy_feeds)
+            return self._run(plan, feeds, options, run_metadata)
+
+        return run
+
+    def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
+        """Returns a function that runs what options name; it takes a value for each feed.
+
+        Returns:
+            The function. It returns a list of the values fetched, and takes `run_metadata`.
+        """
+        plan = FetchPlan(self._graph, list(callable_options.fetch))
+        targets = [self._graph.get_operation_by_name(name) for name in callable_options.target]
+        run = self.make_callable([*plan.tensors, *targets], list(callable_options.feed))
+
+        def call(*args: object, run_metadata: object = None) -> Any:
+            values = run(*args, options=callable_options.run_options, run_metadata=run_metadata)
+            return plan.restore(dict(zip(plan.tensors, values, strict=False)))
+
+        return call
+
+    def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
+        """Begins a run that goes on in parts, each of which is a call of `partial_run`.
+
+        Args:
+            fetches: What the parts may fetch, as for `run`. Operations among them run as soon as
+                all is fed that they need.
+            feeds: What they may be fed: a list of tensors.
+
+        Returns:
+            A name of the run, for `partial_run`.
+
+        Raises:
+            InvalidArgumentError: If there is nothing to fetch, a tensor is to be fed twice, or one
+                is to be both fed and fetched.
+            RuntimeError: If the session is closed or the graph is empty.
+            TypeError: If a fetch or feed is of a type that cannot be.
+            ValueError: If a fetch does not fit the graph.
+        """
+        self._check_usable()
+        keys: Sequence[Any] = (
+            feeds or () if isinstance(feeds, (list, tuple, type(None))) else [feeds]
+        )
+        tensors = tuple(feed_tensor(self._graph, key) for key in keys)
+        begun = PartialRun(FetchPlan(self._graph, fetches), tensors)
+        handle = f"partial_run_{next(_partial_runs)}"
+        with self._lock:
+            self._partial_runs[handle] = begun
+        return handle
+
+    def partial_run(
+        self, handle: str, fetches: Fetches, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """Runs a part of a run: what has run in a part before does not run again.
+
+        Args:
+            handle: What `partial_run_setup` returned. It ends with an error of an operation, and
+                with the part that feeds and fetches the last of what was given there.
+            fetches: Tensors that no part before has fetched.
+            feed_dict: Values for tensors that no part before was fed.
+
+        Returns:
+            The values, as from `run`.
+
+        Raises:
+            InvalidArgumentError: If the run has ended or something was fed or fetched before, was
+                not given to `partial_run_setup`, or needs what has not been fed yet.
+            OpError: If an operation fails.
+            RuntimeError: If the session is closed, or there are operations among `fetches`.
+        """
+        self._check_usable()
+        plan = FetchPlan(self._graph, fetches)
+        if plan.targets:
+            raise RuntimeError("partial_run() requires empty target_list.")
+        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
+        begun = self._partial_runs.get(handle)
+        if begun is None:
+            text = "Must run 'setup' before performing partial runs!"
+            raise InvalidArgumentError(None, None, text)
+
+        def compute(
+            tensors: Sequence[Tensor],
+            targets: Sequence[Operation],
+            given: Mapping[Tensor, Any],
+            done: frozenset[Operation],
+        ) -> list[Any]:
+            program = self._lower((tuple(tensors), tuple(targets), tuple(given)), done=done)
+            arrays = [engine.native_array(array) for array in given.values()]
+            try:
+                return self._execute(program, arrays, self._timeout(None))
+            except BaseException:
+                self._partial_runs.pop(handle, None)
+                raise
+
+        result = begun.run(plan, feeds, compute)
+        if begun.is_over:
+            self._partial_runs.pop(handle, None)
+        return result
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Returns the devices that the session can use: the processors, as one."""
+        return [CPU]
+
+    def as_default(self) -> AbstractContextManager["Session"]:
+        """Makes this the default session of the current thread; does not close it."""
+        return default_session(self)
+
+    def __enter__(self) -> "Session":
+        with self._lock:
+            if self._scope is not None:
+                raise RuntimeError(
+                    "Session context managers are not re-entrant. Use `Session.as_default()` if "
+                    "you want to enter a session multiple times."
+                )
+            scope = self._scope = ExitStack()
+        scope.enter_context(self._graph.as_default())
+        scope.enter_context(self.as_default())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            scope, self._scope = self._scope, None
+        if scope is None:
+            raise AttributeError("session: its `with` block was left but not entered.")
+        try:
+            scope.close()
+        finally:
+            self.close()
+
+    def _end_runners(self) -> None:
+        """Ends the runners because the graph was reset, which is the error of their consumers."""
+        running = [
+            runner
+            for runner in self._runners.of_graph(self._graph)
+            if runner.progress_in(self) is Progress.RUNNING
+        ]
+        for runner in running:
+            text = "tf.reset_default_graph() ended the queue runners of this session"
+            self._runners.fail(runner, CancelledError(None, None, text))
+        self._runners.life.end(is_abandoned=True)
+        for runner in running:
+            with contextlib.suppress(OpError, RuntimeError):
+                self.run(runner.cancel_op)
+
+    def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
+        """The fast path of most runs: one fetch, nothing fed. It does as little as possible."""
+        program = self._single.young.get(fetch)
+        if program is None or not self._graph.is_fetchable(fetch):
+            self._check_usable()
+            plan = self._plan(fetch)
+            program = self._single.add(fetch, self._program((plan.tensors, plan.targets, ())))
+        self._check_open()
+        results = self._execute(program, [], timeout)
+        return results[0] if results else None
+
+    def _run(
+        self,
+        plan: FetchPlan,
+        feeds: dict[Tensor, Any],
+        options: RunOptions | None,
+        run_metadata: object,
+    ) -> Any:
+        tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
+        key = tensors, plan.targets, tuple(feeds)
+        arrays = [engine.native_array(array) for array in feeds.values()]
+        tracing = None if run_metadata is None else _begin_tracing(options, run_metadata)
+        program = self._program(key) if tracing is None else self._lower(key, tracing)
+        results = self._execute(program, arrays, self._timeout(options))
+        if tracing is not None:
+            tracing.tell(self._graph, self._lowering.needed_ops(*key))
+        values = dict(zip(tensors, results, strict=True))
+        # The value of a tensor that is both fed and fetched is the array that was fed.
+        values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
+        return plan.restore(values)
+
+
+def _begin_tracing(options: RunOptions | None, run_metadata: object) -> "Tracing | None":
+    # Protocol buffers take longer to load than all the rest.
+    from headrace.tf1.session.tracing import begin_tracing  # noqa: PLC0415
+
+    return begin_tracing(options, run_metadata)
+
+
+def open_sessions() -> list[Session]:
+    """Returns all sessions that somebody holds and nobody has closed."""
+    return [session for session in _open_sessions.all() if not session.is_closed]
+
+
+def _end_runs() -> None:
+    """Ends all runs before the interpreter exits, and waits a moment for Python functions in them.
+
+    See `crates/python/src/exit.rs` for why.
+    """
+    engine.begin_exit()
+    for session in _open_sessions.all():
+        if session._process == os.getpid():
+            session._cancellation.cancel()
+    engine.wait_for_python_functions(_EXIT_SECONDS)
+
+
+atexit.register(_end_runs)
+
+
+def _end_runners_of(graph: Graph) -> None:
+    for session in _open_sessions.all():
+        if session.graph is graph and not session._cancellation.is_cancelled():
+            session._end_runners()
+
+
+call_at_reset(_end_runners_of)

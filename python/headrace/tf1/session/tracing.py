@@ -1,0 +1,128 @@
+"""Traced runs: when each operation began and ended, and what it returned.
+
+Source: `RunOptions.trace_level` and `RunMetadata.step_stats` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.graph import Graph, Operation
+from headrace.graph.node_defs import make_graph_def
+from headrace.protos import (
+    NodeExecStats,
+    NodeOutput,
+    RunMetadata,
+    TensorDescription,
+    TensorShapeProto,
+)
+from headrace.tf1.session.devices import CPU
+from headrace.tf1.session.options import RunOptions
+
+__all__ = ["Tracing", "begin_tracing"]
+
+_Span = tuple[str, int, int, list[tuple[int, list[int], int]]]
+
+
+class Tracing:
+    """The trace of one run, whose program is made for it and is not optimised.
+
+    Args:
+        options: What the run has to tell.
+        run_metadata: Where.
+
+    Attributes:
+        trace: Collects what native operations do.
+    """
+
+    def __init__(self, options: RunOptions, run_metadata: RunMetadata) -> None:
+        self.trace: Final = engine.Trace()
+        self._options = options
+        self._run_metadata = run_metadata
+        self._functions: list[_Span] = []
+
+    def timed(
+        self, name: str, function: Callable[..., Sequence[np.ndarray[Any, Any]]], codes: list[int]
+    ) -> Callable[..., Sequence[np.ndarray[Any, Any]]]:
+        """Returns a Python function that is traced.
+
+        Args:
+            name: The name of its operation.
+            function: Returns an array for each output.
+            codes: The numbers of the outputs' types.
+        """
+
+        def call(*inputs: Any) -> Sequence[np.ndarray[Any, Any]]:
+            begin = self.trace.now()
+            results = function(*inputs)
+            outputs = [
+                (code, list(result.shape), result.nbytes)
+                for code, result in zip(codes, results, strict=True)
+            ]
+            self._functions.append((name, begin, self.trace.now(), outputs))
+            return results
+
+        return call
+
+    def tell(self, graph: Graph, ops: Iterable[Operation]) -> None:
+        """Fills the metadata after the run.
+
+        Args:
+            graph: The graph.
+            ops: The operations that the run needed.
+        """
+        if self._options.trace_level:
+            # In the order in which they began.
+            spans = sorted(self.trace.take() + self._functions, key=lambda span: span[1])
+            nodes = [_node(graph, span) for span in spans]
+            self._run_metadata.step_stats.dev_stats.add(device=CPU.name, node_stats=nodes)
+        if self._options.output_partition_graphs:
+            made = sorted(ops, key=lambda op: op._id)
+            self._run_metadata.partition_graphs.append(make_graph_def(made))
+
+
+def begin_tracing(options: RunOptions | None, run_metadata: object) -> Tracing | None:
+    """Empties the metadata of a run, and returns what fills it; None if nothing is asked for.
+
+    Args:
+        options: The options of the run.
+        run_metadata: What the program gave for it.
+
+    Raises:
+        TypeError: If it is no `RunMetadata`.
+    """
+    if not isinstance(run_metadata, RunMetadata):
+        raise TypeError(
+            f"run_metadata is {type(run_metadata).__name__}, expected tf.RunMetadata()."
+        )
+    run_metadata.Clear()
+    if options is None or not (options.trace_level or options.output_partition_graphs):
+        return None
+    return Tracing(options, run_metadata)
+
+
+def _node(graph: Graph, span: _Span) -> NodeExecStats:
+    name, begin, end, outputs = span
+    op = graph.get_operation_by_name(name)
+    inputs = [tensor.op.name if tensor.value_index == 0 else tensor.name for tensor in op.inputs]
+    inputs += [f"^{control.name}" for control in op.control_inputs]
+    return NodeExecStats(
+        node_name=name,
+        all_start_micros=begin,
+        op_end_rel_micros=end - begin,
+        all_end_rel_micros=end - begin,
+        scheduled_micros=begin,
+        timeline_label=f"{name} = {op.type}({', '.join(inputs)})",
+        output=[_output(slot, *output) for slot, output in enumerate(outputs)],
+    )
+
+
+def _output(slot: int, code: int, shape: list[int], num_bytes: int) -> NodeOutput:
+    dims = [TensorShapeProto.Dim(size=size) for size in shape]
+    tensor = TensorDescription(dtype=code, shape=TensorShapeProto(dim=dims))
+    tensor.allocation_description.requested_bytes = num_bytes
+    tensor.allocation_description.allocated_bytes = num_bytes
+    tensor.allocation_description.allocator_name = "cpu"
+    return NodeOutput(slot=slot, tensor_description=tensor)

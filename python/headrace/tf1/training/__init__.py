@@ -1,0 +1,75 @@
+"""Training infrastructure: sessions that own the threads of their input, hooks, supervisors.
+
+Nothing here computes a gradient. What is trained is a variable that the program assigns.
+"""
+
+from headrace.tf1.training.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
+from headrace.tf1.training.cluster import ClusterSpec, Server
+from headrace.tf1.training.feed_hook import FeedFnHook
+from headrace.tf1.training.monitored_session import (
+    MonitoredSession,
+    MonitoredTrainingSession,
+    SingularMonitoredSession,
+)
+from headrace.tf1.training.placement import replica_device_setter
+from headrace.tf1.training.profiler_hook import ProfilerHook
+from headrace.tf1.training.reporting_hooks import (
+    FinalOpsHook,
+    LoggingTensorHook,
+    StepCounterHook,
+    SummarySaverHook,
+)
+from headrace.tf1.training.run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from headrace.tf1.training.scaffold import Scaffold
+from headrace.tf1.training.session_creator import (
+    ChiefSessionCreator,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+from headrace.tf1.training.session_manager import SessionManager
+from headrace.tf1.training.step_timer import SecondOrStepTimer
+from headrace.tf1.training.stopping_hooks import (
+    GlobalStepWaiterHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    StopAtStepHook,
+)
+from headrace.tf1.training.supervisor import Supervisor, basic_train_loop
+
+__all__ = [
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
+    "ChiefSessionCreator",
+    "ClusterSpec",
+    "FeedFnHook",
+    "FinalOpsHook",
+    "GlobalStepWaiterHook",
+    "LoggingTensorHook",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
+    "ProfilerHook",
+    "Scaffold",
+    "SecondOrStepTimer",
+    "Server",
+    "SessionCreator",
+    "SessionManager",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SingularMonitoredSession",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
+    "Supervisor",
+    "WorkerSessionCreator",
+    "basic_train_loop",
+    "replica_device_setter",
+]

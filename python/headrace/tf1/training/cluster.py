@@ -1,0 +1,197 @@
+"""Clusters as programs describe them, and a server for this process alone.
+
+headrace runs a graph in the process that made it. A program for a cluster runs here if its cluster
+has one task.
+
+Source: `tf.train.ClusterSpec` and `tf.train.Server` of TensorFlow 1.15.
+"""
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from headrace.core.wait_registry import Blocked
+from headrace.tf1.session import ConfigProto
+from headrace.tf1.session.targets import add_target
+
+__all__ = ["ClusterSpec", "Server"]
+
+_Jobs: TypeAlias = dict[str, dict[int, str]]
+
+_ONE_TASK: Final = (
+    "headrace runs sessions in the process that made the graph, without a network. Start the "
+    "program with one task, or read the input in each process by itself."
+)
+
+
+class ClusterSpec:
+    """The addresses of the tasks of some jobs.
+
+    Args:
+        cluster: For each job its addresses: a list, or a dict by the numbers of tasks. Or another
+            `ClusterSpec`.
+
+    Raises:
+        TypeError: If it is none of these.
+    """
+
+    def __init__(self, cluster: "Mapping[str, Any] | ClusterSpec") -> None:
+        if isinstance(cluster, ClusterSpec):
+            self._jobs: _Jobs = {job: dict(tasks) for job, tasks in cluster._jobs.items()}
+        elif isinstance(cluster, Mapping):
+            self._jobs = {_text(job): _tasks(job, tasks) for job, tasks in cluster.items()}
+        else:
+            raise TypeError(
+                "`cluster` must be a dictionary mapping one or more job names to lists of network "
+                f"addresses, or a `ClusterDef` protocol buffer, got {type(cluster).__name__}."
+            )
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        jobs = ", ".join(f"{job!r}: {self.as_dict()[job]!r}" for job in sorted(self._jobs))
+        return f"ClusterSpec({{{jobs}}})"
+
+    def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
+        """Returns for each job its addresses: a list; a dict if numbers are left out."""
+        return {
+            job: self.job_tasks(job) if set(tasks) == set(range(len(tasks))) else dict(tasks)
+            for job, tasks in self._jobs.items()
+        }
+
+    @property
+    def jobs(self) -> list[str]:
+        """The names of the jobs."""
+        return list(self._jobs)
+
+    def num_tasks(self, job_name: str) -> int:
+        """Returns the number of tasks of a job.
+
+        Raises:
+            ValueError: If there is no such job.
+        """
+        return len(self._job(job_name))
+
+    def task_indices(self, job_name: str) -> list[int]:
+        """Returns the numbers of the tasks of a job, in order.
+
+        Raises:
+            ValueError: If there is no such job.
+        """
+        return sorted(self._job(job_name))
+
+    def task_address(self, job_name: str, task_index: int) -> str:
+        """Returns the address of a task.
+
+        Raises:
+            ValueError: If there is no such job or task.
+        """
+        tasks = self._job(job_name)
+        if task_index not in tasks:
+            raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
+        return tasks[task_index]
+
+    def job_tasks(self, job_name: str) -> list[Any]:
+        """Returns the addresses of a job, None where a number is left out.
+
+        Raises:
+            ValueError: If there is no such job.
+        """
+        tasks = self._job(job_name)
+        return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
+
+    def _job(self, job_name: str) -> dict[int, str]:
+        if job_name not in self._jobs:
+            raise ValueError(f"No such job in cluster: {job_name!r}")
+        return self._jobs[job_name]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if not isinstance(value, str):
+        raise TypeError(f"Expected binary or unicode string, got {value!r}")
+    return value
+
+
+def _tasks(job: str, tasks: Any) -> dict[int, str]:
+    if isinstance(tasks, (list, tuple)):
+        return {index: _text(address) for index, address in enumerate(tasks)}
+    if not isinstance(tasks, Mapping):
+        raise TypeError(
+            f"The tasks for job {job!r} must be a list or a dictionary from integers to strings."
+        )
+    for index in tasks:
+        if not isinstance(index, int):
+            raise TypeError(f"The tasks for job {job!r} have the number {index!r}, no integer.")
+    return {index: _text(address) for index, address in tasks.items()}
+
+
+class Server:
+    """Stands for this process in a cluster that has no other. Its `target` is one for sessions.
+
+    Each session has its own variables and queues, also of the same target.
+
+    Args:
+        server_or_cluster_def: The cluster: a `ClusterSpec`, or what makes one.
+        job_name: The job of this process; not needed if there is one.
+        task_index: The task of this process; not needed if there is one.
+        protocol: Accepted for TensorFlow's sake.
+        config: Accepted for TensorFlow's sake.
+        start: Accepted for TensorFlow's sake.
+
+    Raises:
+        ValueError: If the cluster has no such task, or several tasks.
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def: "Mapping[str, Any] | ClusterSpec",
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: ConfigProto | None = None,
+        start: bool = True,
+    ) -> None:
+        cluster = ClusterSpec(server_or_cluster_def)
+        tasks = [(job, index) for job in cluster.jobs for index in cluster.task_indices(job)]
+        if job_name is not None and task_index is not None:
+            cluster.task_address(job_name, task_index)
+        elif job_name is not None:
+            cluster.num_tasks(job_name)
+        if len(tasks) != 1:
+            names = ", ".join(f"/job:{job}/task:{index}" for job, index in tasks) or "none"
+            raise ValueError(
+                f"tf.train.Server: got a cluster of {len(tasks)} tasks ({names}), expected one. "
+                f"{_ONE_TASK}"
+            )
+        self._target = add_target()
+
+    @staticmethod
+    def create_local_server(config: ConfigProto | None = None, start: bool = True) -> "Server":
+        """Makes a server for a cluster of this process.
+
+        Args:
+            config: Accepted for TensorFlow's sake.
+            start: Accepted for TensorFlow's sake.
+        """
+        return Server({"local": ["localhost:0"]}, config=config, start=start)
+
+    @property
+    def target(self) -> str:
+        """What `tf.Session` takes to run here."""
+        return self._target
+
+    def start(self) -> None:
+        """Does nothing: there is nothing to start."""
+
+    def join(self) -> None:
+        """Waits for ever, as for the end of a server that does not end; Ctrl-C ends it."""
+        with Blocked(lambda: "the end of a server that does not end"):
+            threading.Event().wait()

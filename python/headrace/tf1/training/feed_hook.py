@@ -1,0 +1,26 @@
+"""A hook that feeds each run.
+
+Source: `tf.train.FeedFnHook` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.tf1.training.run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
+
+__all__ = ["FeedFnHook"]
+
+
+class FeedFnHook(SessionRunHook):
+    """Feeds each run what a function returns.
+
+    Args:
+        feed_fn: Returns the feeds of one run.
+    """
+
+    def __init__(self, feed_fn: Callable[[], Mapping[Any, Any]]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Asks the function for the feeds."""
+        return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

@@ -1,0 +1,376 @@
+"""Sessions that initialize, restore, run hooks, start queue runners and end cleanly.
+
+Source: `tf.train.MonitoredSession`, `tf.train.SingularMonitoredSession` and
+`tf.train.MonitoredTrainingSession` of TensorFlow 1.15.
+"""
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, NoReturn, Self, TypeVar
+
+from headrace.core.errors import OutOfRangeError
+from headrace.graph import Graph, get_default_graph
+from headrace.protos import RunMetadata
+from headrace.tf1.session import ConfigProto, RunOptions, Session
+from headrace.tf1.training.checkpoint_hook import CheckpointSaverHook
+from headrace.tf1.training.hooked_session import PREEMPTION_ERRORS, HookedSession
+from headrace.tf1.training.reporting_hooks import StepCounterHook, SummarySaverHook
+from headrace.tf1.training.run_hook import SessionRunHook
+from headrace.tf1.training.scaffold import Scaffold
+from headrace.tf1.training.session_creator import (
+    ChiefSessionCreator,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+
+__all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
+
+_T = TypeVar("_T")
+
+# What ends the training and is no error.
+_ENDS: Final = (OutOfRangeError, StopIteration)
+_USE_DEFAULT: Final[Any] = object()
+
+_log = logging.getLogger(__name__)
+
+
+class StepContext:
+    """What a step function gets: the session, with and without the hooks."""
+
+    def __init__(self, session: Session, run_with_hooks_fn: Callable[..., Any]) -> None:
+        self._session = session
+        self._run_with_hooks_fn = run_with_hooks_fn
+
+    @property
+    def session(self) -> Session:
+        """The session, whose `run` calls no hooks."""
+        return self._session
+
+    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs as `MonitoredSession.run` does."""
+        return self._run_with_hooks_fn(*args, **kwargs)
+
+    def request_stop(self) -> NoReturn:
+        """Ends the training: leaves the step function and the `with` block of the session."""
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+class _MonitoredSession:
+    """What monitored sessions have in common."""
+
+    StepContext = StepContext
+
+    def __init__(
+        self,
+        session_creator: SessionCreator,
+        hooks: Sequence[SessionRunHook] | None,
+        should_recover: bool,
+        stop_grace_period_secs: float,
+    ) -> None:
+        self._made_in = get_default_graph()
+        self._graph_was_finalized = self._made_in.finalized
+        self._hooks = list(hooks or ())
+        self._session_creator = session_creator
+        self._should_recover = should_recover
+        self._stop_grace_period_secs = stop_grace_period_secs
+        for hook in self._hooks:
+            hook.begin()
+        # Programs look for the session through attributes of this name.
+        self._sess: HookedSession | None = self._create()
+        self._is_closed = False
+
+    def _create(self) -> HookedSession:
+        while True:
+            try:
+                return HookedSession(
+                    self._session_creator.create_session(),
+                    self._hooks,
+                    self._stop_grace_period_secs,
+                )
+            except PREEMPTION_ERRORS as error:
+                if not self._should_recover:
+                    raise
+                _log.info("The session could not be made and is made anew: %s", error)
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph; None once the session is closed."""
+        return None if self._sess is None else self._sess.session.graph
+
+    def _tf_sess(self) -> Session | None:
+        # Programs call this.
+        return None if self._sess is None else self._sess.session
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Runs the session as `Session.run` does, with the hooks.
+
+        Args:
+            fetches: What to fetch.
+            feed_dict: What to feed.
+            options: Options of the run, to which hooks may add.
+            run_metadata: See `Session.run`.
+
+        Returns:
+            The values, in the structure of `fetches`.
+
+        Raises:
+            RuntimeError: If the session is closed, a hook has asked for the end before, or a hook
+                feeds what others feed.
+        """
+        return self._retrying(lambda sess: sess.run(fetches, feed_dict, options, run_metadata))
+
+    def run_step_fn(self, step_fn: Callable[..., _T]) -> _T:
+        """Calls a function that runs a step, which may be several runs.
+
+        Args:
+            step_fn: Called with a `StepContext`. Called again if the session had to be made anew.
+
+        Returns:
+            What the function returned.
+
+        Raises:
+            StopIteration: If the function calls `request_stop`. The `with` block ends with it.
+            ValueError: If the function has other arguments.
+        """
+        arguments = tuple(inspect.signature(step_fn).parameters)
+        if arguments not in (("step_context",), ("self", "step_context")):
+            raise ValueError(
+                "`step_fn` may either have one `step_context` argument, or `self` and "
+                f"`step_context` arguments if it's an instance method. Got {arguments} instead."
+            )
+        return self._retrying(lambda sess: step_fn(StepContext(sess.session, sess.run)))
+
+    def _retrying(self, function: Callable[[HookedSession], _T]) -> _T:
+        """Calls a function with the session, again with a new one if that is preempted."""
+        if self._is_closed:
+            raise RuntimeError("Run called on a monitored session that is closed. Make another.")
+        while True:
+            if self._sess is None:
+                self._sess = self._create()
+            try:
+                return function(self._sess)
+            except PREEMPTION_ERRORS as error:
+                if not self._should_recover:
+                    raise
+                _log.info("The session was preempted and is made anew: %s", error)
+                self._abandon()
+
+    def _abandon(self) -> None:
+        sess, self._sess = self._sess, None
+        if sess is not None:
+            with suppress(Exception):
+                sess.close()
+
+    def should_stop(self) -> bool:
+        """Whether the training is to end: a hook or the end of a thread has asked for it.
+
+        Raises:
+            BaseException: What has ended a thread, from a `SingularMonitoredSession` only; from
+                others it comes out of `close`.
+        """
+        if self._is_closed or self._sess is None:
+            return True
+        try:
+            return self._sess.should_stop()
+        except PREEMPTION_ERRORS:
+            if not self._should_recover:
+                raise
+            self._abandon()
+            self._sess = self._create()
+            return False
+        except Exception:
+            if not self._should_recover:
+                raise
+            # The next run fails, or `close` raises it.
+            return False
+
+    def close(self) -> None:
+        """Calls `end` of the hooks, stops the threads, closes the session.
+
+        Raises:
+            BaseException: What has ended a thread.
+            RuntimeError: If the session is closed already.
+        """
+        self._close(is_failed=False)
+
+    def _close(self, is_failed: bool) -> None:
+        if self._is_closed:
+            raise RuntimeError("Session is already closed.")
+        try:
+            if not is_failed and self._sess is not None:
+                for hook in self._hooks:
+                    hook.end(self._sess.session)
+        finally:
+            self._is_closed = True
+            sess, self._sess = self._sess, None
+            try:
+                if sess is not None:
+                    self._close_session(sess)
+            finally:
+                if not self._graph_was_finalized:
+                    self._made_in._unsafe_unfinalize()
+
+    def _close_session(self, sess: HookedSession) -> None:
+        try:
+            sess.close()
+        except PREEMPTION_ERRORS as error:
+            _log.info("A thread was preempted when the session was closed: %s", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        is_end = kind in _ENDS
+        self._close(is_failed=kind is not None and not is_end)
+        return kind is None or is_end
+
+
+class MonitoredSession(_MonitoredSession):
+    """A session that initializes, restores, runs hooks, starts queue runners and ends cleanly.
+
+    If it is preempted (AbortedError, UnavailableError) it is made anew from the last checkpoint.
+    The end of the input (OutOfRangeError) ends the `with` block without an error. The graph is
+    finalized while the session is open.
+
+    Args:
+        session_creator: Makes the sessions; None for a `ChiefSessionCreator`.
+        hooks: Take part in each run.
+        stop_grace_period_secs: How long threads may take to end when it is closed.
+    """
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Sequence[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(
+            session_creator or ChiefSessionCreator(), hooks, True, stop_grace_period_secs
+        )
+
+
+class SingularMonitoredSession(_MonitoredSession):
+    """A monitored session that is not made anew, and gives its session away.
+
+    Args:
+        hooks: Take part in each run.
+        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        master: Target of the session.
+        config: Options of the session.
+        checkpoint_dir: The directory whose newest checkpoint is restored, if there is one.
+        stop_grace_period_secs: How long threads may take to end when it is closed.
+        checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        checkpoint_dir: str | None = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self) -> Session | None:
+        """Returns the session itself, which calls no hooks; None once it is closed."""
+        return self._tf_sess()
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Sequence[SessionRunHook] | None = None,
+    chief_only_hooks: Sequence[SessionRunHook] | None = None,
+    save_checkpoint_secs: float | None = _USE_DEFAULT,
+    save_summaries_steps: int | None = _USE_DEFAULT,
+    save_summaries_secs: float | None = _USE_DEFAULT,
+    config: ConfigProto | None = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: int | None = _USE_DEFAULT,
+    summary_dir: str | None = None,
+) -> MonitoredSession:
+    """Makes a monitored session with the hooks of a usual training.
+
+    Args:
+        master: Target of the session.
+        is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
+        checkpoint_dir: Where checkpoints are restored from and saved to; None for no checkpoints.
+        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        hooks: Take part in each run.
+        chief_only_hooks: The same, if `is_chief`.
+        save_checkpoint_secs: Seconds between checkpoints, 600 if neither this nor the steps are
+            given; None or 0 for none.
+        save_summaries_steps: Steps between summaries, 100 if neither this nor the seconds are
+            given; None or 0 for none.
+        save_summaries_secs: Seconds between summaries; None or 0 for none.
+        config: Options of the session.
+        stop_grace_period_secs: How long threads may take to end when it is closed.
+        log_step_count_steps: Steps between two notes of the steps per second; None or 0 for none.
+        max_wait_secs: How long one that is not the chief waits for it.
+        save_checkpoint_steps: Steps between checkpoints; None or 0 for none.
+        summary_dir: Where summaries are written; None for `checkpoint_dir`.
+
+    Returns:
+        The session.
+    """
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(worker, hooks, stop_grace_period_secs)
+    summaries_steps, summaries_secs = _interval(
+        (save_summaries_steps, save_summaries_secs), (100, None)
+    )
+    save_steps, save_secs = _interval((save_checkpoint_steps, save_checkpoint_secs), (None, 600))
+    all_hooks = list(chief_only_hooks or ())
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir and log_step_count_steps and log_step_count_steps > 0:
+        all_hooks.append(
+            StepCounterHook(every_n_steps=log_step_count_steps, output_dir=summary_dir)
+        )
+    if summary_dir and (summaries_steps or summaries_secs):
+        all_hooks.append(
+            SummarySaverHook(
+                summaries_steps, summaries_secs, output_dir=summary_dir, scaffold=scaffold
+            )
+        )
+    if checkpoint_dir and (save_steps or save_secs):
+        all_hooks.append(
+            CheckpointSaverHook(checkpoint_dir, save_secs, save_steps, scaffold=scaffold)
+        )
+    all_hooks += hooks or ()
+    chief = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(chief, all_hooks, stop_grace_period_secs)
+
+
+def _interval(
+    given: tuple[int | None, float | None], default: tuple[int | None, float | None]
+) -> tuple[int | None, float | None]:
+    """Returns steps and seconds; the defaults count if neither is given."""
+    if given == (_USE_DEFAULT, _USE_DEFAULT):
+        return default
+    steps, seconds = (None if value is _USE_DEFAULT else value for value in given)
+    return steps, seconds  # type: ignore[return-value]

@@ -1,0 +1,110 @@
+"""How a monitored session makes its sessions.
+
+Source: `tf.train.ChiefSessionCreator` and `tf.train.WorkerSessionCreator` of TensorFlow 1.15.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Final
+
+from headrace.graph import get_default_graph
+from headrace.tf1.session import ConfigProto, Session
+from headrace.tf1.training.scaffold import Scaffold
+from headrace.tf1.training.session_manager import SessionManager
+
+__all__ = ["ChiefSessionCreator", "SessionCreator", "WorkerSessionCreator"]
+
+_HALF_AN_HOUR: Final = 30 * 60
+
+
+class SessionCreator(ABC):
+    """The base of what makes sessions."""
+
+    @abstractmethod
+    def create_session(self) -> Session:
+        """Makes a session whose variables have values."""
+
+
+class ChiefSessionCreator(SessionCreator):
+    """Makes sessions and gives values to their variables.
+
+    Args:
+        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        master: Target of the sessions.
+        config: Options of the sessions.
+        checkpoint_dir: The directory whose newest checkpoint is restored, if there is one.
+        checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        self._checkpoint_dir = checkpoint_dir
+        self._checkpoint_filename_with_path = checkpoint_filename_with_path
+        self._scaffold = scaffold or Scaffold()
+        self._session_manager: SessionManager | None = None
+        self._master = master
+        self._config = config
+
+    def create_session(self) -> Session:
+        """Finalizes the graph and makes a session, restored or initialized."""
+        scaffold = self._scaffold.finalize()
+        if self._session_manager is None:
+            self._session_manager = _manager(scaffold)
+        return self._session_manager.prepare_session(
+            self._master,
+            saver=scaffold.saver,
+            checkpoint_dir=self._checkpoint_dir,
+            checkpoint_filename_with_path=self._checkpoint_filename_with_path,
+            config=self._config,
+            init_op=scaffold.init_op,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=scaffold.init_fn,
+        )
+
+
+class WorkerSessionCreator(SessionCreator):
+    """Makes sessions that wait until a chief has given values to the variables.
+
+    Args:
+        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        master: Target of the sessions.
+        config: Options of the sessions.
+        max_wait_secs: How long to wait.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: ConfigProto | None = None,
+        max_wait_secs: float = _HALF_AN_HOUR,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._session_manager: SessionManager | None = None
+        self._master = master
+        self._config = config
+        self._max_wait_secs = max_wait_secs
+
+    def create_session(self) -> Session:
+        """Finalizes the graph and waits; see `SessionManager.wait_for_session`."""
+        scaffold = self._scaffold.finalize()
+        if self._session_manager is None:
+            self._session_manager = _manager(scaffold)
+        return self._session_manager.wait_for_session(
+            self._master, config=self._config, max_wait_secs=self._max_wait_secs
+        )
+
+
+def _manager(scaffold: Scaffold) -> SessionManager:
+    return SessionManager(
+        local_init_op=scaffold.local_init_op,
+        local_init_feed_dict=scaffold.local_init_feed_dict,
+        ready_op=scaffold.ready_op,
+        ready_for_local_init_op=scaffold.ready_for_local_init_op,
+        graph=get_default_graph(),
+    )

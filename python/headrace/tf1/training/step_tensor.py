@@ -1,0 +1,72 @@
+"""The tensors that hooks fetch: the global step, and what a program names.
+
+Source: `tf.train.StopAtStepHook` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+from headrace.graph import Graph, Tensor, control_dependencies, get_default_graph
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math.arithmetic import add
+from headrace.tf1.ops.variables.global_step import get_global_step
+from headrace.tf1.ops.variables.variable import Variable
+
+__all__ = ["find_element", "require_global_step"]
+
+_READ_KEY: Final = "global_step_read_op_cache"
+
+
+def require_global_step(hook: str) -> Tensor:
+    """Returns a tensor of the number of steps, which is made once for each graph.
+
+    Args:
+        hook: Name of the hook that needs it.
+
+    Raises:
+        RuntimeError: If the default graph has no global step.
+    """
+    graph = get_default_graph()
+    made = graph.get_collection(_READ_KEY)
+    if made:
+        return made[0]  # type: ignore[no-any-return]
+    step = get_global_step(graph)
+    if step is None:
+        raise RuntimeError(f"Global step should be created to use {hook}.")
+    read = _read(step, graph)
+    graph.add_to_collection(_READ_KEY, read)
+    return read
+
+
+def _read(step: Variable | Tensor, graph: Graph) -> Tensor:
+    value = step.value() if isinstance(step, Variable) else step
+    with control_dependencies(None), graph.name_scope(f"{step.op.name}/"):
+        return add(value, convert_to_tensor(0, dtype=value.dtype.base_dtype))
+
+
+def find_element(given: Any) -> Any:
+    """Returns what a hook is to fetch, given as such or by its name in the default graph.
+
+    Args:
+        given: A tensor, operation or variable of the default graph; or the name of a tensor, or of
+            an operation with one output.
+
+    Raises:
+        KeyError: If there is nothing of that name.
+        ValueError: If it is of another graph, or an operation with several outputs.
+    """
+    graph = get_default_graph()
+    if not isinstance(given, str):
+        if getattr(given, "graph", None) is not graph:
+            raise ValueError(
+                f"Passed {given} should have graph attribute that is equal to current graph "
+                f"{graph}."
+            )
+        return given
+    if ":" in given:
+        return graph.as_graph_element(given)
+    tensor = graph.get_tensor_by_name(f"{given}:0")
+    if len(tensor.op.outputs) > 1:
+        raise ValueError(
+            f"Name {given} is ambiguous, as this `Operation` has multiple outputs (at least 2)."
+        )
+    return tensor

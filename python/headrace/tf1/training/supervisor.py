@@ -1,0 +1,543 @@
+"""A supervisor prepares a session, serves the training with threads, and ends all of them.
+
+Source: `tf.train.Supervisor` and `tf.train.basic_train_loop` of TensorFlow 1.15.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from threading import Thread
+from typing import Any, Final
+
+from headrace.core.dtypes import int32, int64
+from headrace.graph import Graph, GraphKeys, Operation, get_default_graph
+from headrace.ops.control.control_flow import group
+from headrace.protos import SessionLog, Summary
+from headrace.tf1.coordinator import Coordinator, LooperThread
+from headrace.tf1.events import FileWriter
+from headrace.tf1.ops.summary.merge import merge_all
+from headrace.tf1.ops.variables.global_step import global_step as count_steps
+from headrace.tf1.ops.variables.initialization import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+from headrace.tf1.queue_runners import QueueRunner
+from headrace.tf1.saver import Saver, write_graph
+from headrace.tf1.session import ConfigProto, RunOptions, Session
+from headrace.tf1.training.services import (
+    ServedTraining,
+    checkpoint_thread,
+    step_counter_thread,
+    summary_thread,
+)
+from headrace.tf1.training.session_manager import SessionManager
+
+__all__ = ["Supervisor", "basic_train_loop"]
+
+_VARIABLE_TYPES: Final = frozenset({"Variable", "VariableV2"})
+
+_log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """Prepares a session, serves the training with threads, and ends all of them.
+
+    The graph is finalized. `USE_DEFAULT` stands for the item of the graph's collection, or for one
+    that is made and added to it; None for nothing.
+
+    Args:
+        graph: The graph; None for the default graph.
+        ready_op: Names the variables without a value.
+        ready_for_local_init_op: The same, of what `local_init_op` needs.
+        is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
+        init_op: Initializes the variables; by default all global ones.
+        init_feed_dict: What is fed to `init_op`.
+        local_init_op: Run in each new session, restored ones too; by default it initializes the
+            local variables and lookup tables.
+        logdir: The directory of checkpoints and event files; None for none of both.
+        summary_op: The summaries to write; by default all merged.
+        saver: Saves and restores checkpoints.
+        global_step: The tensor that counts steps.
+        save_summaries_secs: Seconds between summaries; 0 for none.
+        save_model_secs: Seconds between checkpoints; 0 for none.
+        recovery_wait_secs: Seconds between two looks whether the model is ready.
+        stop_grace_secs: How long threads may take to end.
+        checkpoint_basename: How the names of checkpoints begin.
+        session_manager: Makes the sessions.
+        summary_writer: Writes the events; by default one for `logdir`.
+        init_fn: Called with the session after `init_op`.
+        local_init_run_options: Options for running `local_init_op`.
+
+    Raises:
+        ValueError: If it is not the chief and a variable has no device.
+    """
+
+    # An int, as in TensorFlow: programs pass 0.
+    USE_DEFAULT: Final[Any] = 0
+
+    def __init__(
+        self,
+        graph: Graph | None = None,
+        ready_op: Any = USE_DEFAULT,
+        ready_for_local_init_op: Any = USE_DEFAULT,
+        is_chief: bool = True,
+        init_op: Any = USE_DEFAULT,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        local_init_op: Any = USE_DEFAULT,
+        logdir: str | os.PathLike[str] | None = None,
+        summary_op: Any = USE_DEFAULT,
+        saver: Saver | int | None = USE_DEFAULT,
+        global_step: Any = USE_DEFAULT,
+        save_summaries_secs: float = 120,
+        save_model_secs: float = 600,
+        recovery_wait_secs: float = 30,
+        stop_grace_secs: float = 120,
+        checkpoint_basename: str = "model.ckpt",
+        session_manager: SessionManager | None = None,
+        summary_writer: FileWriter | int | None = USE_DEFAULT,
+        init_fn: Callable[[Session], object] | None = None,
+        local_init_run_options: RunOptions | None = None,
+    ) -> None:
+        self._graph = get_default_graph() if graph is None else graph
+        with self._graph.as_default():
+            self._ready_op = self._given_or_found(
+                ready_op, GraphKeys.READY_OP, report_uninitialized_variables
+            )
+            self._ready_for_local_init_op = self._given_or_found(
+                ready_for_local_init_op,
+                GraphKeys.READY_FOR_LOCAL_INIT_OP,
+                lambda: report_uninitialized_variables(global_variables()),
+            )
+            self._init_op = self._given_or_found(
+                init_op, GraphKeys.INIT_OP, global_variables_initializer
+            )
+            self._local_init_op = self._given_or_found(
+                local_init_op, GraphKeys.LOCAL_INIT_OP, _initialize_local
+            )
+            self._saver = self._given_or_found(
+                saver, GraphKeys.SAVERS, lambda: Saver() if global_variables() else None
+            )
+            self._summary_op = self._given_or_found(summary_op, GraphKeys.SUMMARY_OP, merge_all)
+            self._global_step = self._given_or_found(
+                global_step, GraphKeys.GLOBAL_STEP, self._find_global_step
+            )
+        self._init_feed_dict = init_feed_dict
+        self._init_fn = init_fn
+        self._is_chief = is_chief
+        self._coord = Coordinator()
+        self._stop_grace_secs = stop_grace_secs
+        self._save_summaries_secs = save_summaries_secs if is_chief else None
+        self._save_model_secs = save_model_secs if is_chief else None
+        has_logs = is_chief and logdir is not None
+        self._logdir = os.fspath(logdir) if has_logs and logdir is not None else None
+        self._save_path = (
+            os.path.join(self._logdir, checkpoint_basename) if self._logdir is not None else None
+        )
+        self._summary_writer: FileWriter | None = None
+        if not _is_default(summary_writer):
+            self._summary_writer = summary_writer  # type: ignore[assignment]
+        elif self._logdir is not None:
+            self._summary_writer = FileWriter(self._logdir)
+        self._is_graph_written = False
+        self._session_manager = session_manager or SessionManager(
+            local_init_op=self._local_init_op,
+            ready_op=self._ready_op,
+            ready_for_local_init_op=(
+                None if self._local_init_op is None else self._ready_for_local_init_op
+            ),
+            graph=self._graph,
+            recovery_wait_secs=recovery_wait_secs,
+            local_init_run_options=local_init_run_options,
+        )
+        self._check_devices()
+        self._graph.finalize()
+
+    def _given_or_found(self, given: Any, key: str, make: Callable[[], Any]) -> Any:
+        """Returns what was given, or for `USE_DEFAULT` the first item of a collection."""
+        if not _is_default(given):
+            return given
+        found = self._graph.get_collection(key)
+        if found:
+            return found[0]
+        made = make()
+        if made is not None:
+            self._graph.add_to_collection(key, made)
+        return made
+
+    def _find_global_step(self) -> Any:
+        try:
+            step = self._graph.get_tensor_by_name("global_step:0")
+        except KeyError:
+            return None
+        if step.dtype.base_dtype in (int32, int64):
+            return step
+        _log.warning("Found 'global_step' is not an int type: %s", step.dtype)
+        return None
+
+    def _check_devices(self) -> None:
+        if self._is_chief:
+            return
+        for op in self._graph.get_operations():
+            if op.type in _VARIABLE_TYPES and not op.device:
+                raise ValueError(
+                    f"When using replicas, all Variables must have their device set: {op}"
+                )
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether it initializes variables, saves checkpoints and writes summaries."""
+        return self._is_chief
+
+    @property
+    def session_manager(self) -> SessionManager:
+        """Makes the sessions."""
+        return self._session_manager
+
+    @property
+    def coord(self) -> Coordinator:
+        """Stops and joins the threads."""
+        return self._coord
+
+    @property
+    def init_op(self) -> Any:
+        """Initializes the variables."""
+        return self._init_op
+
+    @property
+    def init_feed_dict(self) -> Mapping[Any, Any] | None:
+        """What is fed to `init_op`."""
+        return self._init_feed_dict
+
+    @property
+    def ready_op(self) -> Any:
+        """Names the variables without a value."""
+        return self._ready_op
+
+    @property
+    def ready_for_local_init_op(self) -> Any:
+        """Names the variables without a value that `local_init_op` needs."""
+        return self._ready_for_local_init_op
+
+    @property
+    def summary_writer(self) -> FileWriter | None:
+        """Writes the events; None if nothing does."""
+        return self._summary_writer
+
+    @property
+    def summary_op(self) -> Any:
+        """The summaries to write."""
+        return self._summary_op
+
+    @property
+    def save_summaries_secs(self) -> float | None:
+        """Seconds between summaries; None if it is not the chief."""
+        return self._save_summaries_secs
+
+    @property
+    def global_step(self) -> Any:
+        """The tensor that counts steps; None if there is none."""
+        return self._global_step
+
+    @property
+    def saver(self) -> Any:
+        """Saves and restores checkpoints; None if there is nothing to save."""
+        return self._saver
+
+    @property
+    def save_model_secs(self) -> float | None:
+        """Seconds between checkpoints; None if it is not the chief."""
+        return self._save_model_secs
+
+    @property
+    def save_path(self) -> str | None:
+        """How the names of the checkpoints begin; None if there is no directory for them."""
+        return self._save_path
+
+    def start_standard_services(self, sess: Session) -> list[LooperThread] | None:
+        """Starts the threads that write summaries, count steps and save checkpoints.
+
+        Args:
+            sess: The session.
+
+        Returns:
+            The threads; None if there is no `logdir`.
+
+        Raises:
+            RuntimeError: If it is not the chief.
+        """
+        if not self._is_chief:
+            raise RuntimeError(
+                "Only chief supervisor can start standard services. Because only chief supervisors "
+                "can write events."
+            )
+        if not self._logdir:
+            _log.warning("Standard services need a 'logdir' passed to the SessionManager")
+            return None
+        training = ServedTraining(sess, self._coord, self._global_step, self._summary_writer)
+        if self._global_step is not None and self._summary_writer is not None:
+            self._summary_writer.add_session_log(
+                SessionLog(status=SessionLog.START), count_steps(sess, self._global_step)
+            )
+        threads: list[LooperThread] = []
+        if self._save_summaries_secs and self._summary_writer is not None:
+            if self._summary_op is not None:
+                threads.append(
+                    summary_thread(training, self._summary_op, self._save_summaries_secs)
+                )
+            if self._global_step is not None:
+                threads.append(step_counter_thread(training, self._save_summaries_secs))
+        if self._saver is not None and self._save_model_secs:
+            assert self._save_path is not None
+            threads.append(
+                checkpoint_thread(training, self._saver, self._save_path, self._save_model_secs)
+            )
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def prepare_or_wait_for_session(
+        self,
+        master: str = "",
+        config: ConfigProto | None = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        start_standard_services: bool = True,
+    ) -> Session:
+        """Makes a session whose variables have values, and starts the queue runners.
+
+        Args:
+            master: Target of the session.
+            config: Options of the session.
+            wait_for_checkpoint: Whether to wait for a checkpoint.
+            max_wait_secs: How long at most.
+            start_standard_services: Whether to start the services, if it is the chief, and the
+                queue runners.
+
+        Returns:
+            The session.
+
+        Raises:
+            DeadlineExceededError: If it is not the chief, and the time is over.
+            RuntimeError: If the variables have no values then.
+        """
+        self._coord.clear_stop()
+        if self._summary_writer is not None:
+            self._summary_writer.reopen()
+        if self._is_chief:
+            sess = self._session_manager.prepare_session(
+                master,
+                init_op=self._init_op,
+                saver=self._saver,
+                checkpoint_dir=self._logdir,
+                wait_for_checkpoint=wait_for_checkpoint,
+                max_wait_secs=max_wait_secs,
+                config=config,
+                init_feed_dict=self._init_feed_dict,
+                init_fn=self._init_fn,
+            )
+            self._write_graph()
+            if start_standard_services:
+                self.start_standard_services(sess)
+        else:
+            sess = self._session_manager.wait_for_session(
+                master, config=config, max_wait_secs=max_wait_secs
+            )
+        if start_standard_services:
+            _log.info("Starting queue runners.")
+            self.start_queue_runners(sess)
+        return sess
+
+    def _write_graph(self) -> None:
+        if self._logdir is not None:
+            write_graph(self._graph, self._logdir, "graph.pbtxt")
+        if self._summary_writer is not None and not self._is_graph_written:
+            self._summary_writer.add_graph(self._graph)
+            self._is_graph_written = True
+
+    def start_queue_runners(
+        self, sess: Session, queue_runners: Sequence[QueueRunner] | None = None
+    ) -> list[Thread]:
+        """Starts the threads of queue runners.
+
+        Args:
+            sess: The session.
+            queue_runners: The runners; None for those of the graph.
+
+        Returns:
+            The threads.
+        """
+        if queue_runners is None:
+            queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        threads: list[Thread] = []
+        for runner in queue_runners:
+            threads += runner.create_threads(sess, coord=self._coord, daemon=True, start=True)
+        return threads
+
+    def loop(
+        self,
+        timer_interval_secs: float | None,
+        target: Callable[..., object],
+        args: Iterable[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> LooperThread:
+        """Starts a thread that calls a function at intervals; see `LooperThread`.
+
+        Args:
+            timer_interval_secs: The interval; None for no pause.
+            target: The function.
+            args: Its positional arguments.
+            kwargs: Its keyword arguments.
+        """
+        looper = LooperThread(self._coord, timer_interval_secs, target, args, kwargs)
+        looper.start()
+        return looper
+
+    def stop(
+        self,
+        threads: Iterable[Thread] | None = None,
+        close_summary_writer: bool = True,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Stops the threads and waits for their end. Does not close the session.
+
+        Args:
+            threads: Threads to wait for besides those of the services and queue runners.
+            close_summary_writer: Whether the event file ends.
+            ignore_live_threads: Whether threads may go on after the grace period.
+
+        Raises:
+            BaseException: What has ended a thread.
+            RuntimeError: If threads still run after the grace period.
+        """
+        self._coord.request_stop()
+        try:
+            self._coord.join(
+                threads,
+                stop_grace_period_secs=self._stop_grace_secs,
+                ignore_live_threads=ignore_live_threads,
+            )
+        finally:
+            if close_summary_writer and self._summary_writer is not None:
+                self._summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
+                self._summary_writer.close()
+                self._is_graph_written = False
+
+    def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
+        """Asks the threads to stop; see `Coordinator.request_stop`."""
+        self._coord.request_stop(ex=ex)
+
+    def should_stop(self) -> bool:
+        """Whether somebody has asked for a stop."""
+        return self._coord.should_stop()
+
+    def stop_on_exception(self) -> AbstractContextManager[None]:
+        """Gives a context whose errors request a stop; see `Coordinator.stop_on_exception`."""
+        return self._coord.stop_on_exception()
+
+    def wait_for_stop(self) -> None:
+        """Waits until somebody asks for a stop."""
+        self._coord.wait_for_stop()
+
+    def summary_computed(
+        self, sess: Session, summary: Summary | bytes, global_step: int | None = None
+    ) -> None:
+        """Writes a summary.
+
+        Args:
+            sess: The session.
+            summary: What a run of a summary operation returned.
+            global_step: Its step; None for the session's.
+
+        Raises:
+            RuntimeError: If there is no summary writer.
+        """
+        if self._summary_writer is None:
+            raise RuntimeError("Writing a summary requires a summary writer.")
+        if global_step is None and self._global_step is not None:
+            global_step = count_steps(sess, self._global_step)
+        self._summary_writer.add_summary(summary, global_step)
+
+    @contextmanager
+    def managed_session(
+        self,
+        master: str = "",
+        config: ConfigProto | None = None,
+        start_standard_services: bool = True,
+        close_summary_writer: bool = True,
+    ) -> Iterator[Session]:
+        """Gives a session, and stops the threads and closes it at the end of the `with` block.
+
+        The end of the input (OutOfRangeError) ends the block without an error.
+
+        Args:
+            master: Target of the session.
+            config: Options of the session.
+            start_standard_services: Whether to start the services and the queue runners.
+            close_summary_writer: Whether the event file ends.
+
+        Raises:
+            BaseException: The first error of the block or of a thread.
+        """
+        sess = None
+        try:
+            sess = self.prepare_or_wait_for_session(
+                master, config=config, start_standard_services=start_standard_services
+            )
+            yield sess
+        except Exception as error:
+            self.request_stop(error)
+        finally:
+            try:
+                self.stop(close_summary_writer=close_summary_writer)
+            finally:
+                if sess is not None:
+                    with suppress(Exception):
+                        sess.close()
+
+    # The names that it had first.
+    PrepareSession = prepare_or_wait_for_session
+    StartQueueRunners = start_queue_runners
+    StartStandardServices = start_standard_services
+    Loop = loop
+    Stop = stop
+    RequestStop = request_stop
+    ShouldStop = should_stop
+    StopOnException = stop_on_exception
+    WaitForStop = wait_for_stop
+    SummaryComputed = summary_computed
+
+
+def _is_default(given: object) -> bool:
+    return isinstance(given, int) and given == Supervisor.USE_DEFAULT
+
+
+def _initialize_local() -> Operation:
+    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(local_variables_initializer(), *tables)
+
+
+def basic_train_loop(
+    supervisor: Supervisor,
+    train_step_fn: Callable[..., object],
+    args: Iterable[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    master: str = "",
+) -> None:
+    """Calls a function again and again until the supervisor is to stop.
+
+    Args:
+        supervisor: Gives the session.
+        train_step_fn: Called with the session, `args` and `kwargs`.
+        args: Positional arguments.
+        kwargs: Keyword arguments.
+        master: Target of the session.
+
+    Raises:
+        BaseException: The first error of the function or of a thread.
+    """
+    with supervisor.managed_session(master) as sess:
+        while not supervisor.should_stop():
+            train_step_fn(sess, *(args or ()), **(kwargs or {}))
