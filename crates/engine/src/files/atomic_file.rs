@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 /// The longest chain of symbolic links that is followed, as in Linux.
 const MOST_LINKS: usize = 40;
-/// How many bytes of the file's name a temporary name keeps: a name has at most 255.
+/// The longest part of the file's name that a temporary name keeps, since a name has at most 255
+/// bytes.
 const MOST_NAME_BYTES: usize = 230;
 
 /// The remedy for a failed write to a file under its own name.
@@ -26,7 +27,7 @@ pub const INCOMPLETE: &str = "The file is incomplete and takes nothing more. Wri
 /// A file that is being written. Dropping it before it is published removes it.
 pub struct AtomicFile {
     target: Target,
-    /// Where the file is until it is published; `None` afterwards.
+    /// The path of the file until it is published; `None` afterwards.
     temporary: Option<PathBuf>,
 }
 
@@ -34,16 +35,17 @@ enum Target {
     Path(PathBuf),
     Url {
         url: Arc<str>,
-        /// How many bytes were uploaded.
+        /// Number of bytes uploaded so far; `None` before the first upload.
         uploaded: Option<u64>,
     },
 }
 
 impl AtomicFile {
-    /// A new file that will replace that of this name, with the mode of the old file, and the handle to write it.
+    /// A new file that will replace the file of this name and keep its mode, and the handle to
+    /// write it.
     ///
-    /// Pipes and devices are written directly, and so is a file in a directory where no files may be created. A
-    /// symbolic link stays and its target is replaced.
+    /// Pipes and devices are written directly, and so is a file in a directory where no files may
+    /// be created. A symbolic link stays and its target is replaced.
     pub fn create(name: &FileName) -> io::Result<(Self, Output<WrittenFile>)> {
         match name.url() {
             Some(url) => Self::to_upload(url),
@@ -98,7 +100,8 @@ impl AtomicFile {
         }
     }
 
-    /// Whether it is written under its own name, such as a pipe, for whose reader a write may have to wait.
+    /// True if it is written under its own name. Writing a pipe, for example, may have to wait for
+    /// its reader.
     pub fn is_in_place(&self) -> bool {
         self.temporary.is_none() && matches!(self.target, Target::Path(_))
     }
@@ -182,7 +185,8 @@ fn temporary_name(name: &OsStr, number: u64) -> OsString {
         // Cut at any byte: the name only helps people who find the file after a crash.
         _ => name.to_string_lossy().chars().take(MOST_NAME_BYTES / 4).collect::<String>().into(),
     };
-    // Hidden, so that neither a directory nor a pattern such as `train-*` stands for what a kill leaves.
+    // Hidden, so that neither a directory listing nor a pattern such as `train-*` finds a file that
+    // a killed process left.
     let mut temporary = OsString::from(".");
     temporary.push(start);
     temporary.push(format!(".tmp{number:016x}"));
@@ -235,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_replaced_keeps_its_mode_and_a_new_one_has_that_of_every_new_file() {
+    fn a_replaced_file_keeps_its_mode_and_a_new_file_gets_the_default_mode() {
         let directory = Directory::new("mode");
         fs::write(directory.0.join("usual"), "").unwrap();
         directory.write("new", "1").unwrap();
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_and_its_target_is_replaced_or_made() {
+    fn a_symbolic_link_stays_and_its_target_is_replaced_or_created() {
         let directory = Directory::new("links");
         fs::create_dir(directory.0.join("sub")).unwrap();
         symlink("sub/target", directory.0.join("link")).unwrap();
@@ -263,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_names_cannot_be_foreseen_and_differ() {
+    fn temporary_names_are_random_and_differ() {
         let directory = Directory::new("names");
         let files: Vec<_> = (0..20).map(|_| AtomicFile::at(&directory.0.join("file")).unwrap()).collect();
         let names = directory.names();
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_any_length_that_the_system_takes_can_be_written() {
+    fn a_file_name_of_any_length_that_the_system_accepts_can_be_written() {
         let directory = Directory::new("long");
         for name in ["x".repeat(255), "\u{e4}".repeat(127)] {
             directory.write(&name, "data").unwrap();
@@ -286,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_of_a_file_is_refused_at_once() {
+    fn an_invalid_file_name_is_refused_at_once() {
         let directory = Directory::new("refused");
         for name in ["", "new/", "..", "."] {
             assert_eq!(directory.write(name, "").unwrap_err().kind(), ErrorKind::IsADirectory, "{name:?}");

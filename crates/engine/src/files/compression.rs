@@ -15,7 +15,7 @@ const BLOCK_BYTES: usize = 128 * 1024;
 const WINDOW_BITS: u8 = 15;
 const DEFAULT_LEVEL: u32 = 6;
 
-/// How a whole file is compressed.
+/// The compression of a whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// The records as they are.
@@ -28,7 +28,8 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that TensorFlow calls `name`, or `None` if there is no such.
+    /// The compression that TensorFlow calls `name`, or `None` if there is no compression of that
+    /// name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "" => Some(Self::None),
@@ -69,9 +70,9 @@ impl Compression {
 pub struct Inflate<R> {
     input: R,
     compression: Compression,
-    /// Whether the input is read to its end, and a truncated one is an error.
+    /// True if the input is read to its end, so that a truncated input is an error.
     is_whole: bool,
-    /// Whether a member has ended.
+    /// True once a member has ended.
     has_member: bool,
     /// `None` between two members.
     stream: Option<Decompress>,
@@ -101,9 +102,9 @@ impl<R: Read> Inflate<R> {
         }
     }
 
-    /// Reads from `input` to its end: several zlib streams are read one after the other, as members of a gzip file are, and
-    /// zeros behind the last member of a gzip file are skipped, as `gzip` does. Anything else behind the end is an error, and
-    /// so is an input that ends before.
+    /// Reads `input` to its end. Several zlib streams are read one after the other, like the
+    /// members of a gzip file; zeros after the last member of a gzip file are skipped, as `gzip`
+    /// does. Other bytes after the end are an error, and so is an input that is cut short.
     pub fn whole(input: R, compression: Compression) -> Self {
         Self { is_whole: true, ..Self::new(input, compression) }
     }
@@ -113,12 +114,12 @@ impl<R: Read> Inflate<R> {
         self.compression.remedy(&self.first)
     }
 
-    /// Whether the input has ended within a member of a gzip file, or within a zlib stream.
+    /// True if the input has ended within a member of a gzip file, or within a zlib stream.
     pub fn is_cut_short(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// Whether another member begins at the next byte. Skips zeros behind a member of gzip.
+    /// Looks for another member at the next byte. Skips zeros after a gzip member.
     fn begins_member(&mut self) -> io::Result<bool> {
         let is_gzip = self.compression == Compression::Gzip;
         while is_gzip && self.start < self.end && self.block[self.start] == 0 {
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deflated_is_inflated_and_recognised() {
+    fn deflated_data_is_recognised_and_inflates_to_the_original() {
         for compression in [Compression::Zlib, Compression::Gzip] {
             for level in -1..=9 {
                 let bytes = deflated(compression, level);
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_members_are_read_through_and_a_zlib_stream_ends() {
+    fn all_gzip_members_are_read_and_a_zlib_stream_stops_at_its_end() {
         let twice = |compression| inflated(compression, &deflated(compression, 6).repeat(2)).unwrap();
         assert_eq!(twice(Compression::Gzip), TEXT.repeat(2));
         assert_eq!(twice(Compression::Zlib), TEXT);
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_behind_gzip_are_padding_and_behind_zlib_damage() {
+    fn zeros_after_gzip_are_padding_and_after_zlib_an_error() {
         let padded = |compression, behind: &[u8]| {
             whole(compression, &[&deflated(compression, 6)[..], &[0; 200_000], behind].concat())
         };
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_cut_anywhere_gives_what_is_there() {
+    fn an_input_cut_short_gives_the_bytes_before_the_cut() {
         for compression in [Compression::Zlib, Compression::Gzip] {
             let bytes = deflated(compression, 0);
             for length in 0..bytes.len() {
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_in_the_words_of_zlib() {
+    fn damaged_data_is_reported_in_the_words_of_zlib() {
         let mut bytes = deflated(Compression::Gzip, 6);
         let end = bytes.len();
         let text = |bytes: &[u8]| inflated(Compression::Gzip, bytes).unwrap_err().to_string();

@@ -1,21 +1,22 @@
-//! What a file is, told by its first bytes: for messages about files that were given to the wrong reader.
+//! Guesses the type of a file from its first bytes, for messages about files given to the wrong
+//! reader.
 
 use crate::tfrecord::masked_crc32c;
 use std::fmt;
 
-/// How many of the first bytes are looked at.
+/// Number of bytes at the start of a file that are examined.
 pub const START_BYTES: usize = 1024;
 
-/// What a file is.
+/// The type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The class it belongs to.
+    /// The class of the type.
     pub kind: Kind,
-    /// In words: "a zip archive".
+    /// Description in words: "a zip archive".
     what: &'static str,
 }
 
-/// Classes of contents.
+/// Classes of file types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Compressed in a way, or an archive, that headrace does not read.
@@ -26,7 +27,7 @@ pub enum Kind {
     Pointer,
     /// A text in an encoding of two or four bytes a letter.
     WideText,
-    /// What a web server says, rather than a file.
+    /// An HTML page that a web server sent instead of the file.
     Page,
     /// Records of TFRecord.
     Records,
@@ -35,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether no reader takes such a file for data.
+    /// True if no reader accepts such a file as data.
     pub fn is_never_data(self) -> bool {
         matches!(self, Self::Unread | Self::Pointer)
     }
@@ -61,7 +62,7 @@ const TAR: Content = of(Kind::Binary, "a tar archive");
 const PICKLE: Content = of(Kind::Binary, "a pickle");
 const LZMA: Content = of(Kind::Unread, "compressed by lzma (.lzma, the format before .xz)");
 
-/// Marks with bytes that texts do not have.
+/// Magic bytes that texts never contain.
 const MARKS: &[(&[u8], Content)] = &[
     (b"PK\x03\x04", of(Kind::Unread, "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch")),
     (b"PK\x05\x06", of(Kind::Unread, "an empty zip archive")),
@@ -99,7 +100,7 @@ const MARKS: &[(&[u8], Content)] = &[
     (b"\xfe\xff", UTF_16),
 ];
 
-/// Marks with which texts may begin as well.
+/// Magic bytes that texts may also begin with.
 const WORDS: &[(&[u8], Content)] = &[
     (b"PAR1", of(Kind::Binary, "a Parquet file")),
     (b"PARE", of(Kind::Binary, "an encrypted Parquet file")),
@@ -116,7 +117,7 @@ const WORDS: &[(&[u8], Content)] = &[
     (b"fea1", of(Kind::Binary, "a Feather file")),
 ];
 
-/// Endings of names of what has no mark.
+/// File name endings of formats without magic bytes.
 const ENDINGS: &[(&str, Content)] = &[
     (".br", of(Kind::Unread, "compressed by Brotli, as its name says")),
     (".snappy", of(Kind::Unread, "compressed by snappy, as its name says")),
@@ -126,13 +127,13 @@ const ENDINGS: &[(&str, Content)] = &[
 ];
 
 impl Content {
-    /// What a file of this name is, if its name alone can say that.
+    /// The type of a file of this name, if the name alone tells.
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, content)| *content)
     }
 
-    /// What to do about it.
+    /// Tells the user what to do about it.
     pub fn remedy(self) -> &'static str {
         match self.kind {
             Kind::Unread => "headrace does not read that. Unpack it, or compress it with gzip, zstd, bzip2, xz or lz4.",
@@ -146,7 +147,7 @@ impl Content {
     }
 }
 
-/// What a file with these first bytes is; `None` if nobody knows, as of most texts.
+/// The type of a file with these first bytes; `None` if unknown, as for most texts.
 pub fn content(start: &[u8]) -> Option<Content> {
     let start = &start[..start.len().min(START_BYTES)];
     if is_record(start) {
@@ -195,8 +196,8 @@ fn is_record(start: &[u8]) -> bool {
     rest.first_chunk::<4>().is_some_and(|checksum| masked_crc32c(length).to_le_bytes() == *checksum)
 }
 
-/// Whether bytes look like a text, in an encoding of one byte a letter or more: they have none of the control characters that
-/// texts do without.
+/// Guesses whether the bytes are text, in an encoding of one byte a letter or more: text has no
+/// control characters but a few.
 pub fn is_text(start: &[u8]) -> bool {
     let start = &start[..start.len().min(START_BYTES)];
     start.iter().all(|byte| *byte >= b' ' || b"\t\n\x0b\x0c\r\x08\x1b".contains(byte))
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_known_by_their_first_bytes() {
+    fn file_types_are_recognised_by_their_first_bytes() {
         for (start, what) in [
             (&b"PK\x03\x04abc"[..], "a zip archive, such as an .npz, a .docx or a checkpoint of PyTorch"),
             (b"7z\xbc\xaf\x27\x1c\0", "a 7z archive"),
@@ -236,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_begin_with_the_mark_of_another_file_are_texts() {
+    fn text_that_begins_with_the_magic_bytes_of_another_type_is_text() {
         for text in ["GIF89a is a format", "BM", "ORC and elf", "PAR1", "RIFF____WEBP", "ID3", "a<html>", "BZh9"] {
             assert_eq!(content(text.as_bytes()), None, "{text}");
         }
     }
 
     #[test]
-    fn records_are_known_by_their_checksum() {
+    fn tfrecords_are_recognised_by_their_checksum() {
         let length = 3_u64.to_le_bytes();
         let mut start = [&length[..], &masked_crc32c(&length).to_le_bytes()].concat();
         assert_eq!(shown(&start), "a TFRecord file");

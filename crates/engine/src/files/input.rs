@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// How often a wait for a pipe checks whether its run has to end.
+/// Interval at which a wait for a pipe checks whether its run has been stopped.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// An open file of any kind.
@@ -23,7 +23,7 @@ enum Source {
 struct LocalFile {
     file: File,
     kind: Kind,
-    /// How long it was when it was opened.
+    /// Length of the file when it was opened.
     len: u64,
 }
 
@@ -31,7 +31,7 @@ struct LocalFile {
 enum Kind {
     /// A file of known size that can be read from any offset, without waiting.
     Regular,
-    /// Has no end before its first writer has opened it.
+    /// A pipe: it has no end before its first writer has opened it.
     Pipe,
     /// A terminal or another device.
     Device,
@@ -49,17 +49,17 @@ impl Input {
         Ok((Self(Source::Local(file)), status(&metadata)))
     }
 
-    /// A file that is not on this machine, and can be read from any offset if its status says so.
+    /// A file that is not on this machine. It can be read from any offset if its status says so.
     pub fn of_stream((stream, status): (Box<dyn Stream>, Status)) -> (Self, Status) {
         (Self(Source::Remote(stream, status.clone())), status)
     }
 
-    /// Whether reading may have to wait for whoever writes at the same time. A remote file only takes its time.
+    /// True if reading may have to wait for a writer. A remote file is only slow.
     pub fn may_wait(&self) -> bool {
         matches!(&self.0, Source::Local(file) if file.kind != Kind::Regular)
     }
 
-    /// Whether it can be read from any offset.
+    /// True if it can be read from any offset.
     pub fn can_seek(&self) -> bool {
         match &self.0 {
             Source::Local(file) => file.kind == Kind::Regular,
@@ -75,7 +75,7 @@ impl Input {
         }
     }
 
-    /// How long the file is now. That of a remote file does not change while it is open.
+    /// Length of the file now. The length of a remote file does not change while it is open.
     pub fn length_bytes(&self) -> io::Result<u64> {
         match &self.0 {
             Source::Local(file) => file.file.metadata().map(|metadata| metadata.len()),
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// What is known of a local file.
+/// The status of a local file.
 pub fn status(metadata: &Metadata) -> Status {
     let version = metadata.modified().ok().map(|modified| version(metadata, modified));
     Status { len: metadata.len(), is_regular: metadata.is_file(), version }
@@ -103,7 +103,8 @@ fn version(_metadata: &Metadata, modified: SystemTime) -> Version {
 }
 
 impl LocalFile {
-    /// Fails at the end of a regular file that is shorter than it was: then the end may be in the middle of a record.
+    /// Fails if a regular file ends before the length it had: the end may be in the middle of a
+    /// record.
     fn check_end(&self) -> io::Result<()> {
         let len = self.file.metadata()?.len();
         match len < self.len {
@@ -139,7 +140,7 @@ impl LocalFile {
     }
 }
 
-/// The name of an open file, behind a space; nothing where the system does not say.
+/// The name of an open file, with a space before it; empty where the system does not tell.
 fn name_of_open(file: &File) -> String {
     #[cfg(target_os = "linux")]
     {
@@ -155,11 +156,11 @@ fn name_of_open(file: &File) -> String {
 }
 
 impl Input {
-    /// Reads up to `count` bytes, fewer only at the end, behind those that are there. There must be room for them.
+    /// Appends up to `count` bytes, fewer only at the end of the file. There must be room for them.
     #[expect(clippy::disallowed_methods, reason = "whoever calls this has made room")]
     pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
         match &mut self.0 {
-            // A file itself fills the room without zeros in it first.
+            // A file itself fills the room without writing zeros to it first.
             Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
                 let read = (&local.file).take(count as u64).read_to_end(bytes)?;
                 if read < count {
@@ -187,7 +188,7 @@ impl Read for Input {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "whoever calls this has looked whether there is room")]
+    #[expect(clippy::disallowed_methods, reason = "the caller has checked that there is room")]
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         match &mut self.0 {
             Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
@@ -211,13 +212,13 @@ impl Seek for Input {
 
 #[derive(PartialEq, Eq)]
 enum Readiness {
-    /// Reading may find something.
+    /// Reading may return something.
     Unknown,
     /// All writers have closed the pipe.
     Ended,
 }
 
-/// On other systems the operating system waits, and nothing can end that wait.
+/// On other systems the system call waits and cannot be interrupted.
 #[cfg(not(target_os = "linux"))]
 fn open(path: &Path) -> io::Result<File> {
     File::open(path)
@@ -251,9 +252,9 @@ fn kind(metadata: &Metadata) -> Kind {
     }
 }
 
-/// Waits up to [`INTERVAL`] until there is something to read. Fails if the run has to end.
+/// Waits up to [`INTERVAL`] until there is something to read. Fails if the run has been stopped.
 ///
-/// Linux does not report the end of a pipe before it had its first writer.
+/// Linux does not report the end of a pipe before its first writer.
 #[cfg(target_os = "linux")]
 fn wait(file: &File) -> io::Result<Readiness> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -270,12 +271,12 @@ fn wait(file: &File) -> io::Result<Readiness> {
     Ok(if has_ended { Readiness::Ended } else { Readiness::Unknown })
 }
 
-/// The error of a run that ended while it waited in a read.
+/// The error of a run that was stopped while it waited in a read.
 pub fn error_of_wait(error: &io::Error) -> Option<&Error> {
     inner(error).filter(|error| error.wait().is_some())
 }
 
-/// The error of the engine that passed through a reader.
+/// The engine's error inside an I/O error that a reader passed through.
 pub fn inner(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref::<Error>()
 }

@@ -18,10 +18,10 @@ pub struct FileName {
     place: Place,
 }
 
-/// Where the file is.
+/// The location of the file.
 #[derive(Clone, Debug)]
 enum Place {
-    /// On this machine, its path being the name.
+    /// On this machine; the name is its path.
     Local,
     /// On this machine; the name is a URL with this path.
     At(Arc<Path>),
@@ -48,7 +48,8 @@ impl FileName {
         &self.bytes
     }
 
-    /// The name as text, for messages: without the password of a URL, and what a terminal would act upon is escaped.
+    /// The name as text, for messages: without the password of a URL, and with terminal control
+    /// characters escaped.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
@@ -78,7 +79,7 @@ impl FileName {
         opened.map_err(|error| self.not_opened(&error))
     }
 
-    /// What is known of the file, without reading any of it.
+    /// The status of the file, without reading any of it.
     pub fn status(&self) -> Result<Status> {
         let status = match self.url() {
             None => std::fs::metadata(self.path()).map(|metadata| input::status(&metadata)),

@@ -1,11 +1,11 @@
-//! How errors count the records of a file.
+//! The names and numbers of records in error messages.
 
-/// How errors count the records of a file.
+/// The names and numbers that error messages give the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// What a record is called.
+    /// The word for a record.
     pub word: &'static str,
-    /// The number of the first one.
+    /// The number of the first record.
     pub first: u64,
 }
 
@@ -13,7 +13,7 @@ impl Numbering {
     /// Records from 0.
     pub const RECORDS: Self = Self { word: "record", first: 0 };
 
-    /// What the record of number `record`, from 0, is called: `record 7`, `line 8`.
+    /// The name of record number `record`, counted from 0: `record 7`, `line 8`.
     pub fn of(self, record: u64) -> String {
         format!("{} {}", self.word, self.first.saturating_add(record))
     }

@@ -1,4 +1,4 @@
-//! Output to files, and repeating system calls that a signal has interrupted.
+//! Output to files, and the retry of system calls that a signal has interrupted.
 
 use crate::files::storage::as_io;
 use crate::run::check_current;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Repeats a call that a signal has interrupted before it did anything.
+/// Repeats a call that a signal interrupted before it did anything.
 pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -16,7 +16,8 @@ pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Opens a file for writing under its own name. A pipe is waited for until somebody reads it, or the run ends.
+/// Opens a file for writing under its own name. A pipe is waited for until a reader opens it or the
+/// run is stopped.
 pub fn open_in_place(path: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
@@ -28,11 +29,11 @@ pub fn open_in_place(path: &Path) -> io::Result<File> {
     File::create(path)
 }
 
-/// How often a wait for the reader of a pipe checks whether its run has to end.
+/// Interval at which a wait for the reader of a pipe checks whether its run has been stopped.
 #[cfg(target_os = "linux")]
 const INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// Without blocking: what waits in the system to open a pipe cannot be ended by anything.
+/// Opens without blocking: a system call that waits for a pipe could not be interrupted.
 #[cfg(target_os = "linux")]
 fn open_pipe(path: &Path) -> io::Result<File> {
     use crate::waits::{self, Awaited};
@@ -57,10 +58,12 @@ fn open_pipe(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A file that is written. A flush reports what the system would only say at its end.
+/// A file that is being written. Its flush reports errors that the system would only report at
+/// close.
 ///
-/// Network file systems may send data when a file is closed, and say only then that there was no room. Each close of a
-/// duplicate does the same, and dropping a `File` tells nobody.
+/// Network file systems may send data when a file is closed, and report only then that there was no
+/// room. Closing a duplicate of the handle does the same and returns the error, while dropping a
+/// `File` ignores it.
 pub struct WrittenFile(File);
 
 impl WrittenFile {
@@ -87,10 +90,11 @@ impl Write for WrittenFile {
     }
 }
 
-/// An output that signals do not interrupt, unless they end the run, and that refuses all writes after the first failure.
+/// An output that signals do not interrupt, unless they stop the run, and that refuses all writes
+/// after the first failure.
 ///
-/// The layers above (buffers, compression) repeat failed writes, at the latest when they are dropped. Such data would
-/// follow a gap.
+/// The layers above (buffers, compression) repeat failed writes, at the latest when they are
+/// dropped. Such data would follow a gap.
 pub struct Output<W> {
     output: W,
     has_failed: bool,
@@ -102,7 +106,7 @@ impl<W> Output<W> {
         Self { output, has_failed: false }
     }
 
-    /// What is written to.
+    /// The underlying output.
     pub fn get_ref(&self) -> &W {
         &self.output
     }
@@ -139,7 +143,7 @@ impl<W: Write> Write for Output<W> {
 mod tests {
     use super::*;
 
-    /// Fails in the given ways, and then writes.
+    /// Fails in the given ways, then writes.
     struct Failing(Vec<ErrorKind>, Vec<u8>);
 
     impl Write for Failing {
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_interrupted_is_done_again_and_what_fails_is_not() {
+    fn an_interrupted_write_is_repeated_and_a_failed_one_is_not() {
         use ErrorKind::{Interrupted, StorageFull};
         let mut output = Output::new(Failing(vec![StorageFull, Interrupted, Interrupted], Vec::new()));
         assert_eq!(output.write(b"a").unwrap_err().kind(), StorageFull);

@@ -1,4 +1,4 @@
-//! Files that several threads read at the same time, each where it wants to.
+//! Files that several threads read at the same time, each at its own offset.
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An open file without a place where the next read begins.
+/// An open file without a current position.
 #[derive(Debug)]
 pub struct Positioned(Kind);
 
@@ -21,18 +21,19 @@ enum Kind {
 /// A file that is being opened.
 pub struct Begun<'a> {
     name: &'a FileName,
-    /// `None` for a local file, which is opened at once when somebody waits for it.
+    /// `None` for a local file, which is opened when it is waited for.
     remote: Option<Box<dyn Opening<Arc<dyn Parts>>>>,
 }
 
 impl<'a> Begun<'a> {
-    /// Begins to open a file. Parts of a remote one are kept in `cache`; if it is `known`, nobody looks at it before it is read.
+    /// Begins to open a file. Parts of a remote file are kept in `cache`; with its status in
+    /// `known`, the storage is not asked for it again.
     pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
         let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, known));
         Ok(Self { name, remote: name.url().map(begin).transpose()? })
     }
 
-    /// The open file, which must be a regular one: others have no places.
+    /// Waits for the open file. It must be a regular file, since others have no offsets.
     pub fn wait(self) -> Result<(Positioned, Status)> {
         let name = self.name;
         let irregular = || {
@@ -51,7 +52,7 @@ impl<'a> Begun<'a> {
 }
 
 impl Positioned {
-    /// Whether reading one more place costs far more than reading a larger one.
+    /// True if one more read costs far more than a larger read.
     pub fn is_remote(&self) -> bool {
         matches!(self.0, Kind::Remote(_))
     }
@@ -64,7 +65,8 @@ impl Positioned {
         }
     }
 
-    /// Fills `buffer` with the bytes from `offset` on. Fails with [`ErrorKind::UnexpectedEof`] if the file ends before.
+    /// Fills `buffer` with the bytes from `offset` on. Fails with [`ErrorKind::UnexpectedEof`] if
+    /// the file ends before that.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         match &self.0 {
             Kind::Remote(parts) => {

@@ -1,4 +1,5 @@
-//! Files that are not on this machine: what the engine asks of the storage they are on. The crate `headrace-remote` gives it.
+//! Files that are not on this machine: the interface that the engine needs. The crate
+//! `headrace-remote` implements it.
 
 use crate::error::{Code, Error, Result};
 use std::borrow::Cow;
@@ -9,46 +10,47 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-/// What is read ahead of a file where nobody says how much it may be.
+/// Bytes of a file read ahead by default.
 const DEFAULT_AHEAD_BYTES: usize = 8 << 20;
 
-/// What is known of a file that is open.
+/// The status of an open file.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// How many bytes it has; 0 for a pipe.
+    /// Length in bytes; 0 for a pipe.
     pub len: u64,
-    /// Whether it has a known size and can be read from any offset.
+    /// True if it has a known size and can be read from any offset.
     pub is_regular: bool,
-    /// Differs from that of the file after a change; `None` if nobody can tell.
+    /// Changes whenever the file changes; `None` if unknown.
     pub version: Option<Version>,
 }
 
-/// Tells a file from what it was before.
+/// Tells the versions of a file apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// When it was written.
+    /// The time of the last write.
     Modified(SystemTime),
-    /// Of a file on this machine: when it was written, which programs set as they like, and what they cannot set.
+    /// A local file: its write time, which programs may set freely, and two values that they cannot
+    /// set.
     Local {
-        /// When it was written.
+        /// The time of the last write.
         modified: SystemTime,
-        /// When it or what is known of it was changed, in seconds and nanoseconds.
+        /// The time of the last change to the file or its metadata, in seconds and nanoseconds.
         changed: (i64, i64),
-        /// The number of its device and that of the file there.
+        /// Device number and file number (inode).
         identity: (u64, u64),
     },
-    /// What the storage calls this content, such as an ETag.
+    /// The storage's own tag of this content, such as an ETag.
     Tag(Arc<str>),
 }
 
-/// How a file is read from its beginning to its end.
+/// Read-ahead of a file that is read from its beginning to its end.
 #[derive(Clone, Debug)]
 pub struct Ahead {
-    /// How many bytes may be on their way, or wait to be read.
+    /// Limit on the bytes requested or waiting to be read.
     pub num_bytes: usize,
-    /// Whether so many are asked for at once. Otherwise as many as whoever reads turns out to need.
+    /// True if that many are requested at once; otherwise as many as the reader turns out to need.
     pub is_eager: bool,
-    /// Where what was read is kept, if somewhere.
+    /// The cache that keeps the bytes read, if any.
     pub cache: Option<Arc<Cache>>,
 }
 
@@ -63,7 +65,7 @@ impl Default for Ahead {
 pub struct Cache {
     /// Its path.
     pub directory: PathBuf,
-    /// What is kept there at most; what was used least recently is removed.
+    /// Limit on the bytes kept; the least recently used are removed first.
     pub num_bytes: u64,
 }
 
@@ -72,8 +74,8 @@ pub trait Storage: Send + Sync {
     /// Begins to open a file that will be read from its beginning to its end. Does not wait.
     fn begin(&self, url: &str, ahead: &Ahead) -> OpeningStream;
 
-    /// Begins to open a file of which parts will be read. Does not wait. If it is `known`, nobody asks for its status, and
-    /// reading fails if it is not that any more.
+    /// Begins to open a file for reading parts of it. Does not wait. With its status in `known`,
+    /// the storage is not asked for it, and reading fails if the file has changed since.
     fn begin_parts(
         &self,
         url: &str,
@@ -88,37 +90,39 @@ pub trait Storage: Send + Sync {
     fn upload(&self, from: &Path, url: &str) -> io::Result<()>;
 }
 
-/// A file that is being opened. Dropping it ends that.
+/// A file that is being opened. Dropping it cancels the opening.
 pub trait Opening<T>: Send {
-    /// Whether [`Opening::wait`] would not wait.
+    /// True if [`Opening::wait`] would return at once.
     fn is_ready(&mut self) -> bool;
 
-    /// The open file. Ends with the current run; see [`crate::run::check_current`].
+    /// Waits for the open file. Fails when the current run is stopped; see
+    /// [`crate::run::check_current`].
     fn wait(self: Box<Self>) -> io::Result<(T, Status)>;
 }
 
 /// A file that is being opened to be read from its beginning to its end.
 pub type OpeningStream = Box<dyn Opening<Box<dyn Stream>>>;
 
-/// An open file that is read from its beginning to its end. It can be moved, at the cost of what was read ahead.
+/// An open file that is read from its beginning to its end. It can seek, but loses the bytes read
+/// ahead.
 pub trait Stream: Read + Seek + Send {}
 
-/// An open file of which parts are read, by any number of threads.
+/// An open file whose parts are read, by any number of threads.
 pub trait Parts: fmt::Debug + Send + Sync {
     /// Begins to read some ranges. Does not wait.
     fn begin(&self, ranges: Vec<Range<u64>>) -> Box<dyn Coming>;
 }
 
-/// Parts of a file that are on their way. Dropping them ends that.
+/// Parts of a file that have been requested. Dropping them cancels the request.
 pub trait Coming: Send {
-    /// Fills a buffer for each range with its bytes. Fails with `UnexpectedEof` if the file ends before, and with the current
-    /// run; see [`crate::run::check_current`].
+    /// Fills a buffer for each range with its bytes. Fails with `UnexpectedEof` if the file ends
+    /// before, and when the current run is stopped; see [`crate::run::check_current`].
     fn wait(self: Box<Self>, buffers: &mut [&mut [u8]]) -> io::Result<()>;
 }
 
 static STORAGE: OnceLock<Box<dyn Storage>> = OnceLock::new();
 
-/// Says which storage serves URLs. The first call counts.
+/// Registers the storage that serves URLs. Only the first call has an effect.
 pub fn register(storage: Box<dyn Storage>) {
     STORAGE.get_or_init(|| storage);
 }
@@ -135,7 +139,7 @@ pub fn as_io(error: Error) -> io::Error {
     io::Error::other(error)
 }
 
-/// The error for a file that has another content than before.
+/// The error for a file whose content has changed.
 pub fn changed(text: impl fmt::Display) -> Error {
     Error::new(
         Code::Aborted,
@@ -154,7 +158,7 @@ pub fn scheme(name: &[u8]) -> Option<&str> {
     is_scheme.then(|| str::from_utf8(&name[..end]).ok()).flatten()
 }
 
-/// A text for messages: users and passwords of the URLs in it are left out, as in `https://***@host/name`.
+/// A text for messages: users and passwords of URLs are replaced, as in `https://***@host/name`.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
     let mut shown = Cow::Borrowed(text);
     let mut rest = text;
@@ -171,7 +175,7 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     shown
 }
 
-/// The path that a `file://` URL stands for: of this machine, with what `%` stands for.
+/// The path of a `file://` URL on this machine, with `%` escapes decoded.
 pub fn local_path(name: &[u8]) -> Vec<u8> {
     let rest = &name["file://".len()..];
     let rest = rest.strip_prefix(b"localhost").filter(|rest| rest.starts_with(b"/")).unwrap_or(rest);

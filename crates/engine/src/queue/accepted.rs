@@ -1,8 +1,9 @@
-//! Enqueues that have ended before there was room for their elements.
+//! Enqueues that end before there is room for their elements.
 //!
-//! While a session's runners are made to pause, an enqueue does not wait for room: the queue takes its elements all the
-//! same, so that the runner comes to the end of its step and holds nothing. They come in before all others as room
-//! appears, so the queue never has more elements than its capacity, and which ones are drawn at random does not change.
+//! While a session's runners are paused, an enqueue does not wait for room: the queue accepts its
+//! elements at once, so that the runner reaches the end of its step and holds nothing. These
+//! elements enter before all others as room appears. So the queue never has more elements than its
+//! capacity, and the random draws do not change.
 
 use super::core::{Close, Core, Request};
 use super::packing::Packing;
@@ -11,11 +12,11 @@ use super::{Element, Elements, QueueSpec};
 use crate::error::Result;
 use std::collections::VecDeque;
 
-/// What such enqueues have left, in their order.
+/// The elements of such enqueues, in order.
 #[derive(Clone, Default)]
 pub(super) struct Accepted {
     pub(super) elements: VecDeque<Element>,
-    /// The queue is to be closed behind the last element.
+    /// The queue is to be closed after the last element.
     pub(super) is_close_due: bool,
 }
 
@@ -24,7 +25,7 @@ impl Accepted {
         self.elements.is_empty() && !self.is_close_due
     }
 
-    /// Ends an enqueue or a plain close.
+    /// Ends an enqueue, or a close that does not cancel.
     pub(super) fn take(&mut self, request: Request, spec: &QueueSpec, packing: &Packing) -> Result<Elements> {
         match request {
             Request::Enqueue(_) if self.is_close_due => return Err(spec.closed()),
@@ -42,7 +43,7 @@ impl Accepted {
 }
 
 impl Core {
-    /// Sets whether enqueues do not wait for room. If so, ends those that do.
+    /// Sets whether enqueues are accepted without room. If so, ends the enqueues that wait.
     pub(super) fn accept(&mut self, is_accepting: bool) {
         self.is_accepting = is_accepting;
         if !is_accepting {
@@ -55,7 +56,7 @@ impl Core {
         self.flush();
     }
 
-    /// Lets in elements that were taken without room. Returns whether anything moved.
+    /// Moves accepted elements into the queue as room allows. Returns whether anything moved.
     pub(super) fn serve_accepted(&mut self) -> bool {
         let mut has_moved = false;
         while self.has_room()

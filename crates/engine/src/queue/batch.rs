@@ -10,7 +10,7 @@ use crate::tensor::shape::{PartialShape, Shape};
 const MAX_PADDED_RANK: usize = 4;
 
 impl QueueSpec {
-    /// Fails if no elements of this kind can be put into a batch.
+    /// Fails if elements of this kind cannot be put into a batch.
     pub fn check_batch(&self) -> Result<()> {
         let shapes = self.known_shapes()?.iter();
         match shapes.filter(|shape| shape.to_shape().is_none()).map(|shape| shape.dims().len()).max() {
@@ -23,8 +23,8 @@ impl QueueSpec {
 }
 
 impl Queue {
-    /// Puts elements of this queue into one batch for each component. Numbers are copied, large strings move. Fails if
-    /// the shapes are not known.
+    /// Puts elements of this queue into one batch for each component. Numbers are copied, large
+    /// strings are moved. Fails if the shapes are not known.
     pub fn batch(&self, mut elements: Elements) -> Result<Outputs> {
         if !elements.is_empty() {
             self.spec.check_batch()?;

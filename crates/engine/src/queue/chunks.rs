@@ -11,7 +11,7 @@ const CHUNK: usize = 512;
 /// A list whose elements can be taken from both ends, or from anywhere.
 #[derive(Default)]
 pub(super) struct Chunks {
-    /// All but the first and the last are full. None is empty, unless it is the only one.
+    /// All chunks but the first and the last are full. None is empty, unless it is the only one.
     chunks: VecDeque<VecDeque<Element>>,
     len: usize,
 }

@@ -11,13 +11,13 @@ use crate::sync::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How many elements a dequeue reserves memory for at most; for more it grows.
+/// The most elements that a dequeue reserves memory for at first.
 const MAX_RESERVED: usize = 4096;
 
-/// A close that does not cancel. It waits behind the enqueues.
+/// A close that does not cancel. It waits for the enqueues before it.
 pub(super) struct Close;
 
-/// What a caller asks of the queue, and how far it is served.
+/// A caller's request to the queue, and its progress.
 pub(super) enum Request {
     Enqueue(Rows),
     Close(Close),
@@ -30,7 +30,7 @@ impl Request {
         Self::Dequeue { missing: count, is_up_to, held: Elements::with_capacity(count.min(MAX_RESERVED)) }
     }
 
-    /// How many elements are still to move.
+    /// The number of elements still to move.
     pub(super) fn count(&self) -> usize {
         match self {
             Self::Enqueue(rows) => rows.len(),
@@ -39,7 +39,7 @@ impl Request {
         }
     }
 
-    /// The error of an enqueue or plain close that a cancelling close ends.
+    /// The error of an enqueue or plain close when a cancelling close ends it.
     fn cancelled(&self) -> Error {
         let error = WaitQueue::Enqueue.cancelled();
         match self {
@@ -120,7 +120,8 @@ impl Core {
         std::mem::take(&mut self.woken)
     }
 
-    /// Serves `request` at once if nothing waits before it and it can be; otherwise it becomes a waiter.
+    /// Serves `request` now if it can be served and no other request waits before it; otherwise it
+    /// becomes a waiter.
     pub(super) fn request(
         &mut self,
         wait_queue: WaitQueue,
@@ -146,13 +147,14 @@ impl Core {
         let waiter = Waiter::new(parker);
         self.waiters(wait_queue).push_back((request, Arc::clone(&waiter)));
         self.flush();
-        // The flush may have served it: the elements it had added let a dequeue go on, which made room for the rest.
+        // The flush may have served it: its first elements let a dequeue finish, which made room
+        // for the rest.
         waiter.take().ok_or(waiter)
     }
 
     /// Closes now. Every waiting enqueue and plain close fails.
     ///
-    /// Elements that were taken without room come in: their enqueues have ended.
+    /// Elements that were accepted without room are kept: their enqueues have ended.
     pub(super) fn close_and_cancel(&mut self) {
         self.was_cancelled |= !self.is_closed || !self.enqueues.is_empty();
         self.is_closed = true;
@@ -165,8 +167,8 @@ impl Core {
         self.flush();
     }
 
-    /// Removes a request from its wait queue, if it still waits. Returns how many elements it had moved. Elements that
-    /// a dequeue had taken go back if `is_lossless`.
+    /// Removes a request from its wait queue, if it still waits. Returns the number of elements it
+    /// had moved. Elements that a dequeue had taken are put back if `is_lossless`.
     pub(super) fn withdraw(&mut self, wait_queue: WaitQueue, waiter: &Arc<Waiter>, is_lossless: bool) -> usize {
         let position = self.waiters(wait_queue).iter().position(|(_, waiting)| Arc::ptr_eq(waiting, waiter));
         let Some((request, _)) = position.and_then(|index| self.waiters(wait_queue).remove(index)) else { return 0 };
@@ -186,7 +188,7 @@ impl Core {
         num_moved
     }
 
-    /// Takes back the elements of a dequeue.
+    /// Puts back the elements of a dequeue.
     pub(super) fn give_back(&mut self, elements: Elements) {
         self.put_back(elements);
         self.flush();
@@ -204,7 +206,7 @@ impl Core {
         }
     }
 
-    /// Serves both wait queues from the front until neither can go on.
+    /// Serves both wait queues from the front until neither makes progress.
     pub(super) fn flush(&mut self) {
         while self.serve(WaitQueue::Enqueue) | self.serve(WaitQueue::Dequeue) {}
     }

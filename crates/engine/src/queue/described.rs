@@ -1,4 +1,4 @@
-//! What a call that waits for a queue waits for, in words.
+//! Descriptions of waiting calls: the reason why a call on a queue waits, in words.
 
 use super::core::{Core, Request};
 use super::waiter::{WaitQueue, Waiter};
@@ -6,7 +6,7 @@ use super::{Order, Queue};
 use std::sync::Arc;
 
 impl Queue {
-    /// Why a call about `count` elements waits, as it is now.
+    /// The current reason why a call about `count` elements waits.
     pub(super) fn describe_wait(&self, wait_queue: WaitQueue, waiter: &Arc<Waiter>, count: usize) -> String {
         let name = &self.spec.name;
         let core = self.core.lock();
@@ -20,7 +20,7 @@ impl Queue {
         };
         let num_moved = count.saturating_sub(request.count());
         let what = match request {
-            Request::Enqueue(_) if count == 0 => "room for what was let in beyond its capacity".to_owned(),
+            Request::Enqueue(_) if count == 0 => "room for the elements accepted beyond its capacity".to_owned(),
             Request::Enqueue(_) => format!("room: it has added {num_moved} of {count} elements"),
             Request::Close(_) => "the enqueues before it".to_owned(),
             Request::Dequeue { .. } => format!("elements: it has {num_moved} of {count}"),

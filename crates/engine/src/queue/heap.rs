@@ -1,7 +1,9 @@
-//! The elements of a priority queue: a binary heap that breaks ties as the C++ standard library's does.
+//! The elements of a priority queue: a binary heap that breaks ties as the C++ standard library
+//! does.
 //!
-//! Equal priorities come out neither first in, first out nor at random, but programs have come to rely on the order
-//! they get. Source: `std::push_heap` and `std::pop_heap` of libstdc++, which TensorFlow's `priority_queue.cc` uses.
+//! Equal priorities come out neither in order of arrival nor at random, but programs have come to
+//! rely on the order. Source: `std::push_heap` and `std::pop_heap` of libstdc++, which TensorFlow's
+//! `priority_queue.cc` uses.
 
 use super::Element;
 
@@ -14,7 +16,7 @@ impl Heap {
         self.0.len()
     }
 
-    /// The elements in the order of the heap. Added one after the other in this order, none moves up.
+    /// The elements in the order of the heap. Pushing them in this order gives the same heap.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
         self.0.iter().map(|(_, element)| element)
     }
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn smaller_priorities_come_out_first_negative_ones_too() {
+    fn smaller_priorities_come_out_first_including_negative_ones() {
         let mut heap = Heap::default();
         [5, -3, 9, 0, i64::MIN, i64::MAX].iter().for_each(|priority| heap.push(element(*priority, *priority)));
         assert_eq!(ids(&mut heap), [i64::MIN, -3, 0, 5, 9, i64::MAX]);

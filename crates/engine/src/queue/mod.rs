@@ -1,12 +1,13 @@
 //! Queues: bounded buffers of elements between threads, with the rules of TensorFlow 1.
 //!
-//! One type for all orders. A call that cannot be served at once joins the wait queue of enqueues (a close waits there
-//! too) or the one of dequeues. Each is served strictly in order of arrival, by whichever thread changes the queue. The
-//! lock is held while elements move (a row may have to be cut out of a large batch), but not while their bytes are
-//! copied into a batch, and never while a thread sleeps.
+//! One type serves all orders. A call that cannot be served at once joins the wait queue of
+//! enqueues (a close waits there too) or the wait queue of dequeues. Each is served strictly in
+//! order of arrival, by the thread that changes the queue. The lock is held while elements move (a
+//! row may have to be cut out of a large batch), but not while their bytes are copied into a batch,
+//! and never while a thread sleeps.
 //!
-//! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and `random_shuffle_queue_op.cc`
-//! of TensorFlow 1.15, as documented for `tf.QueueBase`.
+//! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and
+//! `random_shuffle_queue_op.cc` of TensorFlow 1.15, as documented for `tf.QueueBase`.
 
 mod accepted;
 mod batch;
@@ -43,8 +44,8 @@ use waiter::WaitQueue;
 
 /// A queue of elements, shared by any number of threads.
 ///
-/// A call that cannot go on returns [`Progress::Waiting`]. Whoever lets it go on unparks the parker that the call was
-/// given.
+/// A call that has to wait returns [`Progress::Waiting`]. The thread that serves it later unparks
+/// the parker that the call was given.
 ///
 /// ```
 /// use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
@@ -81,7 +82,7 @@ pub struct Queue {
     core: Mutex<Core>,
 }
 
-/// A call on a queue that is either finished or waits.
+/// The state of a call on a queue: finished or waiting.
 pub enum Progress {
     /// It is finished, with the elements it took.
     Done(Elements),
@@ -98,12 +99,12 @@ impl Queue {
         Ok(Arc::new(Self { spec, packing, core }))
     }
 
-    /// What the queue was made of.
+    /// The properties that the queue was made with.
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }
 
-    /// Says that elements will be put into batches.
+    /// Tells the queue that its elements will be put into batches.
     pub fn expect_batches(&self) {
         self.packing.expect_batches();
     }
@@ -154,8 +155,8 @@ impl Queue {
 
     /// Takes `count` elements, as they arrive. Waits until it has them all.
     ///
-    /// If the queue is closed and has fewer, it takes those if `is_up_to` and there are any. Otherwise it puts back
-    /// what it took and fails with `OutOfRange`.
+    /// If the queue is closed and has fewer, it takes these if `is_up_to` and there are any.
+    /// Otherwise it puts back the elements taken and fails with `OutOfRange`.
     pub fn dequeue(self: &Arc<Self>, count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
         if count == 0 {
             return Ok(Progress::Done(Elements::new()));
@@ -163,9 +164,10 @@ impl Queue {
         self.request(WaitQueue::Dequeue, Request::dequeue(count, is_up_to), parker)
     }
 
-    /// Closes the queue once all enqueues that wait now are finished, or at once, and then it cancels them.
+    /// Closes the queue once all enqueues that wait now are finished; if `cancel_pending`, closes
+    /// at once and cancels them.
     ///
-    /// A second close fails with `Cancelled`; a second one that cancels does nothing.
+    /// A second close fails with `Cancelled`; a second cancelling close does nothing.
     pub fn close(self: &Arc<Self>, cancel_pending: bool, parker: &Arc<Parker>) -> Result<Progress> {
         if !cancel_pending {
             return self.request(WaitQueue::Enqueue, Request::Close(Close), parker);
@@ -174,20 +176,22 @@ impl Queue {
         Ok(Progress::Done(Elements::new()))
     }
 
-    /// Takes back the elements of a dequeue, as if they had never been taken: a FIFO queue in front, in order.
+    /// Puts back the elements of a dequeue, as if they had never been taken: a FIFO queue puts them
+    /// in front, in order.
     ///
     /// It does so even if the queue is full or closed.
     pub fn give_back(&self, elements: Elements) {
         self.change(|core| core.give_back(elements));
     }
 
-    /// From now on, or until then, an enqueue that finds no room does not wait: the queue takes its elements all the same,
-    /// and they come in before all others as room appears. This ends the enqueues and plain closes that wait now.
+    /// Starts or stops accepting elements without room: an enqueue that finds no room then ends at
+    /// once, and its elements enter before all others as room appears. Starting ends the enqueues
+    /// and plain closes that wait now.
     pub fn accept(&self, is_accepting: bool) {
         self.change(|core| core.accept(is_accepting));
     }
 
-    /// Waits until all elements are in that were taken without room.
+    /// Waits until all elements accepted without room have entered the queue.
     pub fn settle(self: &Arc<Self>, parker: &Arc<Parker>) -> Result<Progress> {
         if self.core.lock().accepted.is_empty() {
             return Ok(Progress::Done(Elements::new()));
@@ -200,7 +204,7 @@ impl Queue {
         self.core.lock().size()
     }
 
-    /// Whether the queue is closed.
+    /// True once the queue is closed.
     pub fn is_closed(&self) -> bool {
         self.core.lock().is_closed()
     }

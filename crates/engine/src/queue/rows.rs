@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// The elements that one dequeue took.
 pub type Elements = SmallVec<[Element; 1]>;
 
-/// How many rows are packed before the queue is locked. Longer batches pack the rest as space appears.
+/// Number of rows packed before the queue is locked. Longer batches pack the rest as space appears.
 const PREPARED_ROWS: usize = 256;
 
 /// The elements of one enqueue, in order.
@@ -25,7 +25,7 @@ struct Many {
     ready: VecDeque<Element>,
     /// The batch whose rows are the other elements.
     batch: Tensors,
-    /// How the rows are packed.
+    /// The layout in which the rows are packed.
     layout: Option<u8>,
     next: usize,
     end: usize,
@@ -49,7 +49,7 @@ impl Rows {
         Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), layout: None, next: end, end })))
     }
 
-    /// How many elements are still to come.
+    /// Number of elements left.
     pub fn len(&self) -> usize {
         match &self.0 {
             Source::One(element) => usize::from(element.is_some()),
@@ -61,7 +61,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// How many elements have been taken.
+    /// Number of elements taken so far.
     pub(super) fn num_popped(&self) -> usize {
         match &self.0 {
             Source::One(element) => usize::from(element.is_none()),

@@ -1,4 +1,4 @@
-//! The elements of a queue as bytes, and back; see [`crate::saved`].
+//! Saves the elements of a queue as bytes and restores them; see [`crate::saved`].
 
 use super::accepted::Accepted;
 use super::core::{Core, Request};
@@ -11,10 +11,10 @@ use crate::saved::{Chunks, Content, Given, Reading, Restore, damaged};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A chunk ends behind the element that makes it so long.
+/// A chunk ends after the element with which it reaches this length.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// What a queue holds besides its statistics.
+/// The content of a queue without its statistics.
 struct Holding {
     store: Store,
     accepted: Accepted,
@@ -22,13 +22,13 @@ struct Holding {
 }
 
 impl Core {
-    /// Whether a call that waits holds elements.
+    /// True if a waiting call holds elements.
     fn is_busy(&self) -> bool {
         let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { held, .. } if held.is_empty());
         !self.enqueues.is_empty() || self.dequeues.iter().any(holds)
     }
 
-    /// Holds something else from now on.
+    /// Replaces the content.
     fn replace(&mut self, holding: Holding) {
         let Holding { store, accepted, is_closed } = holding;
         (self.store, self.accepted, self.is_closed, self.was_cancelled) = (store, accepted, is_closed, false);
@@ -37,9 +37,10 @@ impl Core {
 }
 
 impl Queue {
-    /// The state and the elements, in their order. The first chunk says what is not in the elements.
+    /// The state and the elements, in their order. The first chunk describes the state.
     ///
-    /// Fails if an enqueue waits, or if a close has cancelled one: what those had in hand is not in the queue.
+    /// Fails if an enqueue waits, or if a close has cancelled one: its elements are not in the
+    /// queue.
     pub fn save(&self) -> Result<Chunks> {
         let (head, elements) = {
             let core = self.core.lock();
@@ -60,7 +61,7 @@ impl Queue {
         let (class, name) = (self.spec.class(), &self.spec.name);
         if core.was_cancelled {
             return Err(Error::failed_precondition(format!(
-                "{class} '{name}' was closed by a stop, which drops what enqueues have in hand. Save before \
+                "{class} '{name}' was closed by a stop, which drops the elements of waiting enqueues. Save before \
                  coord.request_stop(), or before the queue is closed with cancel_pending_enqueues."
             )));
         }
@@ -73,7 +74,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes the elements that were saved in place of its own. Fails if they do not fit the queue.
+    /// Replaces the elements with the saved ones. Fails if they do not fit the queue.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let head = chunks.next().ok_or_else(damaged)??;
         let mut reading = Reading::new(&head);
@@ -106,7 +107,7 @@ impl Queue {
     }
 }
 
-/// Gives the chunks of some elements, and lets go of those that it has given.
+/// Encodes elements in chunks, and frees each element once it is encoded.
 struct Encoding {
     elements: VecDeque<Element>,
     packing: Arc<Packing>,

@@ -5,18 +5,18 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::{PartialShape, Shape};
 
-/// In which order elements come out.
+/// The order in which elements come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// As they came in.
     Fifo,
     /// As they came in; batches are padded to their largest element.
     Padding,
-    /// Smallest priority first, which is component 0, a scalar int64.
+    /// Smallest priority first; the priority is component 0, a scalar int64.
     Priority,
     /// Drawn at random.
     Shuffle {
-        /// A dequeue leaves at least as many elements, until the queue is closed.
+        /// The number of elements that a dequeue leaves in the queue until it is closed.
         min_after_dequeue: usize,
         /// The seed of the graph, 0 if it has none.
         seed: i64,
@@ -30,7 +30,7 @@ pub enum Order {
 pub struct QueueSpec {
     /// The name in messages.
     pub name: String,
-    /// In which order elements come out.
+    /// The order in which elements come out.
     pub order: Order,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
@@ -86,7 +86,7 @@ impl QueueSpec {
         })
     }
 
-    /// Whether component `index` of an element may have the shape `dims`.
+    /// True if component `index` of an element may have the shape `dims`.
     pub fn accepts(&self, index: usize, dims: &[usize]) -> bool {
         self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
     }

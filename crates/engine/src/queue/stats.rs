@@ -8,11 +8,11 @@ pub struct QueueStats {
     pub size: usize,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
-    /// Whether the queue is closed.
+    /// True once the queue is closed.
     pub is_closed: bool,
     /// Elements that have come in.
     pub num_enqueued: u64,
-    /// Elements that have gone out to a dequeue, finished or not.
+    /// Elements taken by a dequeue, finished or not.
     pub num_dequeued: u64,
     /// Enqueues that wait now, and closes that do not cancel.
     pub num_waiting_enqueues: usize,

@@ -42,8 +42,8 @@ impl Store {
         }
     }
 
-    /// How many elements may be taken now towards `missing`. A priority queue gives them all at once or none, so that
-    /// they are the smallest.
+    /// The number of elements that may be taken now, of the `missing` ones. A priority queue gives
+    /// all of them at once or none, so that they are the smallest.
     pub(super) fn available(&self, is_closed: bool, missing: usize) -> usize {
         match self {
             Self::Fifo(elements) => elements.len(),
@@ -59,7 +59,7 @@ impl Store {
         }
     }
 
-    /// The elements, so that a store to which they are added in this order does the same.
+    /// The elements in an order such that pushing them to an empty store gives the same behaviour.
     pub(super) fn elements(&self) -> Box<dyn Iterator<Item = &Element> + '_> {
         match self {
             Self::Fifo(elements) => Box::new(elements.iter()),
@@ -68,7 +68,7 @@ impl Store {
         }
     }
 
-    /// Writes down where the random numbers are, if there are any.
+    /// Saves the state of the random number generator, if there is one.
     pub(super) fn save_random(&self, content: &mut Content) {
         if let Self::Shuffle(shuffle) = self {
             shuffle.random.save(content);
@@ -104,8 +104,8 @@ impl Store {
         }
     }
 
-    /// Takes back the elements of a dequeue: a FIFO queue in front, in order, a shuffle queue at the back, last one
-    /// first, as TensorFlow does.
+    /// Puts back the elements of a dequeue: a FIFO queue in front, in order; a shuffle queue at the
+    /// back, last one first, as TensorFlow does.
     pub(super) fn give_back(&mut self, elements: Elements) {
         for element in elements.into_iter().rev() {
             match self {

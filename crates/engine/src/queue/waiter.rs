@@ -1,4 +1,4 @@
-//! A waiter: where a waiting call gets its outcome.
+//! A waiter: receives the outcome of a waiting call.
 
 use super::Elements;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ impl Waiter {
         self.outcome.lock().take()
     }
 
-    /// How long its owner has waited.
+    /// The time that its owner has waited.
     pub(super) fn blocked_ns(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }

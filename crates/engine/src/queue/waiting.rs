@@ -1,4 +1,4 @@
-//! Calls that wait: polling, giving up, and blocking until they are served.
+//! Waiting calls: polling them, cancelling them, and blocking until they are served.
 
 use super::waiter::{WaitQueue, Waiter};
 use super::{Elements, Queue};
@@ -7,11 +7,12 @@ use crate::run::Run;
 use crate::waits::{Awaited, Description};
 use std::sync::Arc;
 
-/// A call that waits in one of a queue's wait queues. Dropping it gives up, as [`Waiting::cancel`] does.
+/// A call that waits in one of a queue's wait queues. Dropping it cancels it, as
+/// [`Waiting::cancel`] does.
 pub struct Waiting {
     queue: Arc<Queue>,
     wait_queue: WaitQueue,
-    /// How many elements the call is about.
+    /// The number of elements the call asks for or adds.
     count: usize,
     waiter: Arc<Waiter>,
     is_over: bool,
@@ -21,15 +22,16 @@ pub struct Waiting {
 pub enum Left {
     /// The call had already been served.
     Served(Result<Elements>),
-    /// It had not. What it had taken is back in the queue, and what it had added stays; how many elements those are.
+    /// It had not. The elements it had taken are back in the queue, those it had added stay; the
+    /// number counts them.
     Unserved(usize),
 }
 
 /// A blocking call that was ended before it was served.
 pub struct Unfinished {
-    /// Why it was ended, or why the queue refused it.
+    /// The reason: it was ended, or the queue refused it.
     pub error: Error,
-    /// How many elements it had added, which stay, or had taken, which are back in the queue.
+    /// The number of elements it had added, which stay, or had taken, which are back in the queue.
     pub num_moved: usize,
 }
 
@@ -45,14 +47,14 @@ impl Waiting {
         outcome
     }
 
-    /// Gives up by TensorFlow's rule: elements that a dequeue had taken are lost, elements that an enqueue had added
-    /// stay.
+    /// Cancels the call by TensorFlow's rule: elements that a dequeue had taken are lost, elements
+    /// that an enqueue had added stay.
     pub fn cancel(&mut self) -> Error {
         self.withdraw(false);
         self.wait_queue.cancelled()
     }
 
-    /// Gives up without losing an element.
+    /// Cancels the call without losing an element.
     pub fn leave(&mut self) -> Left {
         let num_moved = self.withdraw(true);
         // If it was served before the queue was locked here, its outcome is set by now.
@@ -61,7 +63,7 @@ impl Waiting {
 
     /// Blocks until the call is served. If `run` ends before that, no element is lost.
     ///
-    /// The parker that was given with the request must be that of `run`.
+    /// The parker that was given with the request must be the parker of `run`.
     pub fn wait(mut self, run: &Run) -> std::result::Result<Elements, Unfinished> {
         loop {
             if let Some(outcome) = self.poll() {
@@ -73,14 +75,14 @@ impl Waiting {
         }
     }
 
-    /// What it waits for, in words.
+    /// Describes the wait in words.
     pub fn description(&self) -> Description {
         let (queue, waiter) = (Arc::clone(&self.queue), Arc::clone(&self.waiter));
         let (wait_queue, count) = (self.wait_queue, self.count);
         Arc::new(move || queue.describe_wait(wait_queue, &waiter, count))
     }
 
-    /// Gives up with `error`, without losing an element.
+    /// Ends the call with `error`, without losing an element.
     pub fn end(mut self, error: Error) -> std::result::Result<Elements, Unfinished> {
         let num_moved = match (self.leave(), self.wait_queue) {
             // It was served just in time.

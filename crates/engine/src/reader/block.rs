@@ -1,6 +1,7 @@
-//! Reading a file in large blocks, from which the formats take their records.
+//! Reads a file in large blocks, from which the formats take their records.
 //!
-//! A record is copied out of its block, so that a record that waits in a queue keeps nothing else alive.
+//! A record is copied out of its block, so that a record that waits in a queue keeps only its own
+//! memory alive.
 
 use crate::error::{Error, Result, Wait};
 use crate::files::compression::{Compression, Inflate};
@@ -12,7 +13,7 @@ use crate::tensor::allocate::{self, Refusal, Unread};
 use bytes::Bytes;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
-/// Files are read in blocks of this size; a larger record is read by itself.
+/// Size of a block; a larger record is read on its own.
 const BLOCK_BYTES: usize = 256 * 1024;
 /// The block of a small file is as large as the file, but at least this large.
 const SMALL_BLOCK_BYTES: u64 = 512;
@@ -108,12 +109,12 @@ impl BlockFile {
         self.record_bytes = self.offset_bytes;
     }
 
-    /// Whether reading may have to wait.
+    /// True if reading may have to wait.
     pub fn may_wait(&self) -> bool {
         self.may_wait
     }
 
-    /// The next bytes that are in the block: at least `count`, unless the file ends before.
+    /// The next bytes in the block: at least `count`, unless the file ends before that.
     pub fn fill(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.read_block(count)? {}
         Ok(&self.block[self.start..self.end])
@@ -125,7 +126,7 @@ impl BlockFile {
         self.offset_bytes += count as u64;
     }
 
-    /// The next `count` bytes, if they are no more than a block and the file does not end before.
+    /// The next `count` bytes, if a block can hold them and the file does not end before that.
     pub fn whole(&mut self, count: u64) -> Result<Option<&[u8]>> {
         match usize::try_from(count) {
             Ok(count @ ..=BLOCK_BYTES) => Ok(self.fill(count)?.get(..count)),
@@ -133,7 +134,7 @@ impl BlockFile {
         }
     }
 
-    /// A copy of the next `count` bytes, or `None` if the file ends before.
+    /// A copy of the next `count` bytes, or `None` if the file ends before that.
     pub fn take(&mut self, count: u64) -> Result<Option<Bytes>> {
         if count > BLOCK_BYTES as u64 {
             return self.take_large(count);
@@ -144,7 +145,7 @@ impl BlockFile {
         Ok(taken)
     }
 
-    /// Skips `count` bytes. Returns whether there were as many.
+    /// Skips `count` bytes. Returns whether the file had that many.
     pub fn skip(&mut self, count: u64) -> Result<bool> {
         let mut rest = count;
         loop {
@@ -183,7 +184,7 @@ impl BlockFile {
         )))
     }
 
-    /// Makes room for `count` bytes and reads. Returns whether any came.
+    /// Makes room for `count` bytes and reads. Returns whether any bytes came.
     fn read_block(&mut self, count: usize) -> Result<bool> {
         if self.start + count > self.block.len() {
             self.block.copy_within(self.start..self.end, 0);
@@ -191,7 +192,7 @@ impl BlockFile {
             self.start = 0;
         }
         if self.end == self.block.len() {
-            // A claimed size is not allocated before as many bytes were seen.
+            // A claimed size is not allocated before that many bytes have been read.
             let length = self.block_bytes.max(count.min(2 * self.end));
             allocate::reserve(&mut self.block, length - self.end)
                 .map_err(|refusal| self.too_large(count as u64, refusal))?;

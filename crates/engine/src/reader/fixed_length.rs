@@ -1,4 +1,4 @@
-//! Records of one length for a reader; a key is `PATH:NUMBER`, counted from 0.
+//! Records of one fixed length. A key is `PATH:NUMBER`, counted from 0.
 //!
 //! Source: `tf.FixedLengthRecordReader` of TensorFlow 1.15.
 
@@ -15,13 +15,14 @@ pub struct FixedLengthFormat {
     record_bytes: usize,
     header_bytes: u64,
     footer_bytes: usize,
-    /// From the start of one record to that of the next.
+    /// Distance from the start of one record to the start of the next.
     hop_bytes: u64,
     compression: Compression,
 }
 
 impl FixedLengthFormat {
-    /// Fails if the sizes make no sense. A `hop_bytes` of 0 means that records follow each other.
+    /// Fails if a size is invalid. A `hop_bytes` of 0 means that records follow each other
+    /// directly.
     pub fn new(
         record_bytes: i64,
         header_bytes: i64,
@@ -85,7 +86,7 @@ impl FixedLengthFormat {
 struct FixedLengthFile {
     format: FixedLengthFormat,
     block: BlockFile,
-    /// How far the next record begins after the last one, at whose start the file still is.
+    /// Distance from the current position, the start of the last record, to the next record.
     to_skip: u64,
 }
 

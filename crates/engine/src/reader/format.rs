@@ -1,4 +1,4 @@
-//! What a file format does for a reader: opening files and finding records.
+//! The interface of a file format: opening files and finding records.
 
 use crate::error::Result;
 use crate::files::name::FileName;
@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 /// One record of a file.
 pub struct Record {
-    /// The number behind the path in the record's key: `PATH:LINE`, `PATH:OFFSET`. Without it the key is the path.
+    /// The number in the record's key: `PATH:LINE` or `PATH:OFFSET`. Without it the key is the
+    /// path.
     pub number: Option<u64>,
     /// The bytes of the record.
     pub value: Bytes,
@@ -31,32 +32,33 @@ pub trait Format: Send + Sync {
     /// The class of its readers in TensorFlow, for error messages.
     fn class(&self) -> &'static str;
 
-    /// How errors count the records.
+    /// The names and numbers of records in errors.
     fn numbering(&self) -> Numbering {
         Numbering::RECORDS
     }
 
-    /// Opens a file at its first record, or where an earlier reader of the same kind was in it.
+    /// Opens a file at its first record, or at the position that an earlier reader of the same kind
+    /// saved.
     fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>>;
 }
 
-/// An open file. It is not used any more after an error.
+/// An open file. It must not be used after an error.
 pub trait RecordFile: Send {
-    /// The next record, whose number is `number`, or `None` at the end.
+    /// The next record, which is record number `number`; `None` at the end.
     fn next(&mut self, number: u64) -> Result<Option<Record>>;
 
-    /// Whether the file is known to have ended with the record just given.
+    /// True if the file is known to have ended with the record just returned.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// Whether reading may have to wait, for the writer of a pipe.
+    /// True if reading may have to wait for the writer of a pipe.
     fn may_wait(&self) -> bool {
         false
     }
 
-    /// Passes up to `limit` records to `take`, beginning with record `number`. Returns whether the file is known to
-    /// have ended. Records before an error are good.
+    /// Passes up to `limit` records to `take`, beginning with record `number`. Returns whether the
+    /// file is known to have ended. The records passed before an error are valid.
     fn next_up_to(&mut self, number: u64, limit: usize, take: &mut dyn FnMut(Record)) -> Result<bool> {
         for index in 0..limit as u64 {
             match self.next(number + index)? {

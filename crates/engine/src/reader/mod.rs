@@ -42,8 +42,8 @@ use std::sync::Arc;
 
 /// Reads the records of the files whose names come out of a queue.
 ///
-/// A call holds the reader's lock from its start to its end, also while it waits for a file name. In which order the
-/// calls of several threads get it is not promised.
+/// A call holds the reader's lock from its start to its end, also while it waits for a file name.
+/// The order in which calls of several threads get the lock is not specified.
 ///
 /// ```
 /// use headrace_engine::kernel::Tensors;
@@ -86,7 +86,7 @@ pub struct Reader {
 #[derive(Default)]
 struct State {
     file: Option<OpenFile>,
-    /// The last file name that was taken.
+    /// The last file name dequeued.
     work: Bytes,
     num_started: i64,
     num_finished: i64,
@@ -98,7 +98,7 @@ struct State {
 pub struct Records {
     /// The bytes of each record.
     pub values: SmallVec<[Bytes; 1]>,
-    /// One for each record, or none if they are not read.
+    /// One key for each record, or empty if keys are not read.
     pub keys: SmallVec<[Bytes; 1]>,
     offsets_bytes: SmallVec<[u64; 1]>,
 }
@@ -107,26 +107,26 @@ pub struct Records {
 pub enum Request {
     /// Up to `limit` records of one file.
     Read {
-        /// Where the file names come from.
+        /// The queue of file names.
         queue: Arc<Queue>,
-        /// How many records at most.
+        /// The largest number of records.
         limit: usize,
-        /// Whether the keys are read.
+        /// True if the keys are read.
         wants_keys: bool,
     },
-    /// How many records were read since the reader was reset.
+    /// The number of records read since the reader was reset.
     NumRecordsProduced,
-    /// How many files were read to their end.
+    /// The number of files read to their end.
     NumWorkUnitsCompleted,
     /// The state as bytes.
     SerializeState,
-    /// Goes on where the reader with this state was.
+    /// Continues at the position of the reader that saved this state.
     RestoreState(Bytes),
     /// Forgets everything and starts with the next file name.
     Reset,
 }
 
-/// What a reader answers.
+/// The answer to a request.
 pub enum Answer {
     /// The records of a read; none if the limit was 0.
     Records(Records),
@@ -134,7 +134,7 @@ pub enum Answer {
     Count(i64),
     /// The state as bytes.
     State(Bytes),
-    /// It is done.
+    /// Done; there is nothing to return.
     Nothing,
 }
 
@@ -158,8 +158,8 @@ impl Reader {
 
     /// The next record and its key, if it can be read without waiting. Then no [`Call`] is needed.
     ///
-    /// The key is empty if it is not wanted. Returns `None` if another call holds the reader, or the current file has
-    /// no further record.
+    /// The key is empty unless `wants_key`. Returns `None` if another call holds the reader, or the
+    /// current file has no further record.
     pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(_acquisition) = FairLock::try_acquire(self) else { return Ok(None) };
         self.state.lock().read_one(wants_key, run)
@@ -180,7 +180,7 @@ impl Reader {
     }
 }
 
-/// A call of a reader in progress. Dropping it ends it.
+/// A call of a reader in progress. Dropping it cancels it.
 pub struct Call {
     reader: Arc<Reader>,
     request: Request,
@@ -190,7 +190,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Goes on with the call. Returns `None` while it has to wait for the reader or for a file name.
+    /// Continues the call. Returns `None` while it has to wait for the reader or for a file name.
     pub fn poll(&mut self, run: &Run) -> Result<Option<Answer>> {
         if !self.acquisition.poll() {
             return Ok(None);
@@ -232,7 +232,7 @@ impl Call {
         }))
     }
 
-    /// What it waits for now, in words: a file name, or other calls of the reader.
+    /// Describes the wait in words: for a file name, or for other calls of the reader.
     pub fn description(&self) -> Description {
         match &self.waiting {
             Some(waiting) => {
@@ -246,7 +246,7 @@ impl Call {
         }
     }
 
-    /// Gives up the call. The error is that of a dequeue, which is what a read waits for.
+    /// Cancels the call. The error is the error of the dequeue that a read waits for.
     pub fn cancel(&mut self) -> Error {
         match &mut self.waiting {
             Some(waiting) => waiting.cancel(),
@@ -273,7 +273,7 @@ impl Call {
 }
 
 impl State {
-    /// Reads from the current file; nothing if there is none or it has ended.
+    /// Reads from the current file; returns no records if there is none or it has ended.
     fn read(&mut self, limit: usize, wants_keys: bool, run: &Run) -> Result<Records> {
         let mut records = Records::default();
         let Some(file) = self.file.as_mut() else { return Ok(records) };
@@ -337,7 +337,7 @@ impl State {
     }
 }
 
-/// Whether the elements of `queue` can be file names.
+/// Checks that the elements of `queue` can be file names.
 pub fn check_names(queue: &Queue) -> Result<()> {
     match queue.spec().dtypes.as_slice() {
         [DType::String] => Ok(()),

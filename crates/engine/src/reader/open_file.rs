@@ -1,4 +1,4 @@
-//! The file that a reader is reading: its position in it, and how reading it has failed.
+//! The file that a reader is reading, its position, and the error that ended reading.
 
 use super::Records;
 use super::format::{Format, Position, Record, RecordFile};
@@ -8,7 +8,8 @@ use crate::files::name::FileName;
 use crate::files::numbering::Numbering;
 use bytes::Bytes;
 
-/// An open file, read record by record. Once a read has failed, all later ones fail in the same way.
+/// An open file, read record by record. Once a read has failed, all later reads fail in the same
+/// way.
 pub struct OpenFile {
     name: FileName,
     keys: Keys,
@@ -29,8 +30,8 @@ impl OpenFile {
         Ok(Self { name, keys, numbering, records, position: at.unwrap_or_default(), failure: None, may_wait })
     }
 
-    /// Adds up to `limit` records to `records`. Returns whether the file is known to have ended. Records before a
-    /// damaged place are good; the next read fails then.
+    /// Adds up to `limit` records to `records`. Returns whether the file is known to have ended.
+    /// Records before a damaged one are valid; the next read fails.
     pub fn read(&mut self, limit: usize, wants_keys: bool, records: &mut Records) -> Result<bool> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -64,7 +65,7 @@ impl OpenFile {
         Ok(record)
     }
 
-    /// Notes how all reads after `error` fail.
+    /// Keeps `error` for all later reads.
     fn note(&mut self, error: Error) -> Error {
         self.failure = match error.wait() {
             None => Some(error.clone()),
@@ -78,7 +79,7 @@ impl OpenFile {
         error
     }
 
-    /// Whether reading may have to wait, for the writer of a pipe.
+    /// True if reading may have to wait for the writer of a pipe.
     pub fn may_wait(&self) -> bool {
         self.may_wait
     }
@@ -88,7 +89,8 @@ impl OpenFile {
         record.number.map_or_else(|| self.name.bytes().clone(), |number| self.keys.key(number))
     }
 
-    /// Whether the file is known to end with the record that [`OpenFile::read_one`] has just returned.
+    /// True if the file is known to end with the record that [`OpenFile::read_one`] has just
+    /// returned.
     pub fn is_over(&self) -> bool {
         self.records.is_over()
     }
@@ -98,12 +100,12 @@ impl OpenFile {
         &self.name
     }
 
-    /// How errors count the records.
+    /// The names and numbers of records in errors.
     pub fn numbering(&self) -> Numbering {
         self.numbering
     }
 
-    /// Where the next record is.
+    /// The position of the next record.
     pub fn position(&self) -> Position {
         self.position
     }

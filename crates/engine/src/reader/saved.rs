@@ -1,4 +1,5 @@
-//! The state of a reader as bytes, with the length of its file, and back; see [`crate::saved`].
+//! Saves the state of a reader as bytes, with the length of its file, and restores it; see
+//! [`crate::saved`].
 
 use super::Reader;
 use super::state::SavedState;
@@ -8,8 +9,8 @@ use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use std::sync::Arc;
 
 impl Reader {
-    /// The state, and how long the file is that is being read; see [`crate::saved`]. Fails if that is a pipe, which
-    /// cannot be read again.
+    /// The state, and the length of the file that is being read; see [`crate::saved`]. Fails if
+    /// that is a pipe, which cannot be read again.
     pub fn save(&self) -> Result<Chunks> {
         let state = self.state.lock();
         let mut content = Content::default();
@@ -20,7 +21,7 @@ impl Reader {
         Ok(saved::one(content))
     }
 
-    /// Goes on where the reader with this state was. Fails if its file has another length now.
+    /// Continues where the reader with this state was. Fails if its file has another length now.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -39,13 +40,13 @@ impl Reader {
     }
 }
 
-/// How long a file is that can be read twice.
+/// The length of a file that can be read twice.
 fn length_bytes(name: &FileName) -> Result<u64> {
     let status = name.status()?;
     match status.is_regular {
         true => Ok(status.len),
         false => Err(Error::failed_precondition(format!(
-            "{}: no regular file, so it cannot be read again from where the reader is in it. Save between two files.",
+            "{}: not a regular file, so it cannot be read again from the reader's position. Save between two files.",
             name.text()
         ))),
     }

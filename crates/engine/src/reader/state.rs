@@ -1,13 +1,14 @@
 //! The saved state of a reader: TensorFlow's message, and the reader's position in its file.
 //!
-//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. While a file is being read there are two of our
-//! own, which TensorFlow skips: the number of the next record (100) and its offset (101).
+//! Fields 1 to 4 are the fields of `ReaderBaseState` in TensorFlow 1.15. While a file is being read
+//! there are two more, which TensorFlow skips: the number of the next record (100) and its offset
+//! (101).
 
 use super::format::Position;
 use crate::wire::{Message, Value, for_each_field};
 use bytes::Bytes;
 
-/// The parts of a reader that its state holds.
+/// The parts of a reader that its saved state holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SavedState {
     pub num_started: i64,
@@ -42,7 +43,7 @@ impl SavedState {
         message.into_bytes().into()
     }
 
-    /// Decodes a state. Returns `None` if `bytes` are not such a message.
+    /// Decodes a state. Returns `None` if `bytes` are not a valid message.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut state = Self::default();
         for_each_field(bytes, |field, value| {
@@ -60,7 +61,7 @@ impl SavedState {
         Some(state)
     }
 
-    /// What is contradictory in the state, in the words of TensorFlow.
+    /// The contradiction in the state, if any, in the words of TensorFlow.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if self.num_started.min(self.num_finished).min(self.num_records) < 0 {
             return Some("Unexpected negative value when restoring in");
@@ -87,7 +88,7 @@ impl SavedState {
     }
 }
 
-/// Bytes as C writes them in a string.
+/// Bytes escaped as in a string of C.
 pub(super) fn escape(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_skipped_and_junk_is_refused() {
+    fn unknown_fields_are_skipped_and_invalid_messages_are_refused() {
         assert_eq!(SavedState::decode(b"\x48\x07\x0a\x01x\x4d1234\x4912345678\x10\x02").unwrap().num_finished, 2);
         for junk in [&b"junk"[..], b"\xff", b"\x08", b"\"\x05a", b"\x02\x00", b"\x0b"] {
             assert_eq!(SavedState::decode(junk), None, "{junk:?}");
@@ -130,14 +131,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(
+        fn encoding_and_decoding_a_state_gives_it_back(
             counts: [i64; 3], work: Vec<u8>, position: Option<(u64, u64)>, junk: Vec<u8>
         ) {
             let [num_started, num_finished, num_records] = counts;
             let position = position.map(|(record, offset_bytes)| Position { record, offset_bytes });
             let state = SavedState { num_started, num_finished, num_records, work: work.into(), position };
             prop_assert_eq!(SavedState::decode(&state.encode()), Some(state));
-            // Any bytes do.
+            // Any bytes are allowed here.
             let _ = SavedState::decode(&junk);
         }
     }

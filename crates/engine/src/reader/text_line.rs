@@ -1,4 +1,5 @@
-//! Lines of text files. A key is `PATH:LINE`, counted from 1 and with the skipped lines.
+//! Lines of text files. A key is `PATH:LINE`; lines are counted from 1 and include the skipped
+//! ones.
 //!
 //! Source: `tf.TextLineReader` of TensorFlow 1.15.
 
@@ -98,8 +99,8 @@ impl RecordFile for TextLineFile {
     }
 }
 
-/// The next line, which may end in a later block or with the file. `None` if nothing is left, or only a carriage
-/// return.
+/// The next line, which may end in a later block or with the file. `None` if nothing is left, or
+/// only a carriage return.
 fn line(block: &mut BlockFile, number: u64) -> Result<Option<Bytes>> {
     let buffered = block.fill(1)?;
     if let Some(end) = memchr(b'\n', buffered) {
@@ -133,7 +134,7 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Skips lines, or all if the file has fewer.
+/// Skips lines; all of them if the file has fewer.
 fn skip_lines(block: &mut BlockFile, count: u64) -> Result<()> {
     let mut rest = count;
     while rest > 0 {

@@ -1,4 +1,5 @@
-//! TFRecord files; every checksum is checked. A key is `PATH:OFFSET` of the record in the uncompressed file.
+//! TFRecord files; every checksum is checked. A key is `PATH:OFFSET`, the record's offset in the
+//! uncompressed file.
 //!
 //! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.
 
@@ -10,9 +11,9 @@ use crate::files::name::FileName;
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use bytes::Bytes;
 
-/// TFRecord files, as a whole compressed or not.
+/// TFRecord files, compressed as a whole or uncompressed.
 pub struct TfRecordFormat {
-    /// How the files are compressed.
+    /// The compression of the files.
     pub compression: Compression,
 }
 

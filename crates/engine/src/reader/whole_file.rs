@@ -57,7 +57,7 @@ pub fn read_to_end(name: &FileName, (mut file, status): (Input, Status)) -> Resu
     read_rest(name, &mut file, status.len)
 }
 
-/// `length_bytes` is how many bytes are expected: 0 for a pipe.
+/// Reads the rest of a file. `length_bytes` is the expected number of bytes, 0 for a pipe.
 #[expect(clippy::disallowed_methods, reason = "there is room for a file of this length")]
 pub(super) fn read_rest(name: &FileName, file: &mut impl Read, length_bytes: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();

@@ -9,13 +9,14 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Is told of long waits.
+/// An observer of long waits.
 pub trait Watch: Any + fmt::Debug + Send + Sync {
-    /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
+    /// The time a wait lasts before the first call of [`Watch::look`]. It doubles from call to
+    /// call.
     fn patience(&self) -> Duration;
 
-    /// A run still waits, in the operations `names`. Fails if the run has to end. Called from the waiting thread, which
-    /// holds no lock then.
+    /// Called while a run still waits, in the operations `names`. Fails if the run has to end. The
+    /// caller is the waiting thread, which holds no lock then.
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 
@@ -35,12 +36,12 @@ struct Shared {
 }
 
 impl Cancellation {
-    /// A cancellation that has not happened.
+    /// A cancellation that has not been triggered.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A cancellation that tells `watch` of long waits.
+    /// A cancellation that reports long waits to `watch`.
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
     }
@@ -59,12 +60,12 @@ impl Cancellation {
         child
     }
 
-    /// Who is told of long waits.
+    /// The observer of long waits.
     pub fn watch(&self) -> Option<&Arc<dyn Watch>> {
         self.0.watch.as_ref()
     }
 
-    /// Whether it was cancelled.
+    /// True once it is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }

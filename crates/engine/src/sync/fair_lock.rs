@@ -1,9 +1,10 @@
 //! A lock that a run can wait for without blocking its thread.
 //!
-//! Waiters are woken in the order in which they came, but the lock is not handed to them: whoever finds it free takes
-//! it, even if a waiter has been woken and is still on its way. Handing it over would make everybody wait for a
-//! sleeping thread to wake, each time. The lock is mostly held for less time than it takes to fall asleep and be woken,
-//! so a thread that finds it held looks again a few times before it waits.
+//! Waiters are woken in the order in which they came, but the lock is not handed to them: the first
+//! to find it free takes it, even if a woken waiter is still on its way. Handing it over would make
+//! everybody wait, each time, for a sleeping thread to wake. The lock is mostly held for less time
+//! than it takes to fall asleep and be woken, so a thread that finds it held tries again a few
+//! times before it waits.
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::parker::Parker;
@@ -16,19 +17,20 @@ const HELD: u8 = 1;
 /// There are waiters.
 const HAS_WAITERS: u8 = 2;
 
-/// Lets one thread at a time go on.
+/// Admits one thread at a time.
 #[derive(Default)]
 pub struct FairLock {
-    /// `HELD` is set by whoever takes the lock and cleared by the same thread; `HAS_WAITERS` changes under the lock of
-    /// `waiters`. Both are in one word, so that a thread that releases and one that starts to wait cannot miss each
-    /// other.
+    /// `HELD` is set by the thread that takes the lock and cleared by the same thread;
+    /// `HAS_WAITERS` changes under the lock of `waiters`. Both are in one word, so that a thread
+    /// that releases and one that starts to wait cannot miss each other.
     state: AtomicU8,
-    /// The wait queue, longest waiter first. If the lock is free, the first one was woken and has not looked yet.
+    /// The wait queue, longest waiter first. If the lock is free, the first one has been woken and
+    /// has not polled yet.
     waiters: Mutex<VecDeque<Arc<Waiter>>>,
 }
 
 struct Waiter {
-    /// It was unparked and has not looked since. Changed under the lock of the wait queue.
+    /// It was unparked and has not polled since. Changed under the lock of the wait queue.
     is_woken: AtomicBool,
     parker: Arc<Parker>,
 }
@@ -108,12 +110,13 @@ impl FairLock {
 }
 
 impl<T: AsRef<FairLock>> Acquisition<T> {
-    /// Whether the lock is held now; takes it if it is free.
+    /// True if the lock is held now; takes it if it is free.
     pub fn poll(&mut self) -> bool {
         let Some(waiter) = &self.waiter else { return true };
         let lock = self.owner.as_ref();
         if !lock.take_patiently() {
-            // Whoever holds the lock wakes this waiter again on release; that may have been just now.
+            // The holder of the lock wakes this waiter again on release; that may have been just
+            // now.
             let waiters = lock.waiters.lock();
             waiter.is_woken.store(false, Ordering::Relaxed);
             let is_held = !lock.take();
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_that_gives_up_after_being_woken_wakes_the_next() {
+    fn a_woken_waiter_that_gives_up_wakes_the_next_one() {
         let owner = owner();
         let parkers = [0; 2].map(|_| Arc::new(Parker::new()));
         let first = FairLock::acquire(Arc::clone(&owner), &parkers[0]);

@@ -46,7 +46,7 @@ impl<T> Mutex<T> {
 pub struct Condvar(imp::Condvar);
 
 impl Condvar {
-    /// A condition that nobody waits for.
+    /// A condition variable without waiters.
     pub fn new() -> Self {
         Self(imp::Condvar::new())
     }
@@ -75,10 +75,10 @@ impl Condvar {
     }
 }
 
-/// How long a thread spins before it sleeps.
+/// Spins for a while before a thread sleeps.
 ///
-/// First the processor pauses, for no longer than it takes to fall asleep and be woken. Then the thread yields its
-/// processor, because the thread it waits for may not have one.
+/// First the processor pauses, for no longer than it takes to fall asleep and be woken. Then the
+/// thread yields its processor, because the thread it waits for may not have one.
 #[derive(Default)]
 pub struct Patience {
     #[cfg(not(any(feature = "loom", feature = "shuttle")))]

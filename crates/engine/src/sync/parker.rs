@@ -13,8 +13,9 @@ thread_local! {
 
 /// Parks one thread until another one unparks it.
 ///
-/// Unparking sets a token, which parking takes. So no wake-up is lost that comes before the thread parks. A parker may
-/// be unparked without a reason: its owner checks again everything it waits for.
+/// Unparking sets a token, which parking takes. So a wake-up that comes before the thread parks is
+/// not lost. A parker may be unparked without a reason: its owner checks again everything it waits
+/// for.
 #[derive(Debug, Default)]
 pub struct Parker {
     state: Mutex<State>,
@@ -45,8 +46,9 @@ impl Parker {
         result
     }
 
-    /// Calls `work`, which may wait, with a parker of its own while this thread waits already. With the same parker
-    /// `work` would take the token that was meant for the outer wait, which would then sleep for ever.
+    /// Calls `work`, which may wait, with a parker of its own while this thread waits already. With
+    /// the same parker `work` would take the token that was meant for the outer wait, which would
+    /// then sleep for ever.
     pub fn nested<T>(work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Arc<Parker>>);
         impl Drop for Restore {
@@ -63,10 +65,11 @@ impl Parker {
         self.unpark_with(&mut VecDeque::new());
     }
 
-    /// Unparks all of them: this thread wakes the first, and each woken thread wakes the next one before it goes on.
+    /// Unparks all of them: this thread wakes the first, and each woken thread wakes the next one
+    /// before it continues.
     ///
-    /// So a thread that serves many waiters does not pay for all wake-ups. On a machine with few cores the threads that
-    /// are awake already do the work before the last ones are woken for nothing.
+    /// So a thread that serves many waiters does not pay for all wake-ups. On a machine with few
+    /// cores, the threads that are awake often finish the work before the last ones are woken.
     pub fn unpark_all(mut parkers: VecDeque<Arc<Self>>) {
         while let Some(first) = parkers.pop_front() {
             first.unpark_with(&mut parkers);
@@ -134,7 +137,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_wait_inside_of_a_wait_does_not_take_its_wake_up() {
+    fn a_wait_inside_a_wait_does_not_take_the_outer_wake_up() {
         let outer = Parker::with_current(Arc::clone);
         let inner = Parker::nested(|| {
             outer.unpark();
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_unparked_whether_they_sleep_or_not() {
+    fn all_parkers_are_unparked_asleep_or_not() {
         let parkers: VecDeque<_> = (0..5).map(|_| Arc::new(Parker::new())).collect();
         let sleepers = parkers.iter().skip(1).step_by(2).cloned();
         let threads: Vec<_> = sleepers

@@ -1,5 +1,6 @@
-//! Locks with the interface of the standard library's that ThreadSanitizer sees into. That library comes compiled, so what its
-//! locks order is unknown to it, and it would report everything they guard. Only `tools/sanitizers.sh` builds this.
+//! Locks with the interface of the standard library's, for ThreadSanitizer. The standard library
+//! comes compiled without instrumentation, so the sanitizer does not see its locks and would report
+//! everything they guard. Only `tools/sanitizers.sh` builds this.
 
 pub use parking_lot::MutexGuard;
 use std::sync::PoisonError;
@@ -13,12 +14,12 @@ type Locked<T> = Result<T, PoisonError<T>>;
 pub struct Mutex<T>(parking_lot::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// As that of the standard library.
+    /// As `std::sync::Mutex::new`.
     pub fn new(value: T) -> Self {
         Self(parking_lot::Mutex::new(value))
     }
 
-    /// As that of the standard library. Never fails.
+    /// As `std::sync::Mutex::lock`. Never fails.
     pub fn lock(&self) -> Locked<MutexGuard<'_, T>> {
         Ok(self.0.lock())
     }
@@ -29,18 +30,18 @@ impl<T> Mutex<T> {
 pub struct Condvar(parking_lot::Condvar);
 
 impl Condvar {
-    /// As that of the standard library.
+    /// As `std::sync::Condvar::new`.
     pub fn new() -> Self {
         Self(parking_lot::Condvar::new())
     }
 
-    /// As that of the standard library. Never fails.
+    /// As `std::sync::Condvar::wait`. Never fails.
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> Locked<MutexGuard<'a, T>> {
         self.0.wait(&mut guard);
         Ok(guard)
     }
 
-    /// As that of the standard library. Never fails.
+    /// As `std::sync::Condvar::wait_timeout`. Never fails.
     pub fn wait_timeout<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
@@ -50,12 +51,12 @@ impl Condvar {
         Ok((guard, result.timed_out()))
     }
 
-    /// As that of the standard library.
+    /// As `std::sync::Condvar::notify_one`.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// As that of the standard library.
+    /// As `std::sync::Condvar::notify_all`.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -1,23 +1,24 @@
-//! Aliasing: when a part of something shares its memory, and when it is copied.
+//! Aliasing: decides when a part shares the memory of the whole, and when it is copied.
 
 use crate::tensor::allocate;
 use bytes::Bytes;
 
-/// Strings of a batch that are no longer than this may lie in one buffer, of any size.
+/// Strings of a batch up to this length may lie in one buffer, of any size.
 pub const MAX_BUFFERED_BYTES: usize = 1024;
 
-/// Whether a part should share the memory of the whole: if it is at least four fifths of it. A part may be taken of a
-/// part (of a record the feature, of that the pixels, of them a window), and even then it keeps at most about twice its
-/// own size alive.
+/// True if a part should share the memory of the whole: it has at least four fifths of the bytes. A
+/// part may be taken of a part (a feature of the record, its pixels, a window of them), and even
+/// then it keeps at most about twice its own size alive.
 pub fn is_worth_aliasing(part_bytes: usize, whole_bytes: usize) -> bool {
     part_bytes >= whole_bytes - whole_bytes / 5
 }
 
-/// `part`, which lies in `record`, as a slice of the record or as a copy, see [`is_worth_aliasing`].
+/// Returns `part`, which lies in `record`, as a slice of the record or as a copy; see
+/// [`is_worth_aliasing`].
 pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
     match is_worth_aliasing(part.len(), record.len()) {
         true => record.slice_ref(part),
-        // Where there is no memory for the copy, it keeps more alive.
+        // Without memory for the copy, the part keeps the whole record alive.
         false => allocate::copied(part).unwrap_or_else(|_| record.slice_ref(part)),
     }
 }
@@ -31,11 +32,12 @@ pub fn unshare(bytes: &mut Bytes) {
     }
 }
 
-/// As [`unshare`] for strings that are kept together: one piece of memory for all that may lie in a batch's buffer.
+/// As [`unshare`], for strings that are kept together: all that may lie in a batch's buffer move
+/// into one piece of memory.
 pub fn unshare_all(strings: &mut [Bytes]) {
     let short = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES);
     let Ok(mut short) = allocate::gathered(short) else { return };
-    // Without memory for it, they stay where they are.
+    // Without memory for copies, the strings stay where they are.
     let Ok(mut buffer) = allocate::room(short.iter().map(|string| string.len()).sum()) else { return };
     short.iter().for_each(|string| buffer.extend_from_slice(string));
     let mut buffer = Bytes::from(buffer);
@@ -55,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_short_moves() {
+    fn only_short_strings_are_copied() {
         let whole = Bytes::from((0..5_000).map(|number| number as u8).collect::<Vec<_>>());
         for (length, moves) in [(MAX_BUFFERED_BYTES, true), (MAX_BUFFERED_BYTES + 1, false)] {
             let mut part = whole.slice(..length);
@@ -65,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_move_together_share_one_piece_of_memory() {
+    fn strings_copied_together_share_one_piece_of_memory() {
         let whole = Bytes::from((0..5_000).map(|number| number as u8).collect::<Vec<_>>());
         let parts = [whole.slice(..3), whole.slice(1_000..3_000), Bytes::new(), whole.slice(4_000..4_005)];
         let mut moved = parts.clone();

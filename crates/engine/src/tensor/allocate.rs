@@ -23,7 +23,8 @@ const SMALL_BYTES: usize = 1 << 20;
 /// The remedy if there is not enough memory.
 const REMEDY: &str = "Ask for less, or use a machine or a control group with more memory";
 
-/// Why memory was not allocated: how much was asked for, if the number exists, and the limit.
+/// The reason why memory was not allocated: the size asked for, if it can be computed, and the
+/// limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
     num_bytes: Option<usize>,
@@ -62,7 +63,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Fails if `num_bytes` of memory can never be had here.
+/// Fails if this process can never have `num_bytes` of memory.
 #[inline]
 pub fn check(num_bytes: usize) -> std::result::Result<(), Refusal> {
     match num_bytes < SMALL_BYTES || num_bytes as u64 <= memory_limit().num_bytes {
@@ -109,7 +110,7 @@ pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::resul
     Ok(collected)
 }
 
-/// The values of an iterator of which nobody knows how many it has.
+/// The values of an iterator of unknown length.
 pub fn gathered<T>(values: impl Iterator<Item = T>) -> std::result::Result<Vec<T>, Refusal> {
     let mut gathered = room(values.size_hint().0)?;
     for value in values {
@@ -130,7 +131,8 @@ pub fn gathered_small<A: Array>(values: impl Iterator<Item = A::Item>) -> std::r
     Ok(gathered)
 }
 
-/// As [`gathered_small`], for values that may fail: the first of their errors, or that of `place` if there is no memory.
+/// As [`gathered_small`], for values that may fail. Returns the first error, or an error at `place`
+/// if there is no memory.
 pub fn try_gathered_small<A: Array>(place: &str, values: impl Iterator<Item = Result<A::Item>>) -> Result<SmallVec<A>> {
     let mut gathered = SmallVec::new();
     for value in values {
@@ -148,7 +150,8 @@ pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refus
     Ok(())
 }
 
-/// Fails if the system does not give so much memory now: before code of others asks for it, which would end the process.
+/// Fails if the system does not have so much memory now. Called before foreign code asks for it,
+/// which would end the process.
 pub fn probe(num_bytes: usize) -> std::result::Result<(), Refusal> {
     room::<u8>(num_bytes).map(drop)
 }
@@ -169,7 +172,7 @@ pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result
     values.try_reserve_exact(additional).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
-/// Makes room for `additional` values more, and for later ones: for vectors that grow as data are read.
+/// Makes room for `additional` values and some more: for vectors that grow as data are read.
 #[inline]
 pub fn grow<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
     match values.capacity() - values.len() >= additional {
@@ -198,7 +201,7 @@ pub fn grow_small<A: Array>(values: &mut SmallVec<A>, additional: usize) -> std:
     values.try_grow(length).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
-/// Why not everything was read.
+/// The reason why reading stopped early.
 pub enum Unread {
     /// There is no memory for it.
     Refused(Refusal),
@@ -206,13 +209,14 @@ pub enum Unread {
     Failed(std::io::Error),
 }
 
-/// Adds what is left in `input` to `bytes`.
+/// Appends the rest of `input` to `bytes`.
 #[expect(clippy::disallowed_methods, reason = "reads no more than there is room for")]
 pub fn read_to_end(input: &mut impl Read, bytes: &mut Vec<u8>) -> std::result::Result<(), Unread> {
     const STEP_BYTES: u64 = 32 * 1024;
     loop {
         let room = (bytes.capacity() - bytes.len()) as u64;
-        // Reading one byte too many finds the end of an input whose length was right, without making more room.
+        // Trying to read one byte more finds the end of an input of the expected length, without
+        // making more room.
         let limit = room.max(1);
         let mut part = input.by_ref().take(limit);
         if room == 0 {
@@ -251,7 +255,7 @@ pub fn elements(dtype: DType, shape: &Shape) -> Elements<'_> {
 }
 
 impl Elements<'_> {
-    /// How many values of type `T` take as many bytes as the elements.
+    /// The number of values of type `T` that fit the bytes of the elements exactly.
     #[inline]
     fn count<T>(&self) -> Result<usize> {
         let element_bytes = if self.dtype == DType::String { size_of::<Bytes>() } else { self.dtype.size() };
@@ -264,7 +268,7 @@ impl Elements<'_> {
         refusal.of_tensor(self.dtype, self.shape)
     }
 
-    /// Fails if so much memory can never be had here.
+    /// Fails if this process can never have that much memory.
     pub fn check(&self) -> Result<()> {
         check(self.count::<u8>()?).map_err(|refusal| self.refused(refusal))
     }
@@ -275,18 +279,18 @@ impl Elements<'_> {
         room(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
     }
 
-    /// A zero for each.
+    /// A zero for each element.
     #[inline]
     pub fn zeros<T: Zeroable>(&self) -> Result<Vec<T>> {
         zeros(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
     }
 
-    /// The same value everywhere.
+    /// The same value for each element.
     pub fn copies<T: Clone>(&self, value: T) -> Result<Vec<T>> {
         copies(self.count::<T>()?, value).map_err(|refusal| self.refused(refusal))
     }
 
-    /// The bytes of elements that are all the same: `value` is one of them, or nothing for zeros.
+    /// The bytes of elements that are all equal to `value`; empty means zero.
     pub fn filled(&self, value: &[u8]) -> Result<Vec<u8>> {
         if value.iter().all(|byte| *byte == 0) {
             return self.zeros();
@@ -295,7 +299,7 @@ impl Elements<'_> {
         let num_bytes = self.count::<u8>()?;
         bytes.extend_from_slice(&value[..value.len().min(num_bytes)]);
         while bytes.len() < num_bytes {
-            // What is there doubles, so few copies are made.
+            // The copied part doubles each time, so few copies are made.
             bytes.extend_from_within(..bytes.len().min(num_bytes - bytes.len()));
         }
         Ok(bytes)
@@ -324,7 +328,7 @@ mod tests {
     const PETABYTE: usize = 1 << 50;
 
     #[test]
-    fn what_no_machine_has_is_refused_with_the_size_and_the_limit() {
+    fn an_impossible_size_is_refused_with_the_size_and_the_limit() {
         let MemoryLimit { num_bytes: limit, owner } = memory_limit();
         let text = |refusal: Refusal| refusal.at("here").message().to_owned();
         let expected = format!("expected at most the {limit} of {owner}. {REMEDY}");
@@ -341,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_does_not_give_is_told_apart() {
+    fn a_refusal_by_the_system_has_its_own_message() {
         let text = Refusal::new(Some(1000)).at("here").message().to_owned();
         assert_eq!(
             text,
@@ -350,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_elements_of_a_tensor_are_counted_in_any_pieces() {
+    fn a_tensor_is_allocated_in_values_of_any_size() {
         let (shape, huge) = (Shape::new(&[3, 2]), Shape::new(&[1 << 40, 1 << 10]));
         let doubles = elements(DType::Float64, &shape);
         assert_eq!(doubles.zeros::<f64>().unwrap(), [0.0; 6]);

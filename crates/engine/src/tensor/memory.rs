@@ -12,15 +12,15 @@ use std::sync::Arc;
 pub enum Memory {
     /// A slice of reference-counted bytes.
     Bytes(Bytes),
-    /// Most of something larger, or a short string that may lie in the buffer of a batch. Parts of it are copied and do
-    /// not alias it.
+    /// Most of a larger buffer, or a short string that may lie in the buffer of a batch. Parts of
+    /// it are copied and do not alias it.
     Part(Bytes),
     /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl Memory {
-    /// Whether nobody else holds these bytes.
+    /// True if these bytes have no other holder.
     pub fn is_unique(&self) -> bool {
         match self {
             Self::Bytes(bytes) | Self::Part(bytes) => bytes.is_unique(),
@@ -28,7 +28,8 @@ impl Memory {
         }
     }
 
-    /// The bytes at `place` without a copy, if they are most of these; see [`crate::tensor::aliasing`].
+    /// The bytes at `place` without a copy, if they are most of this memory; see
+    /// [`crate::tensor::aliasing`].
     pub(crate) fn shared_part(&self, place: Range<usize>) -> Option<Self> {
         match self {
             Self::Bytes(bytes) if is_worth_aliasing(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
@@ -36,14 +37,14 @@ impl Memory {
         }
     }
 
-    /// Whether [`Memory::unshare`] copies these bytes.
+    /// True if [`Memory::unshare`] copies these bytes.
     pub(crate) fn is_to_unshare(&self) -> bool {
         matches!(self, Self::Part(bytes) if bytes.len() <= MAX_BUFFERED_BYTES)
     }
 
     /// Copies these bytes if they may lie in the buffer of a batch of strings.
     pub(crate) fn unshare(&mut self) {
-        // Without memory for a copy of a kilobyte they stay where they are. That is no error.
+        // Without memory for a copy of a kilobyte they stay where they are, which is not an error.
         if self.is_to_unshare()
             && let Ok(copy) = Self::aligned_copy(self.as_ref())
         {

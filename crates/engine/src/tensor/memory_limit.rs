@@ -1,10 +1,11 @@
-//! How much memory this process can have: that of the machine, or of its control groups (cgroups) where they allow
-//! less.
+//! The memory limit of this process: the machine's memory, or the limit of its control groups
+//! (cgroups) if that is lower.
 //!
-//! Linux overcommits: a request that can never be served succeeds, and the process is killed when it uses the memory.
-//! So each request is compared with this limit before it is made.
+//! Linux overcommits: a request that can never be served succeeds, and the process is killed when
+//! it uses the memory. So each request is compared with this limit before it is made.
 //!
-//! Source: `Documentation/admin-guide/cgroup-v1/memory.rst` and `cgroup-v2.rst` of Linux; `proc(5)` for the files.
+//! Source: `Documentation/admin-guide/cgroup-v1/memory.rst` and `cgroup-v2.rst` of Linux; `proc(5)`
+//! for the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,9 @@ use std::sync::OnceLock;
 /// The most memory that this process can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimit {
-    /// How much it is; `u64::MAX` if no limit is known.
+    /// The limit in bytes; `u64::MAX` if no limit is known.
     pub num_bytes: u64,
-    /// Whose limit this is, for messages.
+    /// The owner of the limit, for messages.
     pub owner: &'static str,
 }
 
@@ -73,14 +74,14 @@ impl Group {
             return file("memory.max").saturating_add(swap.min(file("memory.swap.max")));
         }
         let memory = file("memory.limit_in_bytes").saturating_add(swap);
-        memory.min(file("memory.memsw.limit_in_bytes")) // Of memory and swap space together.
+        memory.min(file("memory.memsw.limit_in_bytes")) // The limit of memory and swap space together.
     }
 }
 
-/// The control groups of this process and their parents that can be seen.
+/// The visible control groups of this process and their parents.
 ///
-/// `cgroup` names the group of the process, `mountinfo` says where groups are mounted. In a container the file system
-/// may begin at the process's own group, while the name is that of the host.
+/// `cgroup` names the group of the process, `mountinfo` lists the mount points. In a container the
+/// file system may begin at the process's own group, while the name is the host's.
 fn directories(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     let mut groups = Vec::new();
     for line in mountinfo.lines() {
@@ -106,16 +107,17 @@ fn group_path(line: &str, version: u8) -> Option<&str> {
     }
 }
 
-/// Where a part of a cgroup file system is mounted.
+/// The mount point of a part of a cgroup file system.
 struct Mount<'a> {
     version: u8,
-    /// Which part: the path of its topmost group.
+    /// The path of the part's topmost group.
     root: &'a str,
     point: PathBuf,
 }
 
 impl<'a> Mount<'a> {
-    /// From a line of `mountinfo`; `None` for other file systems and for groups of other controllers.
+    /// Parses a line of `mountinfo`; `None` for other file systems and for groups of other
+    /// controllers.
     fn parse(line: &'a str) -> Option<Self> {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn without_groups_it_is_the_memory_and_swap_space_of_the_machine() {
+    fn without_cgroups_the_limit_is_the_memory_and_swap_space_of_the_machine() {
         let expected = MemoryLimit { num_bytes: 1024 * 1024, owner: MACHINE };
         assert_eq!(limit("machine", &[("proc/meminfo", MEMINFO)]), expected);
         let files = [("proc/meminfo", MEMINFO), ("proc/self/cgroup", "0::/\n"), ("proc/self/mountinfo", V2)];
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_known_nothing_is_limited() {
+    fn missing_or_malformed_files_limit_nothing() {
         assert_eq!(limit("nothing", &[]), UNLIMITED);
         assert_eq!(limit("nonsense", &[("proc/meminfo", "MemTotal: many kB\nSwapTotal\n")]), UNLIMITED);
     }

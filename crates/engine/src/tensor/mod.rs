@@ -178,14 +178,15 @@ impl Tensor {
         Ok(bytemuck::cast_slice(self.stored()?))
     }
 
-    /// The bytes of the elements, which are computed now if they are deferred; empty for strings. Fails if there is no
-    /// memory for that.
+    /// The bytes of the elements, which are computed now if they are deferred; empty for strings.
+    /// Fails if there is no memory for them.
     pub fn stored(&self) -> Result<&[u8]> {
         self.materialise()?;
         Ok(self.bytes())
     }
 
-    /// The bytes that the elements take; of deferred floats, those that they are computed from.
+    /// Bytes of memory that the elements take; for deferred floats, the bytes that they are
+    /// computed from.
     pub fn num_bytes(&self) -> usize {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref().len(),
@@ -194,8 +195,8 @@ impl Tensor {
         }
     }
 
-    /// As [`Tensor::stored`], where deferred elements have been computed or there are none. Otherwise they are computed here,
-    /// and that there is no memory for them ends the process.
+    /// As [`Tensor::stored`], for elements that are not deferred or already computed. Otherwise
+    /// they are computed here, and the process ends if there is no memory for them.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],
@@ -295,13 +296,13 @@ impl Tensor {
         }
     }
 
-    /// The same elements under another shape of as many elements.
+    /// The same elements in another shape with the same number of elements.
     pub fn reshaped(mut self, shape: Shape) -> Result<Self> {
         self.set_shape(shape)?;
         Ok(self)
     }
 
-    /// Puts the elements under another shape of as many elements.
+    /// Changes the shape to another one with the same number of elements.
     pub fn set_shape(&mut self, shape: Shape) -> Result<()> {
         check_length(&shape, self.num_elements())?;
         self.shape = shape;
@@ -337,7 +338,7 @@ impl fmt::Debug for Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Whether type, shape and every byte agree (so a NaN equals itself).
+    /// True if type, shape and every byte agree (so a NaN equals itself).
     fn eq(&self, other: &Self) -> bool {
         self.dtype == other.dtype
             && self.shape == other.shape

@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Tensor {
-    /// The elements `run`, in row-major order, under `shape`. They alias this tensor's memory only if they are most of
-    /// it.
+    /// The elements `run`, in row-major order, in the shape `shape`. They alias this tensor's
+    /// memory only if they are most of it.
     pub fn part(&self, run: Range<usize>, shape: Shape) -> Result<Self> {
         if run.len() == self.num_elements() {
             return self.clone().reshaped(shape);
@@ -33,7 +33,7 @@ impl Tensor {
         Self::copied(self.dtype, shape, &self.stored()?[place])
     }
 
-    /// Row `index` of the first dimension, copied, so that it keeps nothing else alive.
+    /// Row `index` of the first dimension, copied, so that it does not keep the whole tensor alive.
     pub fn row(&self, index: usize) -> Result<Self> {
         let shape = self.shape.row();
         let length = shape.num_elements();
@@ -112,8 +112,8 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
-    /// This tensor at `begin` in one of a larger shape, whose other elements are `value`, a scalar of the same type;
-    /// without it 0, false or the empty string.
+    /// Places this tensor at `begin` in a larger one of shape `shape`. The other elements are
+    /// `value`, a scalar of the same type; without it they are 0, false or the empty string.
     pub fn padded(&self, begin: &[usize], shape: Shape, value: Option<&Tensor>) -> Result<Self> {
         let elements = allocate::elements(self.dtype, &shape);
         elements.check()?;
@@ -188,8 +188,8 @@ impl Tensor {
     }
 }
 
-/// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each contiguous
-/// run.
+/// Maps the elements of a tensor of shape `small` into one of shape `large`: (from, to, length) of
+/// each contiguous run.
 fn runs(small: &Shape, large: &Shape) -> impl Iterator<Item = (usize, usize, usize)> {
     // A run spans the inner axes that are equally long in both, and one more.
     let num_equal = small.iter().rev().zip(large.iter().rev()).take_while(|(small, large)| small == large).count();
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_puts_each_row_where_it_lies_in_the_larger_shape() {
+    fn padding_puts_each_row_at_its_position_in_the_larger_shape() {
         let small = Tensor::from_values(Shape::new(&[2, 1]), vec![1_i32, 2]).unwrap();
         let large = Tensor::from_values(Shape::new(&[1, 3]), vec![3_i32, 4, 5]).unwrap();
         let row = Shape::new(&[2, 3]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_lies_anywhere_in_its_padding() {
+    fn a_tensor_can_be_padded_on_any_side() {
         let whole = Tensor::from_values(Shape::new(&[1, 2]), vec![1_i32, 2]).unwrap();
         let padded = whole.padded(&[1, 1], Shape::new(&[2, 4]), Some(&Tensor::scalar(-1_i32))).unwrap();
         assert_eq!(padded.values::<i32>().unwrap(), [-1, -1, -1, -1, -1, 1, 2, -1]);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_part_keeps_nothing_else_alive() {
+    fn a_part_of_a_part_does_not_keep_the_whole_alive() {
         let whole = Tensor::from_bytes(DType::UInt8, Shape::new(&[100]), vec![1; 100].into()).unwrap();
         let part = whole.part(10..90, Shape::new(&[80])).unwrap();
         assert_eq!(part.bytes().as_ptr(), whole.bytes()[10..].as_ptr());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_keeps_nothing_of_its_batch_alive() {
+    fn a_row_does_not_keep_its_batch_alive() {
         let batch = Tensor::from_values(Shape::new(&[2, 100]), vec![1_u8; 200]).unwrap();
         let row = batch.row(1).unwrap();
         assert!(batch.into_memory().unwrap().is_unique() && row.bytes() == [1; 100]);

@@ -1,4 +1,4 @@
-//! Shapes: fully known ones of tensors, and partial ones of queue components and placeholders.
+//! Shapes: fully known for tensors, possibly partial for queue components and placeholders.
 
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
@@ -8,7 +8,8 @@ use std::ops::Deref;
 /// The most elements that a shape may have, as in TensorFlow.
 const MAX_ELEMENTS: usize = i64::MAX as usize;
 
-/// The size of the largest elements. The bytes of a row of them must be countable even if there are no rows.
+/// The size of the largest element type. The bytes of a row must be countable even if there are no
+/// rows.
 pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 
 /// The size of a tensor in each dimension; empty for a scalar.
@@ -38,8 +39,8 @@ impl Shape {
         self.0.iter().product()
     }
 
-    /// The number of elements. Fails if there are more than a tensor can have. That must hold without the axes of size
-    /// 0 too, because a part of the shape can be the shape of another tensor.
+    /// The number of elements. Fails if there are more than a tensor can have, even with the axes
+    /// of size 0 ignored: a part of the shape can be the shape of another tensor.
     #[inline]
     pub fn checked_num_elements(&self) -> Result<usize> {
         let (mut num_elements, mut overflows) = (1_usize, false);
@@ -53,7 +54,7 @@ impl Shape {
         }
     }
 
-    /// As [`Shape::checked_num_elements`], for a shape with a 0 or with too large a product.
+    /// As [`Shape::checked_num_elements`], for a shape with a 0 in it or whose product overflows.
     #[cold]
     fn without_elements(&self) -> Result<usize> {
         let mut sizes = self.0.iter().filter(|size| **size > 0);
@@ -63,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// This shape below a new first dimension of `length`.
+    /// This shape with a new first dimension of `length`.
     pub fn batched(&self, length: usize) -> Self {
         #[expect(clippy::disallowed_methods, reason = "one for each axis")]
         let mut dims = SmallVec::with_capacity(self.len() + 1);
@@ -132,12 +133,12 @@ impl PartialShape {
         self.0.iter().copied().collect()
     }
 
-    /// Whether `shape` has this rank and these dimensions, where they are known.
+    /// True if `shape` has this rank and these dimensions, as far as they are known.
     pub fn is_compatible_with(&self, shape: &[usize]) -> bool {
         self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(want, got)| want.is_none_or(|want| want == *got))
     }
 
-    /// This shape below a new first dimension of `length`.
+    /// This shape with a new first dimension of `length`.
     pub fn batched(&self, length: usize) -> Self {
         Self(std::iter::once(Some(length)).chain(self.0.iter().copied()).collect())
     }
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_with_too_many_elements_are_refused_and_a_zero_hides_nothing() {
+    fn shapes_with_too_many_elements_are_refused_even_with_an_axis_of_size_0() {
         let count = |sizes: &[usize]| Shape::new(sizes).checked_num_elements();
         assert_eq!(count(&[]).unwrap(), 1);
         assert_eq!(count(&[3, 0, 2]).unwrap(), 0);

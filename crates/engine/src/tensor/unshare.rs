@@ -1,12 +1,12 @@
-//! Tensors that are kept for long must not keep larger memory alive.
+//! Copies small tensors so that, kept for long, they do not keep larger memory alive.
 
 use super::{Data, Tensor};
 use crate::tensor::aliasing::{unshare, unshare_all};
 use std::sync::Arc;
 
 impl Tensor {
-    /// Copies small elements that may lie in the memory of something larger, so that this tensor keeps at most about
-    /// twice its bytes alive.
+    /// Copies small elements that may lie in a larger buffer, so that this tensor keeps at most
+    /// about twice its bytes alive.
     pub fn unshare(&mut self) {
         match &mut self.data {
             Data::Inline(_) => {}
@@ -18,7 +18,7 @@ impl Tensor {
             }
             Data::String(value) => unshare(value),
             Data::Strings(values) => {
-                // Strings that others hold as well are not changed.
+                // Strings that have other holders are not changed.
                 unshare_all(Arc::<Vec<_>>::make_mut(values));
             }
         }
@@ -33,7 +33,7 @@ mod tests {
     use crate::tensor::shape::Shape;
     use bytes::Bytes;
 
-    /// Bytes in a larger buffer, and the buffer, which is unique once nothing else is kept of it.
+    /// Bytes in a larger buffer, and the buffer, which is unique once no part of it is kept.
     fn part(length: usize) -> (Bytes, Bytes) {
         let whole = Bytes::from(vec![7; 10_000]);
         (whole.slice(8..8 + length), whole)
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_moves() {
+    fn large_strings_are_moved_without_a_copy() {
         let (string, whole) = part(2_000);
         let pixels = Tensor::from_string(DType::UInt8, Shape::new(&[2_000]), string).unwrap();
         assert_eq!(unshared(pixels).bytes().as_ptr(), whole[8..].as_ptr());

@@ -8,17 +8,19 @@ use crate::tensor::shape::Shape;
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
-/// Which elements of a tensor are picked, and in which order: a length and a step for each dimension.
+/// A selection of a tensor's elements in a given order: a start, and a length and a step for each
+/// dimension.
 #[derive(Debug)]
 pub struct View {
     start: isize,
-    /// Outermost first. Adjacent dimensions that continue with the same step are merged, and dimensions of length 1
-    /// dropped.
+    /// Outermost first. Adjacent dimensions that continue with the same step are merged; dimensions
+    /// of length 1 are dropped.
     dims: SmallVec<[Dim; 4]>,
     num_elements: usize,
 }
 
-/// One dimension of a view; the step is in elements. It may be negative, or 0 to repeat what lies inside.
+/// One dimension of a view. The step is in elements; it may be negative, or 0 to repeat the inner
+/// dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dim {
     pub length: usize,
@@ -68,8 +70,8 @@ impl View {
         }
     }
 
-    /// A tensor of these elements of `tensor` under `shape`. It may alias the memory of `tensor` if it has most of its
-    /// elements.
+    /// A tensor of the selected elements of `tensor`, in the shape `shape`. It may alias the memory
+    /// of `tensor` if it has most of its elements.
     pub fn of(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if self.num_elements == 0 {
             return Tensor::empty(tensor.dtype(), shape);
@@ -104,8 +106,8 @@ impl View {
         Ok(out)
     }
 
-    /// Adds the picked elements to `out`. `extend` adds those of the two innermost dimensions; the outer ones are a
-    /// counter.
+    /// Adds the selected elements to `out`. `extend` adds the elements of the two innermost
+    /// dimensions; the outer dimensions are a counter.
     fn collect<T>(&self, elements: &[T], out: &mut Vec<T>, extend: Extend<T>) {
         let (outer, rows, columns) = match self.dims[..] {
             [ref outer @ .., rows, columns] => (outer, rows, columns),
@@ -138,7 +140,8 @@ impl View {
 /// Adds rows of elements, given by the first one and the two dimensions, to a vector.
 type Extend<T> = fn(&mut Vec<T>, &[T], isize, Dim, Dim);
 
-/// As [`extend`]. What is common for numbers is quick: colour planes become pixels.
+/// As [`extend`], with a fast path for the common case of numbers: colour planes become interleaved
+/// pixels.
 fn extend_numbers<T: Pod>(out: &mut Vec<T>, elements: &[T], start: isize, rows: Dim, columns: Dim) {
     match (rows.step, columns) {
         (1, Dim { length: 3, step }) => {
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_that_go_on_are_one() {
+    fn dimensions_that_continue_each_other_are_merged() {
         let dims = |lengths: &[usize], steps: &[isize]| {
             let dims = lengths.iter().zip(steps).map(|(length, step)| Dim { length: *length, step: *step });
             View::new(0, dims).dims.len()

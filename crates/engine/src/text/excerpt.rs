@@ -2,10 +2,10 @@
 
 use super::printable::push_printable;
 
-/// How many bytes an error shows.
+/// Number of bytes that an error shows.
 const SHOWN_BYTES: usize = 256;
 
-/// `bytes` as text, shortened if they are long; what a terminal would act upon is escaped.
+/// `bytes` as text, shortened if they are long, with terminal control characters escaped.
 pub fn excerpt(bytes: &[u8]) -> String {
     let shown = |bytes: &[u8]| {
         let mut text = String::new();

@@ -1,7 +1,8 @@
-//! Parsing numbers as TensorFlow's kernels do.
+//! Parses numbers as TensorFlow's kernels do.
 //!
-//! Spaces around a number are skipped. Integers are decimal, with a sign or without. Floats may also be hexadecimal,
-//! `inf`, `infinity`, `nan` or `nan(...)`, in any case; one too large to hold is infinite.
+//! Spaces around a number are skipped. Integers are decimal, with or without a sign. Floats may
+//! also be hexadecimal, `inf`, `infinity`, `nan` or `nan(...)`, in any case; a number too large to
+//! hold is infinite.
 
 use crate::tensor::dtype::Numeric;
 
@@ -77,7 +78,7 @@ impl FromText for f64 {
     }
 }
 
-/// The bits that a double has more than a float, and their value halfway between two floats.
+/// The bits that a double has beyond a float's, and their value halfway between two floats.
 const HALF_ULP_MASK: u64 = (1 << 29) - 1;
 const HALF_ULP: u64 = 1 << 28;
 
@@ -104,14 +105,14 @@ fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
         return None;
     }
     let value = mantissa.cast_signed() as f64 / POWERS_OF_TEN[num_decimals];
-    // Without a branch: the sign of the next number cannot be predicted.
+    // Without a branch, since the sign of the next number cannot be predicted.
     Some((f64::from_bits(value.to_bits() | (start as u64) << 63), end))
 }
 
 const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Continues the number `before` with the digits of `text` from `at` on; returns it and where they end. If there are
-/// too many digits, the lowest bits are kept.
+/// Continues the number `before` with the digits of `text` from `at` on; returns it and the
+/// position after the digits. If there are too many digits, the lowest bits are kept.
 #[inline]
 fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
     let mut value = before;
@@ -133,7 +134,7 @@ fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
         return digit_by_digit(text, at, before);
     };
     let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
-    // Finds the first byte that is not a digit. A carry out of it only reaches bytes behind it.
+    // Finds the first byte that is not a digit. A carry out of it only reaches later bytes.
     let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
     let count = (others.trailing_zeros() / 8) as usize;
     // Fewer digits get zeros in front.
@@ -159,7 +160,8 @@ fn trimmed(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Parses what `fast_float2` does not: hexadecimal floats and `nan(...)`. `round` rounds a mantissa to the type.
+/// Parses the forms that `fast_float2` does not know: hexadecimal floats and `nan(...)`. `round`
+/// rounds a mantissa to the type.
 fn special(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
     let (sign, text) = match text {
         [b'-', rest @ ..] => (-1.0, rest),
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_ends_where_its_text_does() {
+    fn a_number_ends_before_the_first_other_character() {
         for (text, expected) in [
             ("12,3", Some((12, 2))),
             ("-7", Some((-7, 2))),
@@ -307,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(int: i64, bits: u64) {
+        fn printed_numbers_parse_to_the_same_value(int: i64, bits: u64) {
             prop_assert_eq!(i64::from_text(int.to_string().as_bytes()), Some(int));
             let float = f64::from_bits(bits);
             let read = f64::from_text(float.to_string().as_bytes()).unwrap();
@@ -315,7 +317,7 @@ mod tests {
         }
 
         #[test]
-        fn short_numbers_are_rounded_as_any(
+        fn short_numbers_are_rounded_like_all_others(
             text in "-?[0-9]{0,10}[.]?[0-9]{0,18}(e-?[0-9])?[,.e-]?[0-9]{0,8}"
         ) {
             let both = |text: &[u8]| (f32::from_start(text), f64::from_start(text));
@@ -333,7 +335,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_not(text: Vec<u8>) {
+        fn parsing_arbitrary_text_never_panics(text: Vec<u8>) {
             let _ = (f32::from_text(&text), f64::from_text(&text), i32::from_text(&text));
         }
     }

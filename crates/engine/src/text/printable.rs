@@ -1,9 +1,9 @@
-//! Names and data as messages show them: a terminal must not act upon them.
+//! Escapes names and data in messages, so that a terminal does not act on them.
 
 use std::fmt::Write;
 
-/// Adds a text to another one; characters that are not shown, or change how others are shown, are escaped as in Rust and Python:
-/// `\r`, `\x1b`, `\u202e`.
+/// Appends a text to `shown`; hidden characters and those that change how others are shown are
+/// escaped as in Rust and Python: `\r`, `\x1b`, `\u202e`.
 pub fn push_printable(shown: &mut String, text: &str) {
     for letter in text.chars() {
         let written = match letter {
@@ -18,7 +18,8 @@ pub fn push_printable(shown: &mut String, text: &str) {
     }
 }
 
-/// Control characters, and those that turn the direction of a text round, end lines or take no room.
+/// True for control characters, and for those that reverse the direction of a text, end lines or
+/// have no width.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_acts_upon_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(printable_name("data/Größe 東.txt".as_bytes()), "data/Größe 東.txt");
         assert_eq!(printable_name(b"a\r\n\x1b[2Jb\xff\0"), "a\\r\\n\\x1b[2Jb\\xff\\x00");
         assert_eq!(printable_name("a\u{202e}b\u{9b}".as_bytes()), "a\\u202eb\\x9b");

@@ -1,4 +1,4 @@
-//! SipHash-2-4: a hash of strings with a key, of which nobody who does not know it can make equal ones.
+//! SipHash-2-4: a keyed hash of strings. Nobody can find collisions without the key.
 //!
 //! Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012).
 
@@ -11,7 +11,7 @@ pub fn hash(key: [u64; 2], bytes: &[u8]) -> u64 {
         key[1] ^ 0x7465_6462_7974_6573,
     ];
     let (words, rest) = bytes.as_chunks::<8>();
-    // The last word holds what is left, and the length in its highest byte.
+    // The last word holds the remaining bytes, and the length in its highest byte.
     let rest = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     let last = rest | (bytes.len() as u64) << 56;
     for word in words.iter().map(|word| u64::from_le_bytes(*word)).chain([last]) {
@@ -45,7 +45,7 @@ mod tests {
 
     /// The example of the paper's appendix, and the first vectors of the authors' program.
     #[test]
-    fn hashes_are_those_of_the_paper() {
+    fn hashes_match_the_paper() {
         let key = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908];
         let bytes: Vec<u8> = (0..15).collect();
         assert_eq!(hash(key, &bytes), 0xa129_ca61_49be_45e5);

@@ -1,8 +1,9 @@
-//! Numbers as they are written: whether a type gives a text back.
+//! Round trips of written numbers: finds out whether a type can give a number back as it was
+//! written.
 
 use super::number::FromText;
 
-/// How a number is written.
+/// The form of a written number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// As an integer.
@@ -13,7 +14,8 @@ pub enum Form {
     Special,
 }
 
-/// The form of a number; `None` for what only looks like one, such as `01234`, `+49` or `0x10`.
+/// The form of a number; `None` for texts that only look like one, such as `01234`, `+49` or
+/// `0x10`.
 pub fn form(text: &[u8]) -> Option<Form> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -45,7 +47,7 @@ pub fn form(text: &[u8]) -> Option<Form> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // No integer is a negative zero.
+    // An integer cannot be a negative zero.
     let is_int = !has_point && !has_exponent && text != b"-0";
     Some(if is_int { Form::Int } else { Form::Decimal })
 }
@@ -54,14 +56,15 @@ fn run_of_digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// Whether int64 gives the text back.
+/// True if int64 gives the text back.
 pub fn fits_i64(text: &[u8]) -> bool {
     form(text) == Some(Form::Int) && i64::from_text(text).is_some()
 }
 
-/// Whether float32 gives the text back: written in as few digits as tell it from other values, it is the same number.
+/// True if float32 gives the text back: printed in as few digits as tell it from other values, it
+/// is the same number.
 pub fn fits_f32(text: &[u8]) -> bool {
-    /// So many digits are always given back.
+    /// This many digits are always given back.
     const SURE_DIGITS: usize = 6;
     match form(text) {
         None => false,
@@ -76,17 +79,18 @@ pub fn fits_f32(text: &[u8]) -> bool {
     }
 }
 
-/// Whether a number that is written as `wide` is given back by the float32 nearest to it.
+/// True if the float32 nearest to a number gives it back; the number is written as `wide`.
 pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     if f64::from(narrow) == wide || wide.is_nan() {
         return true;
     }
-    // Integers are exact, or not given back: nobody expects 123456792 for 123456790.
+    // Integers are exact or not given back: nobody expects 123456792 for 123456790.
     let is_int = wide.fract() == 0.0;
     !is_int && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
 }
 
-/// Whether float64 gives the text back: integers exactly, and of others the nearest value, unless that is zero or infinite.
+/// True if float64 gives the text back: integers exactly, other numbers as the nearest value,
+/// unless that is zero or infinite.
 pub fn fits_f64(text: &[u8]) -> bool {
     let Some(value) = f64::from_text(text) else { return false };
     match form(text) {
@@ -100,17 +104,18 @@ pub fn fits_f64(text: &[u8]) -> bool {
     }
 }
 
-/// Whether all digits before an exponent are zeros.
+/// True if all digits before an exponent are zeros.
 fn is_zero(text: &[u8]) -> bool {
     let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
     !mantissa.iter().any(|byte| (b'1'..=b'9').contains(byte))
 }
 
-/// Whether a value that was read from a text differs from it by rounding alone: by no more than `step`, as a share of the value.
+/// True if a value read from a text differs from it by rounding alone: by at most `step`, relative
+/// to the value.
 pub fn is_rounded(text: &[u8], value: f64, step: f64) -> bool {
     let Some(wide) = f64::from_text(text) else { return false };
     if !wide.is_finite() {
-        // Infinite because it is written so, or because it is too large.
+        // Infinite because the text says so, or because the number is too large.
         return !matches!(form(text), Some(Form::Int | Form::Decimal));
     }
     if wide == 0.0 {
@@ -125,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_only_looks_like_a_number_is_none() {
+    fn texts_that_only_look_like_numbers_are_not_numbers() {
         for (text, expected) in [
             ("0", Some(Form::Int)),
             ("-17", Some(Form::Int)),
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_gives_a_text_back_or_not() {
+    fn each_type_gives_back_the_texts_it_can_hold() {
         for (text, int, single, double) in [
             ("123456789", true, false, true),
             ("16777216", true, true, true),
@@ -178,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_lose_more_than_rounding_are_told() {
+    fn losses_beyond_rounding_are_detected() {
         let single =
             |text: &str| is_rounded(text.as_bytes(), f64::from(f32::from_text(text.as_bytes()).unwrap()), 2e-7);
         for text in ["123456789", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0x10", "1e-38", "3.4e38"] {
@@ -191,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_type_writes_it_gives_back(single: f32, double: f64, int: i64) {
+        fn every_type_gives_back_its_own_output(single: f32, double: f64, int: i64) {
             prop_assume!(single.is_finite() && double.is_finite());
             let (one, other) = (format!("{single:?}"), format!("{double:?}"));
             prop_assert!(fits_f32(one.as_bytes()) || single.fract() == 0.0);
@@ -200,7 +205,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_fits_or_not(text: Vec<u8>) {
+        fn checking_arbitrary_text_never_panics(text: Vec<u8>) {
             let _ = (fits_i64(&text), fits_f32(&text), fits_f64(&text), is_rounded(&text, 1.0, 0.5));
         }
     }

@@ -8,7 +8,7 @@ mod write;
 pub use read::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, VARINT_VALUE, Value, for_each_field};
 pub use write::Message;
 
-/// The tag before a field's value, if it fits into one byte: the field's number and the kind of its value.
+/// The tag of a field that fits into one byte: the field's number and the kind of its value.
 pub const fn tag(number: u8, kind: u8) -> u8 {
     number << 3 | kind
 }

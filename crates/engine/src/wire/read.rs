@@ -26,7 +26,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// How many bytes are left.
+    /// Number of bytes left.
     pub fn num_left(&self) -> usize {
         self.0.len()
     }
@@ -63,14 +63,14 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// A length and as many bytes.
+    /// Reads a length and that many bytes.
     pub fn delimited(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.varint()?).ok()?;
         self.take(length)
     }
 
-    /// A length and a message of that length. If it claims more bytes than there are, it ends with them: TensorFlow
-    /// reads such a message too.
+    /// Reads a length and a message of that length. If it claims more bytes than there are, it ends
+    /// with them: TensorFlow reads such a message too.
     pub fn message(&mut self) -> Option<Cursor<'a>> {
         let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
         self.take(length.min(self.0.len())).map(Cursor)
@@ -89,7 +89,8 @@ impl<'a> Cursor<'a> {
         self.skip_tag(tag).then_some(())
     }
 
-    /// Skips a field of any number. One that claims more bytes than there are is the last one, as in TensorFlow.
+    /// Skips a field of any number. A field that claims more bytes than there are is the last one,
+    /// as in TensorFlow.
     pub fn skip_field(&mut self) -> Option<()> {
         match self.varint()? as u8 & 7 {
             VARINT => self.varint().map(drop),
@@ -110,8 +111,8 @@ pub enum Value<'a> {
     Fixed32(&'a [u8]),
 }
 
-/// Calls `visit` with the number and the value of each field of a message. This is strict: a field that claims more
-/// bytes than there are is malformed, and so is a group.
+/// Calls `visit` with the number and the value of each field of a message. This is strict: a field
+/// that claims more bytes than there are is malformed, and so is a group.
 pub fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u64, Value<'a>) -> Option<()>) -> Option<()> {
     let mut message = Cursor::new(message);
     while !message.is_at_end() {
@@ -166,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(number: u64, bytes: Vec<u8>, double: f64, float: f32) {
+        fn writing_and_reading_fields_gives_them_back(number: u64, bytes: Vec<u8>, double: f64, float: f32) {
             let message = Message::default().varint(1, number).bytes(2, &bytes).double(3, double).float(4, float);
             let message = message.into_bytes();
             let mut fields = Vec::new();
@@ -181,7 +182,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_walked_over(bytes: Vec<u8>) {
+        fn reading_arbitrary_bytes_never_panics(bytes: Vec<u8>) {
             let _ = for_each_field(&bytes, |_, _| Some(()));
         }
     }

@@ -13,7 +13,8 @@ impl Message {
         self
     }
 
-    /// A number without a field, as strings have their lengths in the content of a tensor.
+    /// A number without a field: the content of a string tensor begins with the lengths of its
+    /// strings.
     pub fn length(mut self, value: u64) -> Self {
         self.push_varint(value);
         self

@@ -22,11 +22,12 @@ pub(super) enum Packed {
     Tensors(Box<[Tensor]>),
 }
 
-/// With this many bytes an element has 48.
+/// An element with this many bytes has a size of 48.
 pub(super) const MAX_SHORT_BYTES: usize = 45;
 
 impl Element {
-    /// The bytes of its numbers and strings; of deferred floats, of what they are computed from.
+    /// The bytes of its numbers and strings; for deferred floats, the bytes that they are computed
+    /// from.
     pub fn num_bytes(&self) -> usize {
         match &self.0 {
             Packed::Short { length, .. } => usize::from(*length),
@@ -35,7 +36,8 @@ impl Element {
         }
     }
 
-    /// Component 0, a scalar int64, as the priority queue reads it. Its type is checked before the element comes in.
+    /// The priority: component 0, a scalar int64. Its type is checked before the element enters the
+    /// queue.
     pub fn priority(&self) -> i64 {
         let packed = |bytes: &[u8]| bytes.first_chunk().copied().map(i64::from_ne_bytes);
         match &self.0 {

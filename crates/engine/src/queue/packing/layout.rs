@@ -1,4 +1,4 @@
-//! Where the components of a packed element lie, and how they are written and read.
+//! The layout of a packed element's components, and writing and reading them.
 
 use super::element::{MAX_SHORT_BYTES, Packed};
 use super::{Column, Element};
@@ -26,13 +26,13 @@ pub(super) struct Part {
     pub(super) content: Content,
 }
 
-/// What a component is packed as.
+/// The form in which a component is packed.
 #[derive(Clone)]
 pub(super) enum Content {
     Numbers {
         num_bytes: usize,
     },
-    /// What float32 numbers are computed from.
+    /// The source that float32 numbers are computed from.
     Deferred {
         num_bytes: usize,
         recipe: Recipe,
@@ -91,7 +91,7 @@ impl Part {
 }
 
 impl Layout {
-    /// This layout, but with the components deferred that are deferred in `components`.
+    /// This layout, with the same components deferred as in `components`.
     pub(super) fn deferred_as(&self, components: &[Tensor]) -> Self {
         let mut layout = self.clone();
         for (part, component) in layout.parts.iter_mut().zip(components) {

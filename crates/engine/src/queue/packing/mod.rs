@@ -1,9 +1,10 @@
-//! How elements lie in a queue: small ones as their bytes alone, without the tensors around them.
+//! The form of elements in a queue: small ones are stored as bytes, without tensors around them.
 //!
-//! A tensor takes some ninety bytes besides its elements, and most of what is queued is small. Where all shapes are
-//! known, the components of an element are packed one after the other: numbers as they are, strings after their
-//! lengths. Deferred floats (see [`crate::tensor::deferred`]) are packed as what they are computed from, unless nobody
-//! makes batches of them: then they are computed by the thread that enqueues them and not by its consumer.
+//! A tensor takes some ninety bytes besides its elements, and most queued elements are small. Where
+//! all shapes are known, the components of an element are packed one after the other: numbers as
+//! they are, strings after their lengths. Deferred floats (see [`crate::tensor::deferred`]) are
+//! packed as their source if the elements are dequeued in batches. Otherwise the thread that
+//! enqueues them computes them, not the consumer.
 
 mod element;
 mod layout;
@@ -23,24 +24,26 @@ use layout::{Content, Layout, Part};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Larger elements are not packed: their tensors move. The strings of packed elements lie in one buffer when they have
-/// become a batch.
+/// Larger elements are not packed: their tensors are moved. The strings of packed elements lie in
+/// one buffer once they form a batch.
 const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
-/// Layouts besides the first: how many different deferred computations are kept apart in one queue.
+/// Layouts besides the first: the number of different deferred computations that one queue can
+/// pack.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
-/// How many elements of a batch are fetched from memory at a time.
+/// Number of elements of a batch fetched from memory at a time.
 const GROUP_LENGTH: usize = 16;
 const CACHE_LINE_BYTES: usize = 64;
 
-/// How the elements of one queue are packed.
+/// The packing of the elements of one queue.
 pub(super) struct Packing {
-    /// Of elements without deferred components; `None` if shapes are not known.
+    /// The layout of elements without deferred components; `None` if shapes are not known.
     first: Option<Layout>,
     others: [OnceLock<Layout>; NUM_OTHER_LAYOUTS],
-    /// Whether somebody makes batches of the elements, which computes what is deferred. Set while programs are made,
-    /// read by whoever enqueues; nothing else depends on its order, so loom need not see it.
+    /// True if the elements are put into batches, which computes deferred floats. Set while
+    /// programs are made, read by every enqueue; nothing else depends on its order, so loom need
+    /// not see it.
     is_batched: AtomicBool,
 }
 
@@ -60,7 +63,7 @@ impl Packing {
         }
     }
 
-    /// Says that elements will be put into batches.
+    /// Announces that elements will be put into batches.
     pub(super) fn expect_batches(&self) {
         self.is_batched.store(true, Ordering::Relaxed);
     }
@@ -103,7 +106,7 @@ impl Packing {
     pub(super) fn pack_row(&self, number: Option<u8>, batch: &mut [Tensor], row: usize) -> Result<Element> {
         if let Some(number) = number {
             let layout = self.layout(number)?;
-            // Numbers are copied in any case, but large strings move.
+            // Numbers are copied in any case, but large strings are moved.
             if !layout.has_strings() || layout.num_bytes(batch, row) <= MAX_PACKED_BYTES {
                 return layout.pack(number, batch, row);
             }
@@ -211,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_comes_out_as_it_was(
+        fn unpacking_gives_back_the_packed_components(
             numbers in prop::collection::vec(any::<i32>(), 6),
             words in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..600), 4),
             scalar in any::<u8>(),
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_or_of_unknown_shape_is_not_copied() {
+    fn large_elements_and_unknown_shapes_are_not_copied() {
         let large = Tensor::string(vec![7; MAX_PACKED_BYTES + 1]);
         let element = packing(&[(DType::String, &[])]).pack(&mut Tensors::from_iter([large])).unwrap();
         assert!(matches!(element.0, Packed::Tensors(_)));
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn deferred_floats_are_packed_as_what_they_are_computed_from() {
+    fn deferred_floats_are_packed_as_their_source() {
         let packing = packing(&[(DType::Float32, &[MIN_ELEMENTS])]);
         packing.expect_batches();
         let shifts = [0.5, -0.0, 0.0, 1.5, 2.5, f32::MIN_POSITIVE];
@@ -284,7 +287,7 @@ mod tests {
             elements.push(packing.pack(&mut Tensors::from_iter([pixels(shift)])).unwrap());
         }
         let sizes: Vec<_> = elements.iter().map(Element::num_bytes).collect();
-        // No more than so many computations are kept apart.
+        // A queue packs only that many different computations.
         assert_eq!(sizes[..NUM_OTHER_LAYOUTS], [MIN_ELEMENTS; NUM_OTHER_LAYOUTS]);
         assert_eq!(sizes[NUM_OTHER_LAYOUTS..], [4 * MIN_ELEMENTS; 3]);
         let batch = packing.batch(&mut elements).unwrap().unwrap();

@@ -29,7 +29,7 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// Whether so many elements of a type are worth deferring.
+    /// True if that many elements of a type are worth deferring.
     pub fn is_worth_it(source_dtype: DType, num_elements: usize) -> bool {
         let is_small_integer = matches!(source_dtype, DType::UInt8 | DType::Int8 | DType::UInt16 | DType::Int16);
         is_small_integer && num_elements >= MIN_ELEMENTS
@@ -45,7 +45,7 @@ impl Deferred {
         self.source.as_ref().len() / self.recipe.source_size()
     }
 
-    /// Whether the elements are yet to be computed.
+    /// True until the elements are computed.
     pub fn is_open(&self) -> bool {
         self.values.get().is_none()
     }
@@ -56,12 +56,12 @@ impl Deferred {
         self.recipe.push(step);
     }
 
-    /// How the floats are computed.
+    /// The recipe for the floats.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// The same steps over a copy of the elements `places`.
+    /// The same steps over a copy of some elements.
     pub fn part(&self, places: Range<usize>) -> std::result::Result<Self, Refusal> {
         let size = self.recipe.source_size();
         Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
@@ -72,7 +72,7 @@ impl Deferred {
         self.source.unshare();
     }
 
-    /// What the floats are computed from, and its type.
+    /// The elements that the floats are computed from, and their type.
     pub fn source(&self) -> (DType, &Memory) {
         (self.recipe.source_dtype(), &self.source)
     }
@@ -95,7 +95,7 @@ impl Deferred {
     pub fn values(&self) -> &[f32] {
         #[expect(
             clippy::disallowed_methods,
-            reason = "four times what is there, and no more than the limit: see `Tensor::defer`"
+            reason = "four times the source's size, and within the limit: see `Tensor::defer`"
         )]
         self.values.get_or_init(|| self.computed(Vec::with_capacity(self.len())))
     }
@@ -141,12 +141,12 @@ impl Tensor {
         Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
     }
 
-    /// How the elements will be computed, unless they already are.
+    /// The recipe for the elements, unless they are computed already.
     pub fn recipe(&self) -> Option<&Recipe> {
         self.open_deferred().map(Deferred::recipe)
     }
 
-    /// The deferred elements, if they are yet to be computed.
+    /// The deferred elements, unless they are computed already.
     fn open_deferred(&self) -> Option<&Deferred> {
         match &self.data {
             Data::Deferred(deferred) if deferred.is_open() => Some(deferred),
@@ -161,7 +161,7 @@ impl Tensor {
         Ok(Some(Self { dtype: self.dtype, shape: shape.clone(), data: Data::Deferred(Arc::new(part)) }))
     }
 
-    /// What deferred elements are computed from; nothing for others.
+    /// The bytes that deferred elements are computed from; empty for other tensors.
     pub fn deferred_source(&self) -> &[u8] {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref(),
@@ -169,8 +169,8 @@ impl Tensor {
         }
     }
 
-    /// What `work` makes of these elements. It may move and drop elements but not change them: deferred ones stay
-    /// deferred, and it gets what they are computed from.
+    /// Applies `work`, which may move and drop elements but not change them. Deferred elements stay
+    /// deferred: `work` gets the elements that they are computed from.
     pub fn rearranged(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
         let Some(deferred) = self.open_deferred() else { return work(self) };
         let (dtype, source) = deferred.source();
@@ -180,7 +180,7 @@ impl Tensor {
         Ok(Self { dtype: self.dtype, shape, data })
     }
 
-    /// Whether the elements are yet to be computed.
+    /// True if the elements have not been computed yet.
     pub fn is_deferred(&self) -> bool {
         self.recipe().is_some()
     }
@@ -188,7 +188,7 @@ impl Tensor {
     /// Adds a step to the computation of deferred floats. Fails if they were never deferred.
     pub fn push_step(&mut self, step: Step) -> Result<()> {
         let Data::Deferred(deferred) = &mut self.data else {
-            return Err(Error::internal("a step after floats that are there"));
+            return Err(Error::internal("a step was added to floats that are computed already"));
         };
         Arc::make_mut(deferred).push(step);
         Ok(())
@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_deferred_is_the_same_to_the_last_bit(
+        fn deferred_results_are_the_same_to_the_last_bit(
             dtype in prop::sample::select(vec![DType::UInt8, DType::Int8, DType::UInt16, DType::Int16]),
             values in prop::collection::vec(any::<u16>(), MIN_ELEMENTS..80),
             steps in prop::collection::vec(
@@ -270,7 +270,7 @@ mod tests {
         ) {
             let mut deferred = cast(&source(dtype, &values), DType::Float32).unwrap();
             prop_assert!(deferred.is_deferred());
-            // The same numbers, which are there.
+            // The same numbers, not deferred.
             let mut eager = Tensor::from_values(deferred.shape().clone(), deferred.values::<f32>().unwrap().to_vec());
             deferred = cast(&source(dtype, &values), DType::Float32).unwrap();
             for (function, operand, is_left) in steps {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_do_not_change_what_others_hold() {
+    fn adding_a_step_does_not_change_other_holders_of_the_tensor() {
         let floats = cast(&source(DType::UInt8, &[7; MIN_ELEMENTS]), DType::Float32).unwrap();
         let shared = floats.clone();
         let more = then(floats, Step::add(1.0));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_elements_leaves_them_to_be_computed() {
+    fn moving_elements_keeps_them_deferred() {
         let bytes = source(DType::UInt8, &(0..192).collect::<Vec<u16>>()).reshaped(Shape::new(&[3, 8, 8])).unwrap();
         let shifted = |tensor: &Tensor| then(cast(tensor, DType::Float32).unwrap(), Step::add(0.5));
         let window = |tensor: &Tensor| tensor.window(&[0, 1, 2], Shape::new(&[3, 6, 5])).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn little_is_computed_at_once() {
+    fn a_few_elements_are_computed_at_once() {
         let few = source(DType::UInt8, &[1; MIN_ELEMENTS - 1]);
         assert!(!cast(&few, DType::Float32).unwrap().is_deferred());
     }

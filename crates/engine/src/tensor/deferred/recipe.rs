@@ -1,4 +1,4 @@
-//! How deferred floats are computed.
+//! The steps by which deferred floats are computed.
 
 use super::Deferred;
 use crate::tensor::dtype::DType;
@@ -6,7 +6,7 @@ use crate::tensor::memory::Memory;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
-/// How floats are computed: from elements of a type, in steps.
+/// Computes floats from elements of a type, in steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     source_dtype: DType,
@@ -24,7 +24,7 @@ pub enum Step {
     Divide(f32),
 }
 
-/// How many floats are computed at a time.
+/// Number of floats computed at a time.
 const BLOCK_LENGTH: usize = 512;
 
 /// The shift that changes nothing: unlike 0.0 it keeps the sign of a zero.
@@ -41,7 +41,7 @@ impl Step {
 }
 
 impl PartialEq for Step {
-    /// Whether both do the same to the last bit; the sign of a zero matters.
+    /// True if both do the same to the last bit; the sign of a zero matters.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Affine { scale, shift }, Self::Affine { scale: other_scale, shift: other_shift }) => {
@@ -87,7 +87,7 @@ impl Recipe {
         self.source_dtype.size()
     }
 
-    /// Adds what is computed from `bytes` to `out`.
+    /// Computes floats from `bytes` and appends them to `out`.
     pub fn compute(&self, bytes: &[u8], out: &mut Vec<f32>) {
         pulp::Arch::new().dispatch(Computation { recipe: self, bytes, out });
     }
@@ -116,7 +116,8 @@ impl pulp::WithSimd for Computation<'_> {
 }
 
 impl Recipe {
-    /// Adds floats. Where there are several steps, in blocks that stay in the L1 cache during all of them.
+    /// Adds floats. With several steps it works in blocks, which stay in the L1 cache during all
+    /// steps.
     #[inline(always)]
     fn extend<T: Copy>(&self, out: &mut Vec<f32>, source: &[T], to_float: impl Fn(T) -> f32) {
         // The first step is applied while the block is filled.

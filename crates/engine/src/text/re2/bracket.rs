@@ -5,13 +5,13 @@ use super::class::Class;
 use super::escape::{escape, next};
 use super::groups::{bad_range, perl, posix, unicode};
 
-/// `\pL` or `\d`, if `rest` begins so.
+/// A class `\pL` or `\d`, if `rest` begins with one.
 pub fn named_class(rest: &mut &str, folds: bool) -> Result<Option<Class>, Misfit> {
     let class = unicode(rest, folds)?;
     Ok(class.or_else(|| perl(rest, folds)))
 }
 
-/// The characters of `[...]`, with which `rest` begins.
+/// The characters of the class `[...]` at the start of `rest`.
 pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
     let start = *rest;
     let mut class = Class::default();
@@ -20,7 +20,7 @@ pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
     if is_negated {
         next(rest);
     }
-    // A bracket that comes first is a member.
+    // A closing bracket that comes first is a member.
     let mut is_first = true;
     while is_first || !rest.starts_with(']') {
         if rest.is_empty() {
@@ -40,7 +40,7 @@ pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
     Ok(if is_negated { class.negated() } else { class })
 }
 
-/// A character, or a range of them; `whole` is the class from its bracket on.
+/// A character or a range of characters; `whole` is the class from its opening bracket on.
 fn range(rest: &mut &str, whole: &str) -> Result<Class, Misfit> {
     let start = *rest;
     let low = member(rest, whole)?;

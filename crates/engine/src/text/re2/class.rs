@@ -9,8 +9,8 @@ pub const MAX: u32 = char::MAX as u32;
 
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
-/// Characters of several bytes as RE2 reads them in a set that has all of them. They include overlong encodings and
-/// encodings of numbers that are no code points.
+/// Characters of several bytes as RE2 reads them in a set that has all of them. They include
+/// overlong encodings and encodings of numbers that are not code points.
 const WIDE: &str = r"(?-u:[\xC2-\xDF][\x80-\xBF])|(?-u:[\xE0-\xEF][\x80-\xBF]{2})|(?-u:[\xF0-\xF4][\x80-\xBF]{3})";
 
 /// A set of code points. Unlike a set of `char`, it may have surrogates, which RE2 finds in bytes that encode them.
@@ -114,7 +114,8 @@ fn bracketed(ranges: impl Iterator<Item = (u32, u32)>) -> Option<String> {
     (!text.is_empty()).then(|| format!("[{text}]"))
 }
 
-/// The three bytes of each of some surrogates: the second byte has five of its ten bits, the third six.
+/// The three-byte encodings of a range of surrogates: the second byte has five of the ten bits, the
+/// third six.
 fn encoded_surrogates((low, high): (u32, u32)) -> String {
     let second = |point: u32| 0xA0 + ((point - SURROGATES.0) >> 6);
     let third = |point: u32| 0x80 + (point & 0x3F);

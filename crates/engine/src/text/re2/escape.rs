@@ -3,8 +3,8 @@
 use super::class;
 use super::{Misfit, SYNTAX};
 
-/// The character that an escape sequence stands for, which may be a surrogate; `rest` begins with the backslash and
-/// moves past it.
+/// The character of an escape sequence, which may be a surrogate. `rest` begins with the backslash
+/// and moves past the sequence.
 pub fn escape(rest: &mut &str) -> Result<u32, Misfit> {
     let start = *rest;
     let bad = |rest: &str| Misfit::syntax("invalid escape sequence", &start[..start.len() - rest.len()]);

@@ -28,12 +28,12 @@ const MAX_COMPILED_BYTES: usize = 10 << 20;
 /// Longer patterns are not even parsed. RE2's limit is about the same for plain letters.
 const MAX_PATTERN_BYTES: usize = 1 << 19;
 
-/// How deep `regex` may nest; [`stack`] has the limit that users meet.
+/// The nesting limit of `regex`; users meet the limit in [`stack`] first.
 const NEST_LIMIT: u32 = 10 * stack::MAX_DEPTH;
 
 const TOO_LARGE: &str = "pattern too large - compile failed";
 
-/// What is wrong with a pattern.
+/// An error in a pattern.
 struct Misfit {
     /// In RE2's words.
     text: String,
@@ -57,7 +57,7 @@ impl Misfit {
 /// A pattern to search for.
 pub struct Pattern {
     regex: Regex,
-    /// How many groups the pattern has. Only those that a rewrite can name are captured.
+    /// The number of groups in the pattern. Only groups that a rewrite can name are captured.
     num_groups: usize,
 }
 

@@ -1,7 +1,7 @@
-//! The translation of RE2's syntax to that of `regex`.
+//! Translates RE2's syntax to the syntax of `regex`.
 //!
-//! The result is explicit: it needs no flags and names each character by its number, so differences between the two
-//! syntaxes do not matter.
+//! The result is explicit: it needs no flags and names each character by its number, so differences
+//! between the two syntaxes do not matter.
 
 use super::Misfit;
 use super::bracket::{bracketed, named_class};
@@ -34,7 +34,7 @@ pub fn parse(pattern: &str, max_captures: usize) -> Result<Parsed, Misfit> {
 
 struct Parser<'p> {
     pattern: &'p str,
-    /// The part of the pattern that is not read yet.
+    /// The rest of the pattern, still to be read.
     rest: &'p str,
     flags: Flags,
     outer: Vec<Group>,
@@ -45,7 +45,7 @@ struct Parser<'p> {
 
 impl<'p> Parser<'p> {
     fn parse(&mut self) -> Result<(), Misfit> {
-        // The repetition that was just read. Another one must not follow it.
+        // The repetition just read. Another one must not follow it.
         let mut repetition = None;
         while let Some(first) = self.rest.chars().next() {
             let start = self.rest;
@@ -93,7 +93,7 @@ impl<'p> Parser<'p> {
         self.group.items.push(Item::new(text));
     }
 
-    /// Moves past some bytes and adds the expression that they stand for.
+    /// Moves past some bytes and adds their expression.
     fn token(&mut self, length: usize, text: &str) {
         self.rest = &self.rest[length..];
         self.push(text);

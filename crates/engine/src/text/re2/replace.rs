@@ -8,7 +8,7 @@ use crate::tensor::allocate::{Refusal, append};
 use regex::bytes::CaptureLocations;
 use std::ops::Range;
 
-/// Where groups matched.
+/// The positions of the match and of its groups.
 enum Found {
     /// Only the whole match is needed.
     Whole(Option<Range<usize>>),
@@ -78,7 +78,7 @@ impl Found {
         Ok(())
     }
 
-    /// Where a group matched; empty if it did not.
+    /// The position of a group's match; empty if the group did not match.
     fn group(&self, number: usize) -> Range<usize> {
         match self {
             Self::Whole(place) => place.clone(),
@@ -88,8 +88,8 @@ impl Found {
     }
 }
 
-/// How many bytes the first character of a text has, as RE2 reads it: surrogates count as characters. 1 if the bytes
-/// are no character, and at the end of the text.
+/// Number of bytes of the first character of a text, as RE2 reads it: surrogates count as
+/// characters. 1 if the bytes are not a character, and at the end of the text.
 fn length_of_first(text: &[u8]) -> usize {
     let (num_bytes, bits, least) = match text.first() {
         Some(0xC0..=0xDF) => (2, 0x1F, 0x80),

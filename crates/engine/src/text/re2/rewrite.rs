@@ -13,7 +13,7 @@ pub(super) enum Piece {
 }
 
 impl Rewrite {
-    /// The largest number of a group that a rewrite can name.
+    /// The largest group number that a rewrite can name.
     pub const MAX_GROUP: usize = 9;
 
     /// Fails with `InvalidArgument` if anything but a digit or a backslash follows a backslash.
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_told_from_bytes() {
+    fn group_references_and_plain_bytes_are_told_apart() {
         let rewrite = Rewrite::new(br"a\\1\0\12\\").unwrap();
         let bytes = |bytes: &[u8]| Piece::Bytes(bytes.to_vec());
         assert_eq!(rewrite.pieces(), [bytes(br"a\1"), Piece::Group(0), Piece::Group(1), bytes(br"2\")]);

@@ -19,15 +19,15 @@ pub struct Flags {
 
 /// A part that a repetition can follow.
 pub struct Item {
-    /// The expression, which can be put anywhere without parentheses.
+    /// The expression. It can be used anywhere without parentheses.
     pub text: String,
-    /// How deeply groups and repetitions are nested.
+    /// Nesting depth of groups and repetitions.
     pub depth: u32,
     /// The largest product of counts inside it.
     pub repeats: u32,
 }
 
-/// Whether a group keeps what it matches.
+/// The kind of a group: capturing or not.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Opening {
     Capture,
@@ -45,7 +45,7 @@ pub struct Group {
     repeats: u32,
 }
 
-/// How often something is repeated.
+/// The counts of a repetition.
 #[derive(Clone, Copy)]
 pub struct Count {
     pub min: u32,

@@ -25,7 +25,7 @@ fn flags_hold_to_the_end_of_their_group() {
 }
 
 #[test]
-fn classes_are_those_of_ascii_unless_they_are_unicodes() {
+fn classes_are_ascii_unless_they_name_unicode_properties() {
     assert_eq!(replaced(r"\d|\s", "x", "٣3\u{b} ".as_bytes()), "٣x\u{b}x".as_bytes());
     assert_eq!(replaced(r"(?i)\w", "x", "kK\u{212A}é".as_bytes()), "xxxé".as_bytes());
     assert_eq!(replaced(r"[^[:alpha:]\pN]", "x", "a٣é-".as_bytes()), "a٣xx".as_bytes());
@@ -35,7 +35,7 @@ fn classes_are_those_of_ascii_unless_they_are_unicodes() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_matched_as_in_re2() {
+fn bytes_that_are_not_utf8_are_matched_as_in_re2() {
     assert_eq!(replaced(".", "x", b"a\xff\xc3\xa9\xed\xa0\x80\xe0\x80\x80"), b"x\xffxxx");
     assert_eq!(replaced(r"\C", "x", b"\xff\xc3\xa9"), b"xxx");
     assert_eq!(replaced("[^\u{e9}]", "x", b"\xed\xa0\x80\xe0\x80\x80"), b"x\xe0\x80\x80");
