@@ -1,10 +1,38 @@
-"""The library runs without what only commands need; a command without it says what to install."""
+"""The library runs without its extras; what needs one says what to install."""
 
 import subprocess
 import sys
 
-# Lets the packages of the extra look as if nobody had installed them.
+import pytest
+
+# Lets the packages of an extra look as if nobody had installed them.
 HIDDEN = "import sys; sys.modules.update(click=None, tqdm=None)\n"
+NO_PROTOBUF = "import sys; sys.modules.update({'google.protobuf': None})\n"
+INSTALL_TF1 = (
+    "headrace.protos: got no google.protobuf, which makes messages such as Example. "
+    "Install the extra that has it: pip install 'headrace[tf1]'"
+)
+# Reads records of `Example` messages, whose bytes a program without protobuf cannot make.
+PIPELINE = """
+import pathlib, sys, tempfile
+import headrace as hr
+
+@hr.native
+def doubled(example):
+    return {"n": example["n"] * 2, "text": example["text"]}
+
+with tempfile.TemporaryDirectory() as directory:
+    path = str(pathlib.Path(directory, "numbers.tfrecord"))
+    with hr.records.TFRecordWriter(path) as writer:
+        for number in range(6):
+            n = b"\\n\\x0a\\n\\x01n\\x12\\x05\\x1a\\x03\\n\\x01" + bytes([number])
+            text = b"\\n\\x0d\\n\\x04text\\x12\\x05\\n\\x03\\n\\x01" + bytes([97 + number])
+            writer.write(b"\\n" + bytes([len(n + text)]) + n + text)
+    features = {"n": hr.Feature(int, ()), "text": hr.Feature(bytes, ())}
+    examples = hr.tfrecords(path).parse(features).map(doubled).shuffle(seed=1)
+    found = [(batch["n"].tolist(), batch["text"].tolist()) for batch in examples.batch(3)]
+print(sorted(sum((n for n, _ in found), [])), sorted(sum((text for _, text in found), [])))
+"""
 
 
 def run(program: str) -> subprocess.CompletedProcess:
@@ -64,3 +92,62 @@ def test_nothing_but_readers_on_ray_loads_it():
         "import headrace, headrace.read_service, headrace.tf1\nprint('ray' in sys.modules)"
     )
     assert result.stdout == "False\n"
+
+
+def run_without_protobuf(program: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", NO_PROTOBUF + program],
+        timeout=60,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_pipeline_needs_no_protocol_buffers():
+    result = run_without_protobuf(PIPELINE)
+    assert result.stderr == ""
+    assert result.stdout == f"{[0, 2, 4, 6, 8, 10]} {[b'a', b'b', b'c', b'd', b'e', b'f']}\n"
+
+
+def test_a_program_of_tensorflow_1_reads_without_protocol_buffers():
+    result = run_without_protobuf(
+        "import headrace.tf1 as tf\n"
+        "numbers = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()\n"
+        "with tf.Session() as session:\n"
+        "    session.run(tf.local_variables_initializer())\n"
+        "    coord = tf.train.Coordinator()\n"
+        "    threads = tf.train.start_queue_runners(session, coord)\n"
+        "    print(*(session.run(numbers) for _ in range(3)))\n"
+        "    coord.request_stop()\n"
+        "    coord.join(threads)\n"
+    )
+    assert (result.stderr, result.stdout) == ("", "0 1 2\n")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "hr.protos",
+        "tf.train.Example",
+        "tf.train.Saver",
+        "tf.train.import_meta_graph",
+        "tf.train.MonitoredTrainingSession",
+        "tf.summary.FileWriter",
+        "tf.constant(1).op.node_def",
+        "tf.get_default_graph().as_graph_def()",
+        "tf.make_tensor_proto(1)",
+        "tf.decode_json_example",
+    ],
+)
+def test_messages_without_protocol_buffers_say_what_to_install(expression):
+    result = run_without_protobuf(f"import headrace as hr, headrace.tf1 as tf\n{expression}")
+    assert result.stderr.endswith(f"ModuleNotFoundError: {INSTALL_TF1}\n")
+
+
+def test_commands_without_protocol_buffers_say_what_to_install():
+    result = run_without_protobuf("from headrace.cli.main import main; main()")
+    assert result.stderr == (
+        "headrace: got no google.protobuf, which commands need. "
+        "Install the extra that has it: pip install 'headrace[cli]'\n"
+    )

@@ -1,4 +1,4 @@
-"""The packages that only some need: those of commands, and those of single sources."""
+"""The packages that only some programs need, each with the extra that brings it."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -8,11 +8,13 @@ __all__ = [
     "missing_cli",
     "missing_jax",
     "missing_parquet",
+    "missing_protobuf",
     "missing_ray",
     "missing_torch",
 ]
 
-_CLI: Final = ("click", "tqdm")
+_PROTOBUF: Final = "google.protobuf"
+_CLI: Final = ("click", "tqdm", _PROTOBUF)
 # Which build of it is right depends on the machine.
 _AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for your machine"
 
@@ -32,6 +34,11 @@ def missing_parquet() -> str | None:
     return _missing(("pyarrow",), "which reads Parquet files", "parquet")
 
 
+def missing_protobuf() -> str | None:
+    """Returns what to install for protocol buffer messages; None if nothing is missing."""
+    return _missing((_PROTOBUF,), "which makes messages such as Example", "tf1")
+
+
 def missing_ray() -> str | None:
     """Returns what to install for readers on Ray; None if nothing is missing."""
     return _missing(("ray",), "which readers on other machines run on", "ray")
@@ -48,10 +55,17 @@ def missing_jax() -> str | None:
 
 
 def _missing(names: tuple[str, ...], what_for: str, extra: str) -> str | None:
-    missing = [name for name in names if find_spec(name) is None]
+    missing = [name for name in names if not _is_there(name)]
     if not missing:
         return None
     return (
         f"got no {' and no '.join(missing)}, {what_for}. "
         f"Install the extra that has it: pip install 'headrace[{extra}]'"
     )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # The package around it is missing.
+        return False

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from google.protobuf.descriptor_pb2 import (
+from headrace.protos.library import (
+    DescriptorPool,
     DescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
+    GetMessageClass,
+    Message,
 )
-from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 
 __all__ = ["Field", "build_messages"]
 

@@ -21,8 +21,6 @@ from os import PathLike, fspath
 from types import TracebackType
 from typing import ClassVar, Final, NoReturn, SupportsInt
 
-from google.protobuf.message import DecodeError
-
 from headrace.core import engine
 from headrace.core.errors import AlreadyExistsError, DataLossError
 from headrace.graph import Graph, get_default_graph
@@ -36,6 +34,7 @@ from headrace.protos import (
     Summary,
     TaggedRunMetadata,
 )
+from headrace.protos.library import DecodeError
 from headrace.tf1 import gfile
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]

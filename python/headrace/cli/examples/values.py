@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
 from headrace.protos import Example, SequenceExample
+from headrace.protos.library import DecodeError
 
 __all__ = ["Values", "sequences_of_record", "values_of_example", "values_of_record"]
 

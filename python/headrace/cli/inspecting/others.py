@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from google.protobuf.message import DecodeError
-
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
 from headrace.cli.failing import Failure
@@ -16,6 +14,7 @@ from headrace.cli.reading import source_of
 from headrace.core.errors import OpError
 from headrace.io.tensor_bundle import BundleReader
 from headrace.protos import Event
+from headrace.protos.library import DecodeError
 from headrace.tf1.checkpoint.file import CheckpointReader
 
 __all__ = [

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from google.protobuf.message import DecodeError
 
 from headrace.core import dtypes
 from headrace.core.allocation_guard import check_bytes
@@ -15,6 +14,7 @@ from headrace.io.storage import open_file, size_of
 from headrace.io.tensor_bundle.elements import decode
 from headrace.io.tensor_bundle.sorted_table import read_table
 from headrace.protos import BundleEntryProto, BundleHeaderProto
+from headrace.protos.library import DecodeError
 
 __all__ = ["BundleReader"]
 

@@ -10,12 +10,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from google.protobuf import text_format
-from google.protobuf.message import DecodeError
-
 from headrace import protos
 from headrace.graph import Graph, GraphKeys, TensorLike, get_default_graph
 from headrace.protos import CollectionDef, MetaGraphDef, VariableDef
+from headrace.protos.library import DecodeError, text_format
 from headrace.tf1 import gfile
 from headrace.tf1.graph_import.graph_def import import_graph_def
 from headrace.tf1.ops import Variable

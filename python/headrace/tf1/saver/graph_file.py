@@ -5,11 +5,10 @@ Source: `tf.train.write_graph` of TensorFlow 1.15.
 
 import os
 
-from google.protobuf import text_format
-
 from headrace.graph import Graph
 from headrace.io.atomic_file import replacing
 from headrace.protos import GraphDef
+from headrace.protos.library import text_format
 from headrace.tf1 import gfile
 
 __all__ = ["write_graph"]

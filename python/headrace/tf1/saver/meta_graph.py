@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from typing import Any, Final
 
-from google.protobuf import text_format
-
 from headrace import protos
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.graph.node_defs import make_node_def, output_attrs
@@ -27,6 +25,7 @@ from headrace.protos import (
     VariableDef,
     VersionDef,
 )
+from headrace.protos.library import text_format
 from headrace.tf1.ops.variables.variable import Variable
 from headrace.tf1.queue_runners import QueueRunner
 

@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from google.protobuf import text_format
-
 from headrace.core import errors
 from headrace.io import storage
 from headrace.io.atomic_file import replacing
 from headrace.protos.checkpoint import CheckpointState
+from headrace.protos.library import text_format
 
 __all__ = [
     "checkpoint_exists",
