@@ -101,7 +101,7 @@ def side_by_side(one: Modelled, other: Modelled, names: dict[str, str]) -> Model
         pairs = zip(one.items(epoch), other.items(epoch), strict=False)
         return [{**a, **{names[name]: value for name, value in b.items()}} for a, b in pairs]
 
-    renamed = other.pipeline.rename(**{new: old for old, new in names.items()})
+    renamed = other.pipeline.rename(**names)
     pipeline = hr.zip([one.pipeline, renamed], strict=False)
     lists = one.lists | {names[name] for name in other.lists}
     has_length = one.has_length and other.has_length

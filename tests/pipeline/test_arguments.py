@@ -29,7 +29,7 @@ def unknown(rows):
         ),
         (lambda p: p.rename(), ValueError, "rename: names are .*, expected at least one"),
         (lambda p: p.rename(a=1), TypeError, "rename: 1 is not a name of a component"),
-        (lambda p: p.rename(a="n", b="n"), ValueError, "rename: .*each once"),
+        (lambda p: p.rename(n="a", x="a"), ValueError, "rename: .*each once"),
         (lambda p: p.parse(["n"]), TypeError, "parse: features are .*, expected a dict"),
         (
             lambda p: p.parse({1: int}),
@@ -70,7 +70,7 @@ def test_arguments_are_checked_where_they_are_written(make, error, message, rows
     "make",
     [
         lambda p: p.select("n", "x").select("typo"),
-        lambda p: p.select("n", "x").filter(lambda e: True).take(3).rename(y="typo"),
+        lambda p: p.select("n", "x").filter(lambda e: True).take(3).rename(typo="y"),
         lambda p: p.select("n", "x").batch(2).select("typo"),
         lambda p: p.select("n", "x").bucket_by_length("typo", [3], size=2),
         lambda p: p.select("n", "x").padded_batch(2, values={"typo": 0}),
@@ -87,7 +87,7 @@ def test_names_are_checked_as_far_as_they_are_known(make, unknown):
 
 
 def test_names_that_are_there_are_taken(unknown):
-    chosen = unknown.select("n", "x").rename(y="x").batch(2, remainder="pad").select("y", "mask")
+    chosen = unknown.select("n", "x").rename(x="y").batch(2, remainder="pad").select("y", "mask")
     assert list(chosen.spec) == ["y", "mask"]
     assert len(list(chosen)) == 2
     # Another function makes other components.

@@ -45,7 +45,7 @@ def known(directory):
         "fixed": hr.fixed_length_records(f"{directory}/*.bin", 8, 4, 4),
         "image_folder": hr.image_folder(directory / "images"),
         "concat": hr.concat([numbers(5), numbers(7)]),
-        "zip": hr.zip([numbers(5), numbers(7).rename(m="n")], strict=False),
+        "zip": hr.zip([numbers(5), numbers(7).rename(n="m")], strict=False),
         "mix": hr.mix([numbers(5), numbers(7)], stop="all", seed=1),
     }
 

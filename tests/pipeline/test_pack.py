@@ -186,7 +186,7 @@ def test_wrong_arguments_are_refused():
         (lambda: pipe.select("z").pack(4, "z"), "the component 'z' is .*, expected lists of num"),
         (lambda: two.batch(2).pack(4, ["x", "y"]), "pack: it follows a batch"),
         (
-            lambda: two.rename(positions="x").pack(4, ["positions", "y"]),
+            lambda: two.rename(x="positions").pack(4, ["positions", "y"]),
             "there is a component 'positions' already",
         ),
     ):

@@ -159,7 +159,7 @@ PARTS = {
     "mix": lambda a, b: hr.mix([a, b], seed=4),
     "mix of all": lambda a, b: hr.mix([a, b], [3, 1], seed=4, stop="all"),
     "concat": lambda a, b: hr.concat([a, b]),
-    "zip": lambda a, b: hr.zip([a, b.rename(m="n")], strict=False),
+    "zip": lambda a, b: hr.zip([a, b.rename(n="m")], strict=False),
     "a concat in a mix": lambda a, b: hr.mix([hr.concat([a, b]), b], seed=4),
 }
 

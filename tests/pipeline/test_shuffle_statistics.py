@@ -26,7 +26,7 @@ def test_each_place_of_an_example_of_files_is_as_likely(tmp_path):
     for file in range(2):
         lines = [b"%d\n" % number for number in range(5 * file, 5 * file + 5)]
         (tmp_path / f"{file}").write_bytes(b"".join(lines))
-    lines = hp.text_lines(tmp_path).rename(number="text")
+    lines = hp.text_lines(tmp_path).rename(text="number")
     places = np.zeros((10, 10))
     for seed in range(NUM_SEEDS):
         shuffled = order(lines.shuffle(seed=seed))

@@ -137,7 +137,7 @@ def test_unbatch_gives_the_examples_back(numbers, given):
 def test_select_and_rename(records, given):
     examples = given(hp.tfrecords(records).parse(FEATURES).select("text", "number").take(1))
     assert list(examples[0]) == ["text", "number"]
-    renamed = hp.tfrecords(records).parse(FEATURES).rename(n="number", label="text").take(1)
+    renamed = hp.tfrecords(records).parse(FEATURES).rename(number="n", text="label").take(1)
     assert list(given(renamed)[0]) == ["n", "floats", "label"]
 
 
@@ -145,7 +145,7 @@ def test_concat_puts_pipelines_one_after_the_other(numbers, given):
     joined = hp.concat([numbers.take(2), numbers.skip(998), numbers.take(0), numbers.take(1)])
     assert numbers_of(given(joined)) == [0, 1, 998, 999, 0]
     with pytest.raises(ValueError, match="expected the same"):
-        hp.concat([numbers, numbers.rename(n="number")])
+        hp.concat([numbers, numbers.rename(number="n")])
 
 
 def test_the_spec_is_known_before_anything_is_opened():
@@ -187,7 +187,8 @@ def test_pipelines_are_compared_by_their_stages():
         (lambda p: p.parse({"a": int}), ValueError, "parse: there is no component 'record'"),
         (lambda p: p.select("a"), ValueError, "there is no component 'a', expected one of 'text'"),
         (lambda p: p.select(), ValueError, "select: names are .*, expected at least one"),
-        (lambda p: p.rename(a="b"), ValueError, "rename: there is no component 'b'"),
+        (lambda p: p.rename(b="a"), ValueError, "rename: there is no component 'b'"),
+        (lambda p: p.rename(new="text"), ValueError, r"write rename\(text='new'\)"),
         (lambda p: p.batch(0), ValueError, "batch: size is 0, expected an int from 1 up"),
         (lambda p: p.batch(True), ValueError, "batch: size is True"),
         (lambda p: p.batch(2, "never"), ValueError, "remainder is 'never', expected 'keep'"),

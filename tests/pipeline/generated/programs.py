@@ -177,7 +177,7 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         pipelines = [part.pipeline(directory, ranks) for part in parts]
         renamed = [
-            made if name == "n" else made.rename(**{name: "n"})
+            made if name == "n" else made.rename(n=name)
             for name, made in zip(names, pipelines, strict=True)
         ]
         return hr.zip(renamed, strict=False)

@@ -190,8 +190,8 @@ def select(*names: str) -> Step:
 def _rename(random: Random, shape: Shape) -> Step:
     return Step(
         "rename",
-        "rename(k='n').rename(n='k')",
-        lambda p, _: p.rename(k="n").rename(n="k"),
+        "rename(n='k').rename(k='n')",
+        lambda p, _: p.rename(n="k").rename(k="n"),
         items_of(lambda i, _: i),
     )
 

@@ -140,5 +140,5 @@ def _small(plain: Pipeline) -> Pipeline:
     if not scalars:
         return plain
     name = (numbers or list(scalars))[0]
-    row = plain.select(name) if name == "row" else plain.select(name).rename(row=name)
+    row = plain.select(name) if name == "row" else plain.select(name).rename(**{name: "row"})
     return (row if numbers else row.map(_length)).batch(_BATCH)

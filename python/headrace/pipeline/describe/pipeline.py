@@ -184,10 +184,13 @@ class Pipeline:
         return self._then(stages.Select(checked_names("select", names)))
 
     def rename(self, **names: str) -> "Pipeline":
-        """Gives components other names: `rename(new="old")` calls the component `old` `new`.
+        """Renames components: after `rename(old="new")` the component `old` is called `new`.
+
+        This is the direction of pandas, polars and xarray. A name that is not an identifier goes
+        into `rename(**{"old name": "new"})`.
 
         Raises:
-            TypeError: If an old name is not a string.
+            TypeError: If a new name is not a string.
             ValueError: If there are no names, there is no component of an old name, or two would
                 have one name.
         """

@@ -143,8 +143,8 @@ def _names_after(  # noqa: PLR0911 (one for each stage)
             kept = (name for name in names if name != "record")
             return (*kept, *(name for name, _ in stage.features))
         case stages.Rename():
-            new_names = {old: new for new, old in stage.names}
-            _check_known(stage, list(new_names), names)
+            new_names = dict(stage.names)
+            _check_renamed(stage, names)
             return tuple(new_names.get(name, name) for name in names)
         case stages.BucketByLength():
             _check_known(stage, [stage.component], names)
@@ -158,6 +158,18 @@ def _check_known(stage: Stage, wanted: Sequence[str], names: Sequence[str] | Non
     for name in wanted:
         if names is not None and name not in names:
             _no_component(stage, name, names)
+
+
+def _check_renamed(stage: stages.Rename, names: Iterable[str] | None) -> None:
+    known = None if names is None else list(names)
+    for old, new in stage.names:
+        if known is not None and old not in known and new in known:
+            there = ", ".join(map(repr, known))
+            raise ValueError(
+                f"rename: there is no component {old!r}, expected one of {there}. The old name "
+                f"comes first, as rename(old='new'): write rename({new}={old!r})."
+            )
+    _check_known(stage, [old for old, _ in stage.names], known)
 
 
 def _source(source: Stage) -> Specs | None:
@@ -280,8 +292,8 @@ def _parsed(stage: stages.Parse, specs: Specs) -> Specs:
 
 
 def _renamed(stage: stages.Rename, specs: Specs) -> Specs:
-    new_names = {old: new for new, old in stage.names}
-    check_names(stage, list(new_names), specs)
+    new_names = dict(stage.names)
+    _check_renamed(stage, specs)
     renamed = {new_names.get(name, name): spec for name, spec in specs.items()}
     if len(renamed) < len(specs):
         raise ValueError(f"rename: two components would have one name among {list(renamed)}.")

@@ -311,7 +311,7 @@ class Select(Stage):
 
 @dataclass(frozen=True)
 class Rename(Stage):
-    """Components under other names."""
+    """Components under other names: pairs of the old name and the new one."""
 
     names: tuple[tuple[str, str], ...]
 
