@@ -219,7 +219,7 @@ def packed_record(path: Path) -> None:
         (
             packed_zeros,
             "tf.decode_compressed(tf.read_file(sys.argv[2]), 'GZIP')",
-            "[0-9]+ bytes have been inflated to [0-9]+, and it is not the end: ",
+            "[0-9]+ bytes have been inflated to [0-9]+ so far: ",
         ),
         (
             packed_record,

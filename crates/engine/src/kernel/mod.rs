@@ -1,4 +1,4 @@
-//! Kernels: what a node of a program calls to turn inputs into outputs.
+//! Kernels: each computes the outputs of a program's node from its inputs.
 
 pub mod rewrite;
 
@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-/// The inputs of one operation, in order. Room for two, since most have no more and every move copies it.
+/// The inputs of one operation, in order. Room for two, since most have at most two and every move
+/// copies the room.
 pub type Tensors = SmallVec<[Tensor; 2]>;
 
 /// The outputs of one operation, in order.
@@ -28,13 +29,13 @@ pub struct HostCall {
     pub inputs: Tensors,
 }
 
-/// What a kernel returns.
+/// The result of running a kernel.
 #[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
 pub enum Step {
-    /// It is done, with these outputs.
+    /// Finished, with these outputs.
     Done(Outputs),
-    /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile runs operations that do
-    /// not depend on this one.
+    /// The operation has to wait. The run polls it again when its parker is unparked, and meanwhile
+    /// runs operations that do not depend on this one.
     Pending(Box<dyn Pending>),
 }
 
@@ -65,12 +66,12 @@ pub trait Kernel: Send + Sync {
     /// Computes the outputs from the inputs. Must not block, but return [`Step::Pending`] instead.
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
 
-    /// Whether it may have functions of the host language called; see [`Pending::take_call`].
+    /// True if it may request calls of host functions; see [`Pending::take_call`].
     fn has_host_functions(&self) -> bool {
         false
     }
 
-    /// This kernel as one that the passes over a program may replace; `None` if they may not.
+    /// This kernel for the passes that may replace it; `None` if they may not.
     fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
         None
     }
@@ -85,24 +86,25 @@ pub fn store(mut outputs: Outputs, slots: &mut [Option<Tensor>]) -> Result<()> {
     Ok(())
 }
 
-/// An operation that waits. Whoever makes it ready unparks the run's parker.
+/// An operation that waits. The thread that makes it ready unparks the run's parker.
 pub trait Pending: Send {
     /// Tries again. Returns `None` while it still has to wait.
     fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
 
-    /// Takes the call of a host function that it waits for. [`Pending::give`] gets what the function returns.
+    /// Takes the host function call that it waits for. [`Pending::give`] gets the result.
     fn take_call(&mut self) -> Option<HostCall> {
         None
     }
 
-    /// Gives it what the host function returned. It goes on when it is polled.
+    /// Passes on the result of the host function. The operation continues when it is polled.
     fn give(&mut self, _run: &Run, _returned: Result<Outputs>) -> Result<()> {
-        Err(Error::internal("an operation that called no host function is given what one returned"))
+        Err(Error::internal("an operation got the result of a host function that it did not call"))
     }
 
-    /// What it waits for now, in words.
+    /// Describes the wait in words.
     fn description(&self) -> Option<Description>;
 
-    /// Stops waiting, because the run was cancelled or failed elsewhere. Returns the operation's own error for that.
+    /// Stops waiting, because the run was cancelled or has failed elsewhere. Returns the
+    /// operation's own error for that.
     fn cancel(&mut self) -> Error;
 }

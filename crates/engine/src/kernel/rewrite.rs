@@ -1,6 +1,6 @@
-//! What a kernel offers to the passes that optimise a program (`program/passes/`).
+//! The interface of a kernel to the passes that optimise a program (`program/passes/`).
 //!
-//! A kernel without any of this runs as well, only slower.
+//! A kernel that implements none of it works too, only slower.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
@@ -9,24 +9,27 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A kernel that can be replaced by a faster one where the program allows it.
+/// A kernel that a pass may replace by a faster one.
 pub trait Rewritable: Send + Sync {
-    /// Whether a run takes a microsecond at most, not counting waits: it moves tensors and computes nothing.
+    /// True if a run takes at most a microsecond, not counting waits: it moves tensors and computes
+    /// nothing.
     fn is_brief(&self) -> bool {
         false
     }
 
-    /// A kernel of the inputs that are `None` here, if one is faster that knows the others, which never change.
+    /// A faster kernel for fixed values of some inputs: those that are not `None`. The new kernel
+    /// gets only the others.
     fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         None
     }
 
-    /// The same kernel as one that changes its only input, which nothing else reads.
+    /// The same kernel in a form that changes its only input in place. Used if nothing else reads
+    /// the input.
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         None
     }
 
-    /// The same kernel as one that writes its outputs to their slots.
+    /// The same kernel in a form that writes its outputs to their slots.
     fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
         None
     }
@@ -34,12 +37,13 @@ pub trait Rewritable: Send + Sync {
 
 /// A kernel of one input whose only output replaces the input in its slot, so that no tensor moves.
 pub trait InPlace: Send + Sync {
-    /// Makes `value` what [`Kernel::run`] returns for it. After an error it may be anything.
+    /// Replaces `value` by the result of [`Kernel::run`] for it. After an error its content is
+    /// unspecified.
     fn change(&self, value: &mut Tensor) -> Result<()>;
 }
 
-/// A kernel that writes its outputs to their slots instead of returning them in a [`Step`], which would move each once
-/// more. Worth it for what is called for each record.
+/// A kernel that writes its outputs to their slots instead of returning them in a [`Step`], which
+/// would move each once more. Worth it for kernels that run for each record.
 pub trait Fill: Send + Sync {
     /// As [`Kernel::run`], but fills `slots`, one for each output. Returns the operation if it has to wait.
     fn fill(&self, run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>>;

@@ -1,4 +1,5 @@
-//! The kernels, in one room for each family of operations, and the tables that find them by the type of an operation.
+//! The kernels, in one module for each family of operations, and the tables that find them by the
+//! type of an operation.
 
 pub mod array;
 pub mod attrs;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 
 /// The kernel for operations of type `op_type`, or `None` if the engine has none.
 ///
-/// These kernels have no state; those that work on a session's resources are built elsewhere.
+/// These kernels have no state; kernels for a session's resources are built elsewhere.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let rooms = [
         array::build,

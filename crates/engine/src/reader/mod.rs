@@ -250,7 +250,7 @@ impl Call {
     pub fn cancel(&mut self) -> Error {
         match &mut self.waiting {
             Some(waiting) => waiting.cancel(),
-            None => Error::cancelled("Read operation was cancelled while it waited for its turn"),
+            None => Error::cancelled("Read operation was cancelled while it waited for other calls"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `Fill` and `ZerosLike`: tensors of one value everywhere.
+//! `Fill` and `ZerosLike`: tensors in which all elements are equal.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,7 +10,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// `(dims, value)`: a tensor of these sizes with the value everywhere.
+/// `(dims, value)`: a tensor of these sizes in which each element is `value`.
 ///
 /// Source: `tf.fill` of TensorFlow 1.15.
 pub struct Fill;
@@ -46,7 +46,7 @@ impl Kernel for ZerosLike {
     }
 }
 
-/// A tensor with a value everywhere, or with zeros.
+/// A tensor in which each element is `value`, or zero without one.
 fn filled(dtype: DType, shape: Shape, value: Option<&Tensor>) -> Result<Tensor> {
     let elements = allocate::elements(dtype, &shape);
     if dtype == DType::String {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_everywhere() {
+    fn each_element_is_the_value() {
         let filled = run_one(&Fill, &[vector(&[2, 3]), Tensor::scalar(1.5_f64)]).unwrap();
         assert_eq!(filled, Tensor::from_values(Shape::new(&[2, 3]), vec![1.5_f64; 6]).unwrap());
         let filled = run_one(&Fill, &[vector(&[2]), Tensor::string("a")]).unwrap();

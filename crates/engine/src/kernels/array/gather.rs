@@ -13,7 +13,8 @@ use crate::tensor::shape::Shape;
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
 
-/// `(tensor, indices, axis)`: the slices of `tensor` at these indices; the axes of `indices` take the place of `axis`.
+/// `(tensor, indices, axis)`: the slices of `tensor` at these indices; the axes of `indices`
+/// replace `axis`.
 ///
 /// Source: `tf.gather` of TensorFlow 1.15.
 pub struct Gather;
@@ -44,17 +45,18 @@ fn gather(tensor: &Tensor, indices: &Tensor, axis: i64) -> Result<Tensor> {
     tensor.take_along(axis, &places)?.reshaped(gathered)
 }
 
-/// `(tensor, mask)`: the slices of `tensor` where the mask is true, or a number other than 0. One axis takes the place of
-/// those that the mask is for.
+/// `(tensor, mask)`: the slices of `tensor` where the mask is true, or a number other than 0. One
+/// axis replaces the masked axes.
 ///
-/// Source: `tf.boolean_mask` of TensorFlow 1.15. As there, only the number of elements of the masked axes counts.
+/// Source: `tf.boolean_mask` of TensorFlow 1.15. As there, only the number of elements of the
+/// masked axes counts.
 pub struct BooleanMask {
     /// The first of the masked axes.
     axis: usize,
 }
 
 impl BooleanMask {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let axis = attrs.int("axis")?;
         usize::try_from(axis).map(|axis| Self { axis }).map_err(|_| Error::internal(format!("axis is {axis}")))
@@ -72,7 +74,7 @@ impl Kernel for BooleanMask {
     }
 }
 
-/// The places of elements that are true, as a vector.
+/// The positions of true elements, as a vector.
 fn places_of_true(mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() == DType::Bool {
         return places_of(mask.bytes().iter().map(|value| *value != 0));
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_range_is_named_with_its_place() {
+    fn an_index_out_of_range_is_named_with_its_position() {
         let indices = Tensor::from_values(Shape::new(&[2, 2]), vec![0_i32, 1, 3, 0]).unwrap();
         let text = error_text(&Gather, &[rows(), indices, Tensor::scalar(0_i32)]);
         assert_eq!(text, "InvalidArgument: indices[1,0] = 3 is not in [0, 3)");

@@ -1,4 +1,4 @@
-//! `Pack` and `ConcatV2`: several tensors joined along a new axis or along one they have.
+//! `Pack` and `ConcatV2`: joins several tensors along a new axis or an existing one.
 
 pub mod split;
 
@@ -25,7 +25,7 @@ pub struct Pack {
 pub struct Concat;
 
 impl Pack {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("axis")? })
     }
@@ -166,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_of_nothing_are_joined_at_once() {
+    fn joining_many_empty_rows_takes_no_time() {
         let parts = [nothing(&[1 << 40, 0]), nothing(&[1 << 40, 0]), Tensor::scalar(1)];
         assert_eq!(run_one(&Concat, &parts).unwrap().shape()[..], [1 << 40, 0]);
     }
 
     #[test]
-    fn a_sum_of_sizes_that_is_no_number_is_refused() {
+    fn sizes_whose_sum_overflows_are_refused() {
         let parts = [nothing(&[1 << 58, 0]), nothing(&[1 << 58, 0]), Tensor::scalar(0)];
         let text = "InvalidArgument: Shape [576460752303423488,0] would have more than 2**63 - 1 elements";
         assert_eq!(error_text(&Concat, &parts), text);

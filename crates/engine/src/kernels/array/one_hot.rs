@@ -10,7 +10,8 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, depth, on, off)`: `on` at the index, `off` elsewhere. An index outside of the depth is nowhere.
+/// `(indices, depth, on, off)`: `on` at the index, `off` elsewhere. An index outside the depth is
+/// ignored.
 ///
 /// Source: `tf.one_hot` of TensorFlow 1.15.
 pub struct OneHot {
@@ -19,7 +20,7 @@ pub struct OneHot {
 }
 
 impl OneHot {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("axis")? })
     }
@@ -59,14 +60,14 @@ impl Kernel for OneHot {
     }
 }
 
-/// Where elements lie: below the new axis, of size `depth`, are rows of `length` elements.
+/// The grid of elements: below the new axis, of size `depth`, are rows of `length` elements.
 struct Grid {
     depth: usize,
     length: usize,
 }
 
 impl Grid {
-    /// The places of the indices that are within the depth.
+    /// The positions of the indices that are within the depth.
     fn places<T: Copy + TryInto<usize>>(self, indices: &[T]) -> impl Iterator<Item = usize> {
         let Self { depth, length } = self;
         indices.iter().enumerate().filter_map(move |(number, index)| {
@@ -76,7 +77,7 @@ impl Grid {
     }
 }
 
-/// A tensor with `on` at some places and `off` elsewhere.
+/// A tensor with `on` at some positions and `off` elsewhere.
 fn filled(places: impl Iterator<Item = usize>, on: &Tensor, off: &Tensor, shape: Shape) -> Result<Tensor> {
     let (dtype, elements) = (on.dtype(), allocate::elements(on.dtype(), &shape));
     if dtype == DType::String {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_at_the_index_and_another_elsewhere() {
+    fn on_is_at_the_index_and_off_elsewhere() {
         let indices = |values: [i64; 4]| Tensor::from_values(Shape::new(&[2, 2]), values.to_vec()).unwrap();
         let hot = run_one(&along(-1), &inputs(indices([0, 1, -1, 2]), 2)).unwrap();
         assert_eq!(hot, Tensor::from_values(Shape::new(&[2, 2, 2]), vec![5_i16, -1, -1, 5, -1, -1, -1, -1]).unwrap());
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn there_may_be_no_index_and_no_depth() {
+    fn there_may_be_no_indices_and_a_depth_of_0() {
         let nothing = Tensor::empty(DType::Int32, Shape::new(&[2, 0])).unwrap();
         assert_eq!(run_one(&along(0), &inputs(nothing, 3)).unwrap().shape()[..], [3, 2, 0]);
         assert_eq!(run_one(&along(-1), &inputs(Tensor::scalar(0), 0)).unwrap().shape()[..], [0]);
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_can_hold_is_refused() {
+    fn sizes_beyond_the_memory_limit_are_refused() {
         let indices = Tensor::from_values(Shape::new(&[1 << 20]), vec![0_i32; 1 << 20]).unwrap();
         let error = run(&along(-1), &inputs(indices, i32::MAX)).unwrap_err();
         assert_eq!(error.code(), Code::ResourceExhausted);

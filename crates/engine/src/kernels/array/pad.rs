@@ -10,19 +10,19 @@ use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// `(tensor, paddings)`, and the value to add if it is not 0, false or the empty string. `paddings` is a matrix of how
-/// many to add before and after along each axis.
+/// `(tensor, paddings)`, and the value to add if it is not 0, false or the empty string. `paddings`
+/// is a matrix of the numbers of elements to add before and after along each axis.
 ///
-/// Source: `tf.pad` of TensorFlow 1.15, as are those below.
+/// Source: `tf.pad` of TensorFlow 1.15.
 pub struct Pad;
 
-/// `(tensor, paddings)`: what is added mirrors the tensor.
+/// `(tensor, paddings)`: pads with the mirror image of the tensor.
 pub struct MirrorPad {
-    /// Whether the element at the edge is mirrored too.
+    /// True if the element at the edge is mirrored too.
     has_edge: bool,
 }
 
-/// How many to add along an axis.
+/// The numbers of elements to add along an axis.
 #[derive(Clone, Copy)]
 struct Amounts {
     before: usize,
@@ -30,7 +30,8 @@ struct Amounts {
 }
 
 impl Amounts {
-    /// The size of an axis with them. If the sum overflows there are too many elements for any tensor.
+    /// The size of an axis with the padding. If the sum overflows there are too many elements for
+    /// any tensor.
     fn added_to(self, size: usize) -> usize {
         size.saturating_add(self.before).saturating_add(self.after)
     }
@@ -55,7 +56,7 @@ impl Kernel for Pad {
 }
 
 impl MirrorPad {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.string("mode")? {
             "REFLECT" => Ok(Self { has_edge: false }),
@@ -64,7 +65,7 @@ impl MirrorPad {
         }
     }
 
-    /// Fails if there is not enough to mirror along an axis of this size.
+    /// Fails if an axis of this size has too few elements to mirror.
     fn check(&self, size: usize, Amounts { before, after }: Amounts) -> Result<()> {
         let most = before.max(after);
         let (fits, words) = match self.has_edge {
@@ -78,7 +79,8 @@ impl MirrorPad {
         if fits { Ok(()) } else { Err(Error::invalid_argument(text())) }
     }
 
-    /// For each place along an axis of a checked size with padding the place from which its elements come.
+    /// For each position along a padded axis, the position that its elements come from. The size
+    /// must have been checked.
     fn order(&self, size: usize, amounts: Amounts) -> Result<Vec<usize>> {
         let skipped = usize::from(!self.has_edge);
         let before = (0..amounts.before).rev().map(|distance| distance + skipped);
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_stands_at_or_behind_the_edge() {
+    fn the_mirror_includes_or_excludes_the_edge() {
         let padded = |mode, given: &[i32], amounts| {
             run_one(&mirror(mode), &[vector(given), paddings(&[amounts])]).unwrap().values::<i32>().unwrap().to_vec()
         };
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_can_hold_is_refused() {
+    fn sizes_beyond_the_memory_limit_are_refused() {
         let code = |amounts| {
             let square = vector(&[1]).reshaped(Shape::new(&[1, 1])).unwrap();
             run(&Pad, &[square, paddings(&[amounts, amounts])]).unwrap_err().code()

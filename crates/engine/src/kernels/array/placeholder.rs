@@ -1,4 +1,5 @@
-//! `Placeholder`, `PlaceholderWithDefault` and `Identity`: values that come from elsewhere, as they are.
+//! `Placeholder`, `PlaceholderWithDefault` and `Identity`: pass on a fed value or an input
+//! unchanged.
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
@@ -10,7 +11,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::PartialShape;
 use std::sync::Arc;
 
-/// Returns its input. Also a `PlaceholderWithDefault` that was not fed.
+/// Returns its input. Also used for a `PlaceholderWithDefault` that was not fed.
 pub struct Identity;
 
 /// A value that has to be fed; running it is an error.
@@ -21,7 +22,7 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             name: attrs.string("name")?.to_owned(),
@@ -77,7 +78,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn identity_hands_its_input_on_without_a_copy() {
+    fn identity_returns_its_input_without_a_copy() {
         let inputs = [Tensor::from_values(Shape::new(&[3, 4]), vec![1.5_f32; 12]).unwrap()];
         assert_eq!(run_one(&Identity, &inputs).unwrap().bytes().as_ptr(), inputs[0].bytes().as_ptr());
     }

@@ -13,17 +13,17 @@ use crate::tensor::shape::Shape;
 use half::f16;
 use std::fmt::Display;
 
-/// `(start, limit, delta)`: the numbers from `start` up to `limit`, which is none of them, `delta` apart.
+/// `(start, limit, delta)`: the numbers from `start` up to but excluding `limit`, `delta` apart.
 ///
 /// Source: `tf.range` of TensorFlow 1.15.
 pub struct Range;
 
 /// Numbers that can be counted up.
 trait Progress: Arithmetic + Display {
-    /// How many numbers there are; `None` if they cannot be counted.
+    /// The number of elements; `None` if they cannot be counted.
     fn length(start: Self, limit: Self, delta: Self) -> Option<usize>;
 
-    /// As a number of this type; integers wrap.
+    /// The index as a number of this type; integers wrap.
     fn of_index(index: usize) -> Self;
 }
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_range_is_refused() {
+    fn invalid_ranges_are_refused() {
         assert_eq!(error_text(&Range, &given(0, 1, 0)), "InvalidArgument: Requires delta != 0: 0");
         let text = error_text(&Range, &given(2, 1, 1));
         assert_eq!(text, "InvalidArgument: Requires start <= limit when delta > 0: 2/1");

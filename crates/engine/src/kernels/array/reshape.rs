@@ -1,4 +1,4 @@
-//! `Reshape`, `ExpandDims` and `Squeeze`: the same elements under another shape. No element is copied.
+//! `Reshape`, `ExpandDims` and `Squeeze`: the same elements in another shape, without a copy.
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
@@ -11,7 +11,8 @@ use crate::tensor::shape::{PartialShape, Shape};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// `(tensor, shape)`: the elements of `tensor` under `shape`. One size may be -1 and is computed then.
+/// `(tensor, shape)`: the elements of `tensor` in the shape `shape`. One size may be -1 and is then
+/// computed.
 pub struct Reshape;
 
 /// `(tensor, axis)`: the same elements with a new axis of size 1.
@@ -108,7 +109,7 @@ impl InPlace for ReshapeTo {
 }
 
 impl Squeeze {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let axis = |attr: &Attr| match attr {
             Attr::Int(axis) => Some(*axis),
@@ -236,7 +237,7 @@ pub struct EnsureShape {
 }
 
 impl EnsureShape {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { expected: attrs.shape("shape")?.cloned() })
     }
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn reshape_says_what_is_wrong() {
+    fn reshape_errors_name_the_sizes() {
         let text = |dims: &[usize], sizes: &[i32]| reshape(dims, sizes).unwrap_err();
         assert_eq!(
             text(&[6], &[2, 2]),

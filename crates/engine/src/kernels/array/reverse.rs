@@ -1,4 +1,4 @@
-//! `ReverseV2` and `Roll`: the order of elements along axes reversed or moved around.
+//! `ReverseV2` and `Roll`: reverses or rotates the order of elements along axes.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -34,7 +34,7 @@ impl Kernel for Reverse {
     }
 }
 
-/// For each of `rank` axes whether it is one of `axes`, which may count from the end.
+/// For each of `rank` axes, true if it is one of `axes`, which may count from the end.
 fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
     if axes.shape().len() != 1 {
         let text = format!("'dims' must be 1-dimension, not {}", axes.shape().len());
@@ -55,7 +55,8 @@ fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
     Ok(is_named)
 }
 
-/// `(tensor, shifts, axes)`: the elements moved along axes; what leaves at one end enters at the other.
+/// `(tensor, shifts, axes)`: rotates the elements along axes: those that leave at one end enter at
+/// the other.
 ///
 /// Source: `tf.roll` of TensorFlow 1.15.
 pub struct Roll;
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_at_one_end_enters_at_the_other() {
+    fn elements_that_leave_at_one_end_enter_at_the_other() {
         let matrix = |values: [i32; 6]| vector(&values).reshaped(Shape::new(&[2, 3])).unwrap();
         let roll = |shifts: &[i32], axes: &[i32]| {
             run_one(&Roll, &[matrix([0, 1, 2, 3, 4, 5]), vector(shifts), vector(axes)]).unwrap()

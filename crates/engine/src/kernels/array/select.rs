@@ -1,4 +1,5 @@
-//! `Select`: each element from one of two tensors. Python calls it `where`, which is a word of Rust's own.
+//! `Select`: picks each element from one of two tensors. Python calls it `where`, which is a
+//! keyword of Rust.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -9,16 +9,16 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// Which property of a tensor is returned.
+/// The property of a tensor that is returned.
 pub enum Measure {
     /// The size of each dimension, as int64 or int32.
     Shape {
-        /// Whether it is int64.
+        /// True for int64.
         is_wide: bool,
     },
     /// The number of elements, as int64 or int32.
     Size {
-        /// Whether it is int64.
+        /// True for int64.
         is_wide: bool,
     },
     /// The number of dimensions, as int32.
@@ -26,7 +26,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let is_wide = || Ok(attrs.dtype("out_type")? == DType::Int64);
         Ok(match op_type {

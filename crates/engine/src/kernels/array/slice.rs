@@ -20,11 +20,11 @@ pub struct StridedSlice {
     shrink_axis_mask: i64,
 }
 
-/// `(tensor, begin, size)`: the window of a size at `begin`; a size of -1 means all that is left.
+/// `(tensor, begin, size)`: the window of a size at `begin`; a size of -1 means all the rest.
 pub struct Slice;
 
 impl StridedSlice {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             begin_mask: attrs.int("begin_mask")?,
@@ -100,7 +100,8 @@ fn index(index: i64, size: i64, axis: usize) -> Result<i64> {
     }
 }
 
-/// First element, number of elements and stride of `[begin:end:stride]`, with Python's rules for what is out of range.
+/// First element, number of elements and stride of `[begin:end:stride]`, with Python's rules for
+/// indices out of range.
 fn python_slice(
     begin: Option<i64>,
     end: Option<i64>,

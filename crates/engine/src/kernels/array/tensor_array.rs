@@ -1,7 +1,7 @@
 //! `TensorArrayV3` and the operations on it: arrays of tensors that one run makes, fills and reads.
 //!
-//! A run keeps its arrays and a handle is the number of one, so that they end with the run. Each operation takes the flow of those that
-//! must have run before it; the number has no meaning.
+//! A run keeps its arrays, so that they end with it; a handle is an array's number. Each operation
+//! takes the flow of the operations that must run before it, a number without a meaning.
 //!
 //! Source: `tf.TensorArray` of TensorFlow 1.15.
 
@@ -23,7 +23,8 @@ use std::sync::Arc;
 /// The arrays of a run, by their handles.
 pub type Arrays = Vec<Elements>;
 
-/// The kernel for operations of type `op_type`, or `None` if it is none on arrays of tensors.
+/// The kernel for operations of type `op_type`, or `None` if `op_type` does not work on arrays of
+/// tensors.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let shape = |name| attrs.shape(name).map(|shape| shape.cloned());
     Ok(Some(match op_type {
@@ -47,7 +48,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     }))
 }
 
-/// `size`: an array of so many elements that are not written yet. Returns its handle and its flow.
+/// `size`: an array of that many elements, not written yet. Returns its handle and its flow.
 struct Make {
     name: Arc<str>,
     dtype: DType,
@@ -134,7 +135,7 @@ fn flow() -> Tensor {
     Tensor::scalar(0.0_f32)
 }
 
-/// The elements of some indices, stacked.
+/// The elements at some indices, stacked.
 fn gather(array: &mut Elements, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
     if indices.is_empty() {
         let known = array.shape().or(shape).and_then(PartialShape::to_shape);
@@ -171,7 +172,7 @@ fn scatter(array: &mut Elements, indices: &[i64], value: &Tensor) -> Result<()> 
     indices.iter().enumerate().try_for_each(|(row, index)| array.write(*index, value.row(row)?))
 }
 
-/// All elements joined along their first axis, and how long each is there.
+/// All elements joined along their first axis, and the length of each along it.
 fn concat(array: &mut Elements, shape: Option<&PartialShape>) -> Result<Outputs> {
     let values = (0..array.len() as i64).map(|index| array.read(index)).collect::<Result<Vec<_>>>()?;
     let Some(first) = values.first().map(|value| value.shape().clone()) else {
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_once() {
+    fn a_written_element_can_be_read_once() {
         let cancellation = Cancellation::new();
         let run = Run::new(&cancellation);
         let handle = made(&run, 2, false);

@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, multiples)`: the tensor as often along each axis as `multiples` says.
+/// `(tensor, multiples)`: the tensor repeated along each axis as often as `multiples` says.
 ///
 /// Source: `tf.tile` of TensorFlow 1.15.
 pub struct Tile;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_can_hold_is_refused() {
+    fn sizes_beyond_the_memory_limit_are_refused() {
         let code = |times: &[i64]| {
             let square = Tensor::from_values(Shape::new(&[2, 2]), vec![1_u8; 4]).unwrap();
             run(&Tile, &[square, vector(times)]).unwrap_err().code()

@@ -8,8 +8,8 @@ use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
 
-/// Decodes to `channels`; 0 means as many as are stored. Pixels of 8 bits are shades of grey, or colours of the palette if
-/// `reads_palette`: then a palette with colours gives three channels.
+/// Decodes to `channels`; 0 means the stored number. Pixels of 8 bits are shades of grey, or
+/// colours of the palette if `reads_palette`: then a palette with colours gives three channels.
 pub fn decode(contents: &[u8], channels: usize, reads_palette: bool) -> Result<Pixels> {
     if contents.len() < 32 {
         return Err(damaged(&format!(
@@ -90,7 +90,7 @@ pub fn decode(contents: &[u8], channels: usize, reads_palette: bool) -> Result<P
     Ok(Pixels { height, width, channels: given_channels, samples: Samples::Eight(samples) })
 }
 
-/// The colours of a palette: blue, green, red and nothing. `None` if there is none.
+/// The colours of a palette: blue, green, red and an unused byte. `None` if there is no palette.
 fn palette(contents: &[u8]) -> Result<Option<&[[u8; 4]]>> {
     let number = |at: usize| contents.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
     let (Some(pixels), Some(size), Some(count)) = (number(10), number(14), number(46)) else { return Ok(None) };
@@ -102,7 +102,7 @@ fn palette(contents: &[u8]) -> Result<Option<&[[u8; 4]]>> {
     let colours = contents.get(14 + size..pixels.min(contents.len())).unwrap_or_default().as_chunks::<4>().0;
     match colours.get(..count).filter(|_| count <= 256) {
         Some(colours) => Ok(Some(colours)),
-        // Fewer colours than there may be, if nobody says how many there are.
+        // The header gives the number of colours, or else it is the largest possible.
         None if number(46) == Some(0) => Ok(Some(colours)),
         None => Err(damaged(&format!("Invalid BMP data: a palette of {count} colours does not fit before the pixels"))),
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_headers_are_refused() {
         let pixels = [0; 8];
         for (file, channels, text) in [
             (b"BM".to_vec(), 0, "Incomplete bmp content, requires at least 32 bytes"),

@@ -27,7 +27,8 @@ pub enum Change {
     AdjustSaturation,
     /// The difference from the channel's mean is multiplied by the second input.
     AdjustContrast,
-    /// Each colour is multiplied by a matrix, which has a row for each channel before and a column for each one after.
+    /// Each colour is multiplied by a matrix, which has a row for each input channel and a column
+    /// for each output channel.
     Linear([Colour; 3]),
 }
 
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hue_is_turned() {
+    fn the_hue_is_rotated() {
         for colour in COLOURS {
             for turns in [0.0, 1.0, -1.0] {
                 assert_close(&change(Change::AdjustHue, colour, Some(turns)), &colour);
@@ -371,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_a_matter_of_each_channel_of_each_image() {
+    fn contrast_is_scaled_for_each_channel_of_each_image() {
         let images = image(&[1.0, 10.0, 3.0, 20.0, 5.0, 5.0, 5.0, 7.0], &[2, 1, 2, 2]);
         let adjusted = run_one(&Change::AdjustContrast, &[images, Tensor::scalar(2.0_f32)]).unwrap();
         assert_close(adjusted.values().unwrap(), &[0.0, 5.0, 4.0, 25.0, 5.0, 4.0, 5.0, 8.0]);
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_of_colours_is_refused() {
+    fn tensors_that_are_not_colour_images_are_refused() {
         let grey = image(&[1.0], &[1, 1, 1]);
         let error = error_text(&Change::RgbToHsv, std::slice::from_ref(&grey));
         assert!(error.contains("input must have 3 channels but instead has shape [1,1,1]."), "{error}");

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_in_tensorflows_words() {
+    fn invalid_windows_are_refused_in_the_words_of_tensorflow() {
         let crop = |numbers: &[i32]| error_text(&CropToBoundingBox, &with_numbers(image(3, 3), numbers));
         assert!(crop(&[0, 0, 4, 1]).contains("[height must be >= target + offset.]"));
         assert!(crop(&[0, 1, 1, 3]).contains("[width must be >= target + offset.]"));

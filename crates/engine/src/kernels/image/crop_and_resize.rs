@@ -16,7 +16,7 @@ use crate::tensor::shape::Shape;
 /// `(images, boxes, numbers of images, crop size)` to a float32 window for each box.
 pub struct CropAndResize {
     is_nearest: bool,
-    /// What pixels outside of the image have.
+    /// The value of pixels outside the image.
     outside: f32,
 }
 
@@ -29,7 +29,7 @@ struct Size {
 }
 
 impl CropAndResize {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let is_nearest = match attrs.string("method")? {
             "bilinear" => false,
@@ -110,7 +110,7 @@ impl Kernel for CropAndResize {
     }
 }
 
-/// Where in an image each of `count` rows or columns of a window lies.
+/// The position in the image of each of `count` rows or columns of a window.
 fn places(start: f32, end: f32, size: usize, count: usize) -> Result<Vec<f32>> {
     let last = (size - 1) as f32;
     let mut places = allocate::room(count).map_err(|refusal| refusal.at("the rows of a window"))?;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_arguments_are_refused() {
         let (image, sides) = (floats(&[1, 1, 1, 1], &[0.0]), floats(&[1, 4], &[0.0; 4]));
         let (zero, size) = (integers(&[0]), integers(&[1, 1]));
         let text = |inputs: [&Tensor; 4]| error_text(&BILINEAR, &inputs.map(Clone::clone));

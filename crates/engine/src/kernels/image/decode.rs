@@ -1,4 +1,4 @@
-//! The operations that decode an image. Each accepts several formats, whatever its name.
+//! Decodes images. Each operation accepts several formats, whatever its name.
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
@@ -17,17 +17,17 @@ use headrace_jpeg::Window;
 /// Decodes an image of any format that the operation takes.
 pub struct Decode {
     op: Op,
-    /// 0 means as many as are stored.
+    /// The number of channels; 0 means the stored number.
     channels: usize,
     dtype: DType,
     jpeg: jpeg::Options,
-    /// Whether palettes of BMP files are read, which TensorFlow 1 does not do.
+    /// True if palettes of BMP files are read, which TensorFlow 1 does not do.
     reads_palette: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Op {
-    /// If `is_cropping`, there is a second input, the window.
+    /// With `is_cropping` there is a second input, the window.
     Jpeg {
         is_cropping: bool,
     },
@@ -181,7 +181,7 @@ impl Kernel for Decode {
     }
 }
 
-/// A window given as y, x, height and width. One that lies outside stays outside.
+/// A window given as y, x, height and width. A window outside the image is kept as it is.
 fn to_window(tensor: &Tensor) -> Result<Window> {
     let shape = tensor.shape();
     if shape.len() != 1 {

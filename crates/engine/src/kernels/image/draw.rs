@@ -11,7 +11,7 @@ use crate::tensor::dtype::{DType, Numeric};
 use half::f16;
 use std::ops::RangeInclusive;
 
-/// RGBA: what boxes are drawn with, one colour after the other, unless colours are given.
+/// RGBA: the default colours of boxes, used in turn.
 const COLOURS: [[f32; 4]; 10] = [
     [1.0, 1.0, 0.0, 1.0],
     [0.0, 0.0, 1.0, 1.0],
@@ -110,7 +110,8 @@ fn drawn<T: Numeric + Sample>(images: &Tensor, boxes: &Tensor, palette: &[[f32; 
     Tensor::from_values(images.shape().clone(), samples)
 }
 
-/// Draws the sides of a box that lie in the image. A box whose sides are swapped, or that lies outside, is left out.
+/// Draws the sides of a box that lie in the image. Skips a box whose sides are swapped, or that
+/// lies outside.
 fn draw<T: Numeric>(image: &mut [T], (height, width): (i64, i64), sides: &[f32; 4], colour: &[T]) {
     let at = |side: f32, size: i64| (side * (size - 1) as f32) as i64;
     let [top, left, bottom, right] =
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_sides_inside_of_an_image_are_drawn() {
+    fn only_sides_inside_an_image_are_drawn() {
         let image = floats(&[1, 3, 4, 1], &[0.0; 12]);
         let colours = floats(&[1, 1], &[9.0]);
         let drawn = |sides: [f32; 4]| {

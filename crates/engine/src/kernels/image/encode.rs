@@ -33,7 +33,7 @@ pub struct EncodeJpeg {
 }
 
 impl EncodeJpeg {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let channels = match attrs.string("format")? {
             "" => None,
@@ -100,12 +100,12 @@ impl Kernel for EncodeJpeg {
 
 /// Encodes pixels of 8 or 16 bits as a PNG.
 pub struct EncodePng {
-    /// From 0, none, to 9.
+    /// From 0 (none) to 9.
     compression: u8,
 }
 
 impl EncodePng {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.int("compression")? {
             -1 => Ok(Self { compression: DEFAULT_COMPRESSION }),
@@ -122,7 +122,7 @@ impl Kernel for EncodePng {
     }
 }
 
-/// A PNG file of pixels of 8 or 16 bits; `compression` is from 0, none, to 9.
+/// Encodes pixels of 8 or 16 bits as a PNG file; `compression` is from 0 (none) to 9.
 pub fn encode_png(image: &Tensor, compression: u8) -> Result<Vec<u8>> {
     let [height, width, channels] = sizes(image)?;
     let colours = match channels {

@@ -11,7 +11,8 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 
-/// Which pixel each pixel of the result is: pixel (y, x) is number `first + y * down + x * right` of the input.
+/// A permutation of pixels: pixel (y, x) of the result is pixel number `first + y * down + x *
+/// right` of the input.
 #[derive(Clone, Copy)]
 struct Move {
     height: usize,
@@ -51,7 +52,8 @@ impl Move {
         }
     }
 
-    /// Moves the pixels of the images of a batch for which `is_moved` holds; the others stay as they are.
+    /// Moves the pixels of those images of a batch for which `is_moved` holds; the others stay as
+    /// they are.
     fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
         image.rearranged(|image| self.apply_to(image, frame, is_moved))
     }
@@ -125,7 +127,8 @@ fn mirror<const BYTES: usize>(source: &[[u8; BYTES]], target: &mut [[u8; BYTES]]
     last.iter_mut().zip(first.iter().rev()).for_each(|(target, source)| *target = *source);
 }
 
-/// Flips each image; with a second input, a random number for each, only some of them.
+/// Flips each image; with a second input, one random number for each image, flips only some of
+/// them.
 pub struct FlipImage {
     is_left_right: bool,
 }
@@ -173,7 +176,7 @@ impl Kernel for TransposeImage {
     }
 }
 
-/// Rotates counter-clockwise by as many right angles as the second input says.
+/// Rotates counter-clockwise by a number of right angles, the second input.
 pub struct RotateImage;
 
 impl Kernel for RotateImage {

@@ -45,7 +45,8 @@ impl Frame {
         self.batch.unwrap_or(1)
     }
 
-    /// As many images of another size. Fails if they have more values than a tensor can have.
+    /// The same number of images in another size. Fails if they have more values than a tensor can
+    /// have.
     pub fn resized(&self, height: usize, width: usize) -> Result<Self> {
         let resized = Self { height, width, ..*self };
         resized.shape().checked_num_elements().map(|_| resized)
@@ -55,7 +56,7 @@ impl Frame {
         self.batch.into_iter().chain([self.height, self.width, self.channels]).collect()
     }
 
-    /// Where the window at `y`, `x` begins in each dimension.
+    /// The start of the window at `y`, `x` in each dimension.
     pub fn begin(&self, y: usize, x: usize) -> Vec<usize> {
         self.batch.map(|_| 0).into_iter().chain([y, x, 0]).collect()
     }

@@ -9,7 +9,7 @@ use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
 use std::iter::repeat_n;
 use std::num::NonZeroU64;
 
-/// A code of at least three bits stands for at most as many pixels as there are codes, which is 4096.
+/// A code of at least three bits gives at most as many pixels as there are codes, which is 4096.
 const MOST_PIXELS_OF_BYTE: usize = 4096 * 8 / 3;
 
 /// The frames of a GIF as RGB, one after the other.
@@ -21,8 +21,8 @@ pub struct Frames {
     pub samples: Vec<u8>,
 }
 
-/// Decodes at most `max_frames` frames. Pixels that a frame does not cover, or makes transparent, stay as in the frame
-/// before; in the first they are black.
+/// Decodes at most `max_frames` frames. Pixels that a frame does not cover, or makes transparent,
+/// keep their colour from the frame before; in the first frame they are black.
 pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     let what = || format!("Invalid GIF data (size {})", contents.len());
     let invalid = |reason: &dyn std::fmt::Display| damaged(&format!("{}, {reason}", what()));
@@ -37,7 +37,7 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     let mut frames = Frames { num_frames: 0, height, width, samples: Vec::new() };
     while frames.num_frames < max_frames {
         let Some(frame) = decoder.next_frame_info().map_err(|error| invalid(&error))?.cloned() else { break };
-        // A frame may be larger than the image, so its size is not believed before memory is asked for.
+        // A frame may be larger than the image, so its size is checked before memory is allocated.
         let (frame_height, frame_width) = (usize::from(frame.height), usize::from(frame.width));
         if frame_height * frame_width > contents.len().saturating_mul(MOST_PIXELS_OF_BYTE) {
             return Err(invalid(&format!(
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_drawn_over_what_was_there() {
+    fn frames_are_drawn_over_the_frames_before_them() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (1, 0, 1, None, &[2, 2]), (0, 0, 2, Some(1), &[1, 1, 1, 0])]);
         let frames = decode(&file, usize::MAX).unwrap();
         assert_eq!((frames.num_frames, frames.height, frames.width), (3, 2, 2));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_first_frame_leaves_out_is_black() {
+    fn pixels_that_the_first_frame_does_not_cover_are_black() {
         let frames = decode(&gif(&[(1, 1, 1, None, &[2])]), usize::MAX).unwrap();
         assert_eq!(frames.samples, [&[0; 9][..], &colours(&[2])].concat());
     }

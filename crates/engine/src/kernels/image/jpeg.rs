@@ -9,10 +9,11 @@ use crate::tensor::allocate;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
 use std::cell::Cell;
 
-/// The limit of scans. Each goes over the whole image, and no encoder writes more than about twenty.
+/// The largest number of scans. Each covers the whole image, and encoders write at most about
+/// twenty.
 const MAX_SCANS: u16 = 100;
 
-/// Images with fewer blocks, 16 million pixels, are not looked at before they are decoded.
+/// Images with fewer blocks, 16 million pixels, are not checked before they are decoded.
 const MANY_BLOCKS: usize = 1 << 18;
 
 /// The options for decoding, from the attributes of an operation.
@@ -22,7 +23,7 @@ pub struct Options {
     is_fancy: bool,
     is_accurate: bool,
     is_recovering: bool,
-    /// The fraction of the rows that must be there.
+    /// The fraction of the rows that must be present.
     acceptable_fraction: f32,
 }
 
@@ -102,8 +103,8 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     Ok(Pixels { height, width, channels, samples: Samples::Eight(image.pixels) })
 }
 
-/// Refuses a large image that cannot be in so few bytes. The first scan has a bit or more for each block of 8 by 8 samples, and
-/// a component has at least a quarter of the samples of an image.
+/// Refuses a large image that cannot fit into so few bytes. The first scan has at least one bit for
+/// each block of 8 by 8 samples, and a component has at least a quarter of the samples of an image.
 fn check_fullness(what: &str, height: usize, width: usize, num_bytes: usize) -> Result<()> {
     let blocks = height.div_ceil(8) * width.div_ceil(8);
     match blocks < MANY_BLOCKS || num_bytes >= blocks / 32 {

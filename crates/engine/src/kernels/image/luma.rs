@@ -6,13 +6,13 @@ const RED: u32 = 9797; // 0.299 * 2^15, cut off.
 const GREEN: u32 = 19_234; // 0.587 * 2^15, cut off.
 const BLUE: u32 = (1 << 15) - RED - GREEN;
 
-/// How to compute the grey of a file's colours.
+/// Computes the grey values of a file's colours.
 pub struct Luma {
     tables: Option<Tables>,
 }
 
 struct Tables {
-    /// How many upper bits of a sample index the tables.
+    /// Number of upper bits of a sample that index the tables.
     depth: u32,
     to_light: Vec<u16>,
     from_light: Vec<u16>,
@@ -35,7 +35,8 @@ fn reciprocal(gamma: u32) -> u32 {
     (1e10 / f64::from(gamma) + 0.5).floor() as u32
 }
 
-/// A table with the power of each value of `depth` bits: 8 bits for 8, else 16.
+/// A table of the power of each value of `depth` bits: values have 8 bits for a depth of 8, else
+/// 16.
 fn table(depth: u32, exponent: u32) -> Vec<u16> {
     let largest = f64::from((1_u32 << depth) - 1);
     let scale = if depth == 8 { 255.0 } else { 65_535.0 };
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_added_in_linear_light_where_the_file_says_how() {
+    fn colours_are_added_in_linear_light_if_the_file_has_a_gamma() {
         let pure = [[255_u8, 0, 0], [0, 255, 0], [0, 0, 255]];
         let grey = |gamma| pure.map(|colour| u8::luma(&Luma::new(gamma, 8), colour));
         assert_eq!(grey(None), [76, 149, 29]);

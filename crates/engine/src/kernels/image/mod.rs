@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// A small file can claim any size. A decoder refuses more than this before it allocates memory.
 pub const MAX_PIXELS: usize = (1 << 29) / 3;
 
-/// The kernel for operations of type `op_type`, or `None` if this room has none.
+/// The kernel for operations of type `op_type`, or `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "AdjustContrastv2" => Arc::new(colour::Change::AdjustContrast),
@@ -99,7 +99,7 @@ pub fn bracketed(shape: &Shape) -> String {
     format!("[{}]", sizes.join(","))
 }
 
-/// The error for a damaged file; `text` says which file and why.
+/// The error for a damaged file; `text` names the file and the reason.
 fn damaged(text: &str) -> Error {
     Error::invalid_argument(format!("{}. Copy the file again, or leave it out", text.trim_end_matches('.')))
 }

@@ -32,7 +32,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     };
     let gamma = if info.srgb.is_some() { Some(SRGB_GAMMA) } else { info.gama_chunk.map(ScaledFloat::into_scaled) };
     let low_bits = unused_bits(info);
-    // libpng's alpha where there was none: opaque for the stored depth, even below 8 bits.
+    // libpng's alpha for files without one: opaque for the stored depth, even below 8 bits.
     let opaque = ((1_u32 << info.bit_depth as u8) - 1) as u16;
 
     let invalid =
@@ -65,7 +65,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     Ok(Pixels { height, width, channels, samples: converted().map_err(out_of_memory)? })
 }
 
-/// How many of the 16 bits of a sample are unused, according to the sBIT chunk.
+/// Number of unused bits among the 16 of a sample, from the sBIT chunk.
 fn unused_bits(info: &Info<'_>) -> u32 {
     let used = info.sbit.as_deref().and_then(|bits| bits.iter().take(3).max()).copied();
     used.filter(|bits| (9..16).contains(bits)).map_or(0, |bits| 16 - u32::from(bits))

@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 
-/// Cuts out a window of any rank at a position that random integers decide.
+/// Cuts out a window of any rank at a position given by random integers.
 pub struct RandomCrop;
 
 impl Kernel for RandomCrop {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_decide_where_a_window_is() {
+    fn random_numbers_give_the_position_of_the_window() {
         let numbers = |values: &[i32]| Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
         let inputs = [image(3, 4), numbers(&[7, 5, 9]), numbers(&[2, 2, 1])];
         // 7 % 2 = 1, 5 % 3 = 2, 9 % 1 = 0

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_known_by_its_first_bytes() {
+    fn a_format_is_recognised_by_its_first_bytes() {
         assert_eq!(Format::of(b"\xff\xd8\xff\xe0\0"), Some(Format::Jpeg));
         assert_eq!(Format::of(b"\x89PNG\r\n\x1a\n\0"), Some(Format::Png));
         assert_eq!(Format::of(b"GIF89a"), Some(Format::Gif));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_image_is_shown() {
+    fn contents_that_are_not_an_image_are_shown() {
         assert_eq!(describe_unknown(b""), "empty file");
         assert_eq!(describe_unknown(b"nope"), "unknown format starting with 'nope'");
         assert_eq!(

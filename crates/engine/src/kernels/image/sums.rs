@@ -3,7 +3,7 @@
 //! Short stretches are summed in single precision, in several lanes, and their sums in double precision. That is exact
 //! enough, and a few times faster than a single sum.
 
-/// How many rows of lanes are summed in single precision.
+/// Number of rows of lanes summed in single precision.
 const STRETCH: usize = 64;
 
 /// For each of `LANES` lanes, the sum of `term` over every `LANES`-th value.

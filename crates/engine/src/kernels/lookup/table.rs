@@ -1,5 +1,6 @@
-//! `LookupTableImportV2`, `InitializeTableFromTextFileV2`, `LookupTableFindV2`, `LookupTableSizeV2`, `LookupTableExportV2`; and of
-//! tables that change, `LookupTableInsertV2` and `LookupTableRemoveV2`.
+//! `LookupTableImportV2`, `InitializeTableFromTextFileV2`, `LookupTableFindV2`,
+//! `LookupTableSizeV2`, `LookupTableExportV2`; for mutable tables also `LookupTableInsertV2` and
+//! `LookupTableRemoveV2`.
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
@@ -18,13 +19,13 @@ struct TableKernel {
 }
 
 enum Action {
-    /// `(keys, values)`, which it takes.
+    /// `(keys, values)`: fills the table.
     Import,
-    /// `(filename)`, whose lines it takes.
+    /// `(filename)`: fills the table from the lines of a file.
     ImportFile(Layout),
     /// `(keys, default)` to values.
     Find,
-    /// How many entries there are.
+    /// The number of entries.
     Size,
     /// Keys and values.
     Export,
@@ -83,21 +84,21 @@ struct MutableTableKernel {
 }
 
 enum Change {
-    /// `(keys, values)`, which it takes besides those that it has.
+    /// `(keys, values)`: adds these entries.
     Insert,
-    /// `(keys, values)`, which it takes in place of those that it has.
+    /// `(keys, values)`: replaces all entries.
     Import,
     /// `(keys)`
     Remove,
     /// `(keys, default)` to values.
     Find,
-    /// How many entries there are.
+    /// The number of entries.
     Size,
     /// Keys and values.
     Export,
 }
 
-/// The kernel for operations on a table that changes, or `None` if `op_type` is not one.
+/// The kernel for operations on a mutable table, or `None` if `op_type` is not one.
 pub fn build_mutable(op_type: &str, table: &Arc<MutableTable>) -> Option<Arc<dyn Kernel>> {
     let action = match op_type {
         "LookupTableInsertV2" => Change::Insert,

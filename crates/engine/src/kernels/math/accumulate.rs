@@ -1,20 +1,20 @@
-//! How the numbers of one type are added up: wide enough that little is lost on the way.
+//! Accumulation of numbers in a type wide enough that little precision is lost.
 
 use crate::kernels::math::element::Arithmetic;
 use half::f16;
 
 /// Sums, products and means of numbers of one type.
 pub trait Accumulate: Arithmetic {
-    /// What sums are kept in: double precision for floats, 64 bits for integers.
+    /// The type of sums: double precision for floats, 64 bits for integers.
     type Wide: Copy;
 
-    /// A sum of nothing.
+    /// The empty sum.
     const ZERO: Self::Wide;
-    /// A product of nothing.
+    /// The empty product.
     const ONE: Self::Wide;
-    /// At most as large as any number.
+    /// The smallest number of the type.
     const LEAST: Self;
-    /// At least as large as any number.
+    /// The greatest number of the type.
     const GREATEST: Self;
 
     /// A sum with one more number; integers wrap.
@@ -25,9 +25,9 @@ pub trait Accumulate: Arithmetic {
     fn sum(one: Self::Wide, other: Self::Wide) -> Self::Wide;
     /// The product of two products; integers wrap.
     fn product(one: Self::Wide, other: Self::Wide) -> Self::Wide;
-    /// As a number of the type again; integers wrap.
+    /// Converts back to the type; integers wrap.
     fn narrow(wide: Self::Wide) -> Self;
-    /// The mean of `count` numbers; of integers without the fraction, and 0 for none.
+    /// The mean of `count` numbers; integers lose the fraction, and the mean of none is 0.
     fn mean(sum: Self::Wide, count: usize) -> Self;
 }
 

@@ -27,7 +27,7 @@ pub enum Binary {
     Sub,
     /// `x * y`
     Mul,
-    /// Of floats only.
+    /// `x / y`, for floats only.
     RealDiv,
     /// Rounded towards minus infinity, as Python's `//`.
     FloorDiv,
@@ -37,18 +37,18 @@ pub enum Binary {
     Maximum,
     /// The smaller of both; NaN if one is.
     Minimum,
-    /// Of floats only.
+    /// `x` to the power of `y`, for floats only.
     Pow,
     /// `(x - y) * (x - y)`
     SquaredDifference,
-    /// `x / y`, or 0 where y is 0. Of floats only.
+    /// `x / y`, or 0 where y is 0; for floats only.
     DivNoNan,
 }
 
 /// The sum of one or more tensors of one type and shape.
 pub struct AddN;
 
-/// A [`Binary`] whose input number `place` is a constant.
+/// A [`Binary`] with a constant as input number `place`.
 struct WithOperand {
     function: Binary,
     operand: Tensor,
@@ -66,7 +66,7 @@ pub enum Unary {
     Abs,
     /// `x * x`
     Square,
-    /// -1, 0 or 1; NaN of NaN.
+    /// -1, 0 or 1; NaN for NaN.
     Sign,
 }
 
@@ -149,7 +149,8 @@ impl Kernel for Unary {
 }
 
 impl Binary {
-    /// The step for the input whose number is returned, if that is deferred and the other one is a finite float.
+    /// The step to add to a deferred input and the number of that input, if the other input is a
+    /// finite float.
     fn deferred_step(self, inputs: &Tensors) -> Option<(deferred::Step, usize)> {
         let [x, y] = inputs.as_slice() else { return None };
         let place = usize::from(x.num_elements() == 1);
@@ -160,7 +161,7 @@ impl Binary {
         Some((self.step(operand, 1 - place)?, place))
     }
 
-    /// The step for the other input, if `operand` is input number `place` and one finite float.
+    /// The step for the other input, if `operand` (input number `place`) is one finite float.
     fn step(self, operand: &Tensor, place: usize) -> Option<deferred::Step> {
         let [operand] = operand.values::<f32>().ok()? else { return None };
         let operand = Some(*operand).filter(|operand| operand.is_finite())?;
@@ -231,7 +232,7 @@ impl Kernel for AddN {
     }
 }
 
-/// Whether `tensor` is deferred, and an operation with the single `operand` keeps its shape.
+/// True if `tensor` is deferred, and an operation with the single `operand` keeps its shape.
 fn can_take_step(tensor: &Tensor, operand: &Tensor) -> bool {
     tensor.is_deferred() && operand.shape().len() <= tensor.shape().len()
 }
@@ -277,7 +278,7 @@ fn map_pairs<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T
 /// A quotient. Fails if an integer divisor is 0, unless there are no elements.
 fn divide<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T) -> Result<Tensor> {
     if T::IS_INTEGER && x.num_elements() > 0 && y.values::<T>()?.contains(&T::zeroed()) {
-        // Shapes are checked first.
+        // The shapes are checked first.
         Broadcast::new(x.shape(), y.shape())?;
         return Err(Error::invalid_argument("Integer division by zero"));
     }

@@ -7,9 +7,9 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// What is repeated is written out to this length: a shorter row, such as the channels of a pixel, since a loop over a few
-/// elements costs more than the elements; and a single value of the first operand, since another loop for each function and type
-/// would cost much space.
+/// Repeated values are written out to this length: a short row, such as the channels of a pixel,
+/// because a loop over a few elements costs more than the elements; and a single value of the first
+/// operand, because another loop for each function and type would make the binary much larger.
 const TILE: usize = 256;
 
 /// Iteration over two tensors, in which dimensions of size 1 are repeated.
@@ -22,12 +22,12 @@ pub struct Broadcast {
     dims: SmallVec<[Dim; 4]>,
 }
 
-/// What belongs to a piece of the first operand.
+/// The elements of the second operand that match a piece of the first.
 #[derive(Clone, Copy)]
 enum Partners<'a, T> {
-    /// As many elements.
+    /// One element for each.
     Each(&'a [T]),
-    /// The same one for all.
+    /// The same element for all.
     One(T),
 }
 
@@ -76,7 +76,8 @@ impl Broadcast {
         &self.shape
     }
 
-    /// `function` of each pair of elements, in row-major order: the elements of a tensor of type `dtype`.
+    /// Applies `function` to each pair of elements, in row-major order. Returns the elements of a
+    /// tensor of type `dtype`.
     pub fn map<T: Copy, U: Copy>(
         &self,
         dtype: DType,
@@ -85,7 +86,7 @@ impl Broadcast {
         function: impl Fn(T, T) -> U,
     ) -> Result<Vec<U>> {
         let mut out = allocate::elements(dtype, &self.shape).room()?;
-        // There are hundreds of functions and types, each with these two loops.
+        // Hundreds of functions and types instantiate these two loops.
         self.for_each_piece(x, y, &mut |x, y| match y {
             Partners::Each(y) => out.extend(x.iter().zip(y).map(|(x, y)| function(*x, *y))),
             Partners::One(y) => out.extend(x.iter().map(|x| function(*x, y))),
@@ -93,8 +94,8 @@ impl Broadcast {
         Ok(out)
     }
 
-    /// Calls `visit` with pieces of `x` and what belongs to them of `y`, in row-major order. What of `x` is repeated is
-    /// written out.
+    /// Calls `visit` with pieces of `x` and the matching elements of `y`, in row-major order.
+    /// Repeated parts of `x` are written out.
     fn for_each_piece<T: Copy>(&self, x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], Partners<'_, T>)) {
         if let [outer, Dim { length, x_step: 1, y_step: 1 }] = self.dims[..]
             && length < TILE
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_dimensions_are_one_row() {
+    fn dimensions_that_behave_alike_are_merged() {
         let dims = |x: &[usize], y: &[usize]| Broadcast::new(&Shape::new(x), &Shape::new(y)).unwrap().dims.len();
         assert_eq!(dims(&[4, 5, 6], &[4, 5, 6]), 1);
         assert_eq!(dims(&[4, 5, 6], &[]), 1);
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_of_zero_gives_nothing() {
+    fn a_size_of_zero_gives_no_elements() {
         assert_eq!(walk(&[0, 2], &[2]).unwrap(), (vec![0, 2], vec![]));
         assert_eq!(walk(&[0], &[1]).unwrap(), (vec![0], vec![]));
         assert_eq!(walk(&[], &[0]).unwrap(), (vec![0], vec![]));

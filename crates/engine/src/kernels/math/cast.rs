@@ -19,7 +19,7 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { target: attrs.dtype("DstT")? })
     }
@@ -85,7 +85,8 @@ fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
     )
 }
 
-/// Whether a cast changes no bit: between equal types, signed and unsigned integers of one size, bool and uint8.
+/// True if a cast changes no bit: between equal types, signed and unsigned integers of one size,
+/// bool and uint8.
 fn is_same_bits(source: DType, target: DType) -> bool {
     let width = |dtype| match dtype {
         DType::UInt8 | DType::Int8 => Some(1),
@@ -98,7 +99,8 @@ fn is_same_bits(source: DType, target: DType) -> bool {
     source == target || is_byte_of_bool || width(source).is_some_and(|bytes| width(target) == Some(bytes))
 }
 
-/// Converts the elements with `convert_all`: a loop for each pair of types, and little more, so that those of equal code are linked once.
+/// Converts the elements with `convert_all`: only that loop is compiled for each pair of types, so
+/// that loops with equal code are linked once.
 fn convert<D: Numeric>(tensor: &Tensor, target: DType, convert_all: fn(&[u8], &mut Vec<D>)) -> Result<Tensor> {
     let mut values = allocate::elements(target, tensor.shape()).room()?;
     convert_all(tensor.stored()?, &mut values);
@@ -136,8 +138,9 @@ macro_rules! convert_with_as {
 convert_with_as!(u8, u16, u32, u64, i8, i16, i32, i64 => [u8, u16, u32, u64, i8, i16, i32, i64, f32, f64]);
 convert_with_as!(f32, f64 => [f32, f64]);
 
-/// Floats to integers as on x86 and in TensorFlow: truncated. NaN and values out of range become the smallest int32 or
-/// int64; narrower types keep its low bits. (`as` already does this for values that are too small.)
+/// Floats to integers as on x86 and in TensorFlow: truncated. NaN and values out of range become
+/// the smallest int32 or int64; narrower types keep its low bits. (`as` already does this for
+/// values that are too small.)
 macro_rules! truncate {
     ($($source:ty),* => $targets:tt through $wide:ty, below $limit:literal) => {
         $(truncate!(@each $source => $targets through $wide, below $limit);)*
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_becomes_the_smallest_integer() {
+    fn values_out_of_range_become_the_smallest_integer() {
         assert_eq!(cast_to::<f32, i32>(&[f32::NAN, 3e9, -3e9, f32::INFINITY]), [i32::MIN; 4]);
         assert_eq!(cast_to::<f64, i64>(&[f64::NAN, 1e19, -1e19]), [i64::MIN; 3]);
         assert_eq!(cast_to::<f64, i32>(&[-2_147_483_648.9, 2_147_483_647.9]), [i32::MIN, i32::MAX]);

@@ -37,7 +37,7 @@ pub enum Logical {
     Or,
 }
 
-/// What kind of number a float is.
+/// A test for special values of a float.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Neither infinite nor NaN.

@@ -1,4 +1,4 @@
-//! `Cumsum` and `Cumprod`: sums and products of all elements up to each one along an axis.
+//! `Cumsum` and `Cumprod`: running sums and products along an axis.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -10,19 +10,19 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 
-/// `(x, axis)`: what the elements up to each one along the axis add up to, in the precision of their type.
+/// `(x, axis)`: the running sum or product along the axis, in the precision of the type.
 ///
 /// Source: `tf.cumsum` and `tf.cumprod` of TensorFlow 1.15.
 pub struct Scan {
     is_product: bool,
-    /// Whether the element at the place itself does not count.
+    /// True if the element at a position does not count for it.
     is_exclusive: bool,
-    /// Whether to begin at the end.
+    /// True to begin at the end.
     is_reverse: bool,
 }
 
 impl Scan {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(is_product: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_product, is_exclusive: attrs.bool("exclusive")?, is_reverse: attrs.bool("reverse")? })
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_has_what_came_before_it() {
+    fn each_element_is_the_sum_or_product_so_far() {
         let x = || matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let one = |scan: Scan, axis: i32| run_one(&scan, &[x(), Tensor::scalar(axis)]).unwrap();
         assert_eq!(one(scan(false, false, false), 0), matrix([1.0, 2.0, 3.0, 5.0, 7.0, 9.0]));

@@ -6,7 +6,7 @@ use half::f16;
 /// The functions that [`Binary`](crate::kernels::math::arithmetic::Binary) and
 /// [`Unary`](crate::kernels::math::arithmetic::Unary) apply to elements of one type.
 pub trait Arithmetic: Numeric + PartialOrd {
-    /// Whether a divisor of 0 is an error rather than an infinity.
+    /// True if a divisor of 0 is an error rather than an infinity.
     const IS_INTEGER: bool;
 
     /// The sum; integers wrap.

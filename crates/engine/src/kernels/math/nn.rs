@@ -17,7 +17,7 @@ impl Kernel for Relu {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [x] = expect_inputs(&inputs)?;
         let unsupported = || Error::unimplemented(format!("Relu of {} is not supported", x.dtype()));
-        // NaN is not below 0 and stays.
+        // A NaN is not below 0 and stays.
         let positive = dispatch_numeric!(
             x.dtype(),
             T => map(x, |value: T| if value < T::zeroed() { T::zeroed() } else { value }),

@@ -1,4 +1,4 @@
-//! Reductions over axes: sums, products, means, the largest and the smallest, all and any.
+//! Reductions over axes: sum, product, mean, largest, smallest, all and any.
 
 pub mod arg;
 
@@ -15,36 +15,36 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// What becomes of the elements that are reduced to one.
+/// The function that reduces several elements to one.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
     /// The sum; integers wrap.
     Sum,
     /// The product; integers wrap.
     Prod,
-    /// The sum divided by the count; of integers without the fraction.
+    /// The sum divided by the count; integers lose the fraction.
     Mean,
-    /// The largest; NaN if one is.
+    /// The largest; NaN if one element is NaN.
     Max,
-    /// The smallest; NaN if one is.
+    /// The smallest; NaN if one element is NaN.
     Min,
-    /// Whether all bools are true.
+    /// True if all bools are true.
     All,
-    /// Whether any bool is true.
+    /// True if any bool is true.
     Any,
 }
 
-/// `(input, axes)`: reduces over some axes. The order in which the elements of a result are put together depends on the axes
-/// that are reduced alone, not on the others; floats are added and multiplied in double precision.
+/// `(input, axes)`: reduces over some axes. The order in which elements are combined depends only
+/// on the reduced axes; floats are added and multiplied in double precision.
 ///
-/// Source: `tf.reduce_sum` and its kin of TensorFlow 1.15.
+/// Source: `tf.reduce_sum` and similar functions of TensorFlow 1.15.
 pub struct Reduce {
     function: Function,
     keeps_dims: bool,
 }
 
 impl Reduce {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(function: Function, attrs: &Attrs) -> Result<Self> {
         Ok(Self { function, keeps_dims: attrs.bool("keep_dims")? })
     }
@@ -95,27 +95,27 @@ fn narrowed<T: Accumulate>(wide: Vec<T::Wide>, narrow: impl Fn(T::Wide) -> T) ->
     narrowed.map_err(|refusal| refusal.at("reduced elements"))
 }
 
-/// How elements become one.
+/// The functions that combine elements into one.
 #[derive(Clone, Copy)]
 struct Folding<A, F, C> {
-    /// What nothing becomes.
+    /// The result for no elements.
     first: A,
-    /// What there was, and one more element.
+    /// Adds an element to a result.
     add: F,
-    /// What two parts of the elements became.
+    /// Combines the results of two parts.
     combine: C,
 }
 
 impl<A: Copy, F: Fn(A, A) -> A + Copy> Folding<A, F, F> {
-    /// Elements and what they become are of one kind.
+    /// For elements and results of one type.
     fn of(first: A, function: F) -> Self {
         Self { first, add: function, combine: function }
     }
 }
 
 impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
-    /// What becomes of consecutive elements. Every eighth goes to the same one of eight parts, so that one step need not wait
-    /// for the one before it.
+    /// The result for consecutive elements. They are dealt out to eight partial results in turn, so
+    /// that a step need not wait for the one before it.
     fn run<T: Copy>(&self, values: &[T]) -> A
     where
         F: Fn(A, T) -> A,
@@ -131,19 +131,19 @@ impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
     }
 }
 
-/// How the elements of a tensor go to those of its reduction.
+/// The mapping of a tensor's elements to the elements of its reduction.
 struct Walk {
     /// The shape of the result.
     shape: Shape,
-    /// How many elements become one.
+    /// Number of elements that become one.
     count: usize,
-    /// Outermost first. Neighbouring axes that are both reduced, or both are not, are one.
+    /// Outermost first. Neighbouring axes are merged if both are reduced, or neither.
     dims: SmallVec<[Dim; 4]>,
 }
 
 struct Dim {
     length: usize,
-    /// How far apart in the result its elements are; 0 if it is reduced.
+    /// Distance in the result between neighbouring elements of this dimension; 0 if it is reduced.
     step: usize,
 }
 
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn means_of_integers_have_no_fraction_and_those_of_floats_do() {
+    fn means_of_integers_have_no_fraction_and_means_of_floats_do() {
         assert_eq!(run(Function::Mean, &tensor(&[2], &[-3_i8, -4]), &[0]), Tensor::scalar(-3_i8));
         assert_eq!(run(Function::Mean, &tensor(&[2], &[255_u8, 254]), &[0]), Tensor::scalar(254_u8));
         assert_eq!(run(Function::Mean, &tensor(&[2], &[1.0_f32, 2.0]), &[0]), Tensor::scalar(1.5_f32));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_reduced_to_the_neutral_element() {
+    fn an_empty_axis_is_reduced_to_the_neutral_element() {
         let none = tensor::<f32>(&[0, 2], &[]);
         assert_eq!(run(Function::Sum, &none, &[0]), tensor(&[2], &[0.0_f32, 0.0]));
         assert_eq!(run(Function::Max, &none, &[0]), tensor(&[2], &[f32::NEG_INFINITY; 2]));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_are_not_there_are_refused() {
+    fn axes_that_do_not_exist_are_refused() {
         let x = tensor(&[2], &[1, 2]);
         let text = error_text(&reduce(Function::Sum, false), &[x.clone(), tensor(&[1], &[1])]);
         assert_eq!(text, "InvalidArgument: Invalid reduction dimension (1 for input with 1 dimension(s)");

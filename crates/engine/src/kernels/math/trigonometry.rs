@@ -11,11 +11,11 @@ use crate::run::Run;
 /// A function of one tensor of floats. Angles are in radians.
 #[derive(Clone, Copy, Debug)]
 pub enum Trigonometry {
-    /// The angle of a cosine.
+    /// The inverse cosine.
     Acos,
-    /// The angle of a sine.
+    /// The inverse sine.
     Asin,
-    /// The angle of a tangent.
+    /// The inverse tangent.
     Atan,
     /// The cosine of an angle.
     Cos,
@@ -78,7 +78,7 @@ mod tests {
     use std::f64::consts::{FRAC_PI_3, FRAC_PI_4, FRAC_PI_6};
 
     #[test]
-    fn every_function_is_that_of_its_name() {
+    fn every_function_computes_what_its_name_says() {
         for (function, expected) in [
             (Trigonometry::Acos, FRAC_PI_3),
             (Trigonometry::Asin, FRAC_PI_6),

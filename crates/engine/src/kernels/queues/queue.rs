@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 use crate::waits::Description;
 use std::sync::Arc;
 
-/// An attribute of an enqueue that is repeated for ever. Without rows it would never end.
+/// The attribute of an enqueue that is repeated for ever, which without rows would never end.
 const REFUSES_EMPTY: &str = "_refuses_empty";
 
 struct QueueKernel {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 struct StageKernel {
     area: Arc<StagingArea>,
     action: Action,
-    /// The types of the tensors of an element that is taken.
+    /// The types of the tensors of an element taken from the area.
     dtypes: Arc<[DType]>,
 }
 
@@ -68,7 +68,7 @@ impl Kernel for StageKernel {
 }
 
 impl StageKernel {
-    /// The outputs of the operation: nothing, or the element that it got.
+    /// The outputs of the operation: nothing, or the element taken.
     fn outputs(&self, element: Tensors) -> Result<Outputs> {
         if matches!(self.action, Action::Put) {
             return Ok(element);

@@ -1,7 +1,7 @@
 //! `SampleDistortedBoundingBoxV2`: a random window of an image that covers enough of its objects.
 //!
-//! Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15, whose windows these are for equal seeds; the scheme is
-//! that of Szegedy et al., "Going Deeper with Convolutions" (2014).
+//! Source: `tf.image.sample_distorted_bounding_box` of TensorFlow 1.15, which draws the same
+//! windows for equal seeds; the scheme of Szegedy et al., "Going Deeper with Convolutions" (2014).
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
@@ -17,16 +17,17 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// How many random numbers are reserved for each attempt; most need three.
+/// Number of random numbers reserved for each attempt; most need three.
 const NUMBERS_PER_ATTEMPT: usize = 4;
 
-/// `(image_size, boxes, min_object_covered)` to where a window begins, its size (the last one is -1), and the window as a box.
+/// `(image_size, boxes, min_object_covered)` to the start of a window, its size (the last one is
+/// -1), and the window as a box.
 pub struct SampleDistortedBoundingBox {
     generator: Arc<RandomGenerator>,
     aspect_ratios: [f32; 2],
     areas: [f32; 2],
     max_attempts: usize,
-    /// Whether an image without boxes has one that is the whole image.
+    /// True if an image without boxes gets one that is the whole image.
     may_use_image: bool,
 }
 
@@ -40,7 +41,7 @@ struct Rectangle {
 }
 
 impl SampleDistortedBoundingBox {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
         let aspect_ratios = range(attrs, "aspect_ratio_range", "Aspect ratio")?;
         let areas = range(attrs, "area_range", "Area")?;
@@ -89,7 +90,7 @@ impl SampleDistortedBoundingBox {
         Ok(boxes.iter().map(object).collect())
     }
 
-    /// A window, or `None` if the size that was drawn does not fit the image.
+    /// Draws a window; `None` if its size does not fit the image.
     fn attempt(&self, height: i32, width: i32, random: &mut Philox) -> Option<Rectangle> {
         let [low, high] = self.aspect_ratios;
         let ratio = f32::uniform(random) * (high - low) + low;
@@ -168,7 +169,7 @@ impl Rectangle {
         (self.right - self.left).wrapping_mul(self.bottom - self.top) as f32
     }
 
-    /// Whether this window has at least this part of an object. Neither may be without a pixel.
+    /// True if this window covers at least the fraction `part` of an object. Neither may be empty.
     fn covers(&self, object: &Self, part: f32) -> bool {
         if self.area() < 1.0 || object.area() < 1.0 {
             return false;
@@ -189,12 +190,12 @@ fn nearest(value: f32) -> i32 {
     value.round_ties_even() as i32
 }
 
-/// An integer below `limit`, which is not 0, each as likely as any other.
+/// An integer below `limit`, which is not 0, drawn uniformly.
 fn below(limit: u32, random: &mut Philox) -> u32 {
     if limit.is_power_of_two() {
         return random.next_u32() & (limit - 1);
     }
-    // Numbers below this would make small results more likely.
+    // Random numbers below this would make small results more likely.
     let rejected = u32::MAX % limit + 1;
     loop {
         let number = random.next_u32();
@@ -286,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_image_is_used_where_nothing_fits() {
+    fn the_whole_image_is_used_if_no_window_fits() {
         let outputs = run(&kernel([1.0, 1.0], 3, true).unwrap(), &inputs(&[], 1.0)).unwrap();
         assert_eq!(outputs[1].values::<i32>().unwrap(), [40, 60, -1]);
         assert_eq!(outputs[2].values::<f32>().unwrap(), [0.0, 0.0, 1.0, 1.0]);
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_arguments_are_refused() {
         let text = |result: Result<SampleDistortedBoundingBox>| result.map(drop).unwrap_err().message().to_owned();
         assert_eq!(text(kernel([0.5, 1.5], 9, true)), "Area range must be less then or equal to 1.0: [0.5, 1.5]");
         assert_eq!(text(kernel([0.0, 1.0], 9, true)), "Area range must be non-negative: [0, 1]");

@@ -1,4 +1,4 @@
-//! `Multinomial`: draws of classes.
+//! `Multinomial`: draws classes at random.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 /// `(logits, num_samples)` to the numbers of classes, drawn for each row of logits.
 ///
-/// The numbers are those of `tensorflow/core/kernels/multinomial_op.cc` of TensorFlow 1.15 in one thread.
+/// The numbers are the same as from `tensorflow/core/kernels/multinomial_op.cc` of TensorFlow 1.15
+/// in one thread.
 pub struct Multinomial {
     generator: Arc<RandomGenerator>,
     dtype: DType,

@@ -8,7 +8,7 @@ use crate::tensor::dtype::Numeric;
 use half::f16;
 use std::f64::consts::TAU;
 
-/// Smaller numbers are replaced by this one before the logarithm is taken.
+/// Smaller numbers are replaced by this one before the logarithm.
 const EPSILON: f64 = 1.0e-7;
 
 /// A float type that random numbers can have.
@@ -16,7 +16,7 @@ pub trait RandomFloat: Numeric {
     /// The type in which normal numbers are computed.
     type Wide: Copy + Into<f64>;
 
-    /// How many numbers one block of the stream makes.
+    /// Number of random numbers from one block of the stream.
     const PER_BLOCK: usize;
 
     /// The next number of the uniform distribution over [0, 1).
@@ -25,7 +25,7 @@ pub trait RandomFloat: Numeric {
     /// The next two numbers of the standard normal distribution.
     fn normal_pair(random: &mut Philox) -> [Self::Wide; 2];
 
-    /// The number in the type of the tensor.
+    /// Converts the number to the type of the tensor.
     fn narrow(wide: Self::Wide) -> Self;
 }
 
@@ -99,8 +99,8 @@ impl RandomFloat for f16 {
 
 /// An integer type that random numbers can have.
 pub trait RandomInteger: Numeric + PartialOrd + std::fmt::Display {
-    /// The next number of [low, high), which must not be empty. There is no rejection, so small numbers of a large
-    /// range are a little more likely, as in TensorFlow.
+    /// The next number of [low, high), which must not be empty. As in TensorFlow nothing is
+    /// rejected, so small numbers of a large range are a little more likely.
     fn uniform(random: &mut Philox, low: Self, high: Self) -> Self;
 }
 

@@ -15,14 +15,14 @@ use crate::tensor::shape::Shape;
 use half::f16;
 use std::sync::Arc;
 
-/// How many blocks a run reserves for each number, however many it uses. The figure is TensorFlow's; the truncated
-/// distribution needs a number of blocks that is not known before.
+/// Number of blocks that a run reserves for each number, used or not. The figure is TensorFlow's;
+/// the truncated distribution needs a number of blocks that is not known before.
 pub(super) const BLOCKS_PER_NUMBER: usize = 256;
 
 /// The truncated distribution draws again if a number is this far from 0 or farther.
 const TRUNCATION: f64 = 2.0;
 
-/// How random floats are distributed.
+/// The distribution of random floats.
 #[derive(Clone, Copy, Debug)]
 pub enum Distribution {
     /// Over [0, 1).
@@ -46,7 +46,7 @@ pub struct RandomIntegers {
 }
 
 impl RandomFloats {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(distribution: Distribution, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
         Ok(Self { generator: Arc::clone(generator), dtype: attrs.dtype("dtype")?, distribution })
     }
@@ -120,8 +120,8 @@ fn take(generator: &RandomGenerator, run: &Run, length: usize) -> Result<Philox>
     generator.take_blocks(run, length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
-/// The next numbers of the truncated distribution, as many as one block makes. The next group begins a fixed number of
-/// blocks later, wherever this one ends.
+/// The next numbers of the truncated distribution, as many as one block makes. The next group
+/// begins a fixed number of blocks later, wherever this one ends.
 fn next_truncated_group<T: RandomFloat>(random: &mut Philox) -> impl Iterator<Item = T> + use<T> {
     let mut own = random.reserve_blocks((T::PER_BLOCK * BLOCKS_PER_NUMBER / 4) as u128);
     let pairs = std::iter::repeat_with(move || T::normal_pair(&mut own)).flatten();
@@ -179,9 +179,9 @@ mod tests {
         (0..2).flat_map(|_| numbers::<T>(&kernel, &[sizes(&[3])])).map(Into::into).collect()
     }
 
-    /// What TensorFlow gives for `seed=7` in two runs of one session.
+    /// The numbers that TensorFlow gives for `seed=7` in two runs of one session.
     #[test]
-    fn uniform_numbers_are_those_of_tensorflow() {
+    fn uniform_numbers_are_the_same_as_in_tensorflow() {
         let expected: [f32; 6] = [0.483_940_96, 0.506_203_06, 0.255_143_76, 0.879_395_96, 0.070_225_835, 0.937_595_6];
         assert_eq!(two_runs::<f32>(Distribution::Uniform), expected.map(f64::from));
         assert_eq!(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn normal_numbers_are_those_of_tensorflow() {
+    fn normal_numbers_are_the_same_as_in_tensorflow() {
         let check = |numbers: Vec<f64>, expected: [f64; 6], tolerance: f64| {
             let is_close = |(x, y): (&f64, &f64)| (x - y).abs() <= tolerance * y.abs();
             assert!(numbers.iter().zip(&expected).all(is_close), "{numbers:?}, expected {expected:?}");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_those_of_tensorflow() {
+    fn integers_are_the_same_as_in_tensorflow() {
         let two_runs = |limits: [Tensor; 2]| {
             let kernel = RandomIntegers::new(&generator());
             let [low, high] = limits;
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_takes_what_its_size_asks_for() {
+    fn every_run_reserves_random_numbers_for_its_size() {
         let kernel = RandomIntegers::new(&generator());
         let run = |length| numbers::<i32>(&kernel, &[sizes(&[length]), Tensor::scalar(0), Tensor::scalar(1000)]);
         assert_eq!(run(5), [687, 987, 325, 894, 560]);

@@ -38,7 +38,7 @@ fn permutation(length: usize, mut random: Philox) -> Result<Vec<usize>> {
     let order = allocate::collected(length, 0..length);
     let mut order: Vec<usize> = order.map_err(|refusal| refusal.at("the order of the rows"))?;
     for index in 0..length.saturating_sub(1) {
-        // TensorFlow cuts the number of choices to 32 bits; here more than 2^32 rows hardly matter.
+        // TensorFlow cuts the number of choices to 32 bits; here more than 2^32 rows are unlikely.
         order.swap(index, index + random.next_u32() as usize % (length - index));
     }
     Ok(order)
@@ -62,7 +62,7 @@ mod tests {
 
     /// `tf.random_shuffle(tf.range(10), seed=7)` of TensorFlow 1.15, run twice in one session.
     #[test]
-    fn the_order_is_that_of_tensorflow() {
+    fn the_order_is_the_same_as_in_tensorflow() {
         let kernel = shuffle(87_654_321, 7);
         let first = run_one(&kernel, &[range(10)]).unwrap();
         assert_eq!(first.values::<i32>().unwrap(), [7, 2, 0, 9, 8, 4, 5, 1, 6, 3]);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_strings_move_as_the_numbers_do() {
+    fn rows_and_strings_are_shuffled_like_numbers() {
         let order = run_one(&shuffle(1, 2), &[range(4)]).unwrap().values::<i32>().unwrap().to_vec();
         let rows = Tensor::from_values(Shape::new(&[4, 2]), vec![0_i64, 0, 1, 10, 2, 20, 3, 30]).unwrap();
         let rows = run_one(&shuffle(1, 2), &[rows]).unwrap();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_or_none_consumes_nothing() {
+    fn one_row_or_none_consumes_no_random_numbers() {
         let kernel = shuffle(87_654_321, 7);
         for inputs in [[range(0)], [range(1)], [Tensor::scalar(5_i32)]] {
             assert_eq!(run_one(&kernel, &inputs).unwrap(), inputs[0]);

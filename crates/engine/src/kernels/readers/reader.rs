@@ -18,7 +18,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The format that a reader of type `op_type` reads. Fails if the attributes contradict themselves.
+/// The file format of a reader of type `op_type`. Fails if the attributes contradict each other.
 pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
     Ok(match op_type {
         "FixedLengthRecordReaderV2" => {
@@ -41,7 +41,7 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
     })
 }
 
-/// The number of the output with the keys.
+/// The index of the output with the keys.
 const KEYS: usize = 0;
 
 struct ReaderKernel {
@@ -111,7 +111,7 @@ impl Fill for ReaderKernel {
 }
 
 impl ReaderKernel {
-    /// The request of this operation, and whether its answer is one record and not a batch.
+    /// The request of this operation, and true if its answer is one record rather than a batch.
     fn request(&self, inputs: &Tensors, wants_keys: bool) -> Result<(Request, bool)> {
         Ok(match &self.action {
             Action::Read(queue) => {

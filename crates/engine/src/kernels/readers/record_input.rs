@@ -1,4 +1,4 @@
-//! `RecordInput`
+//! `RecordInput`: batches of records in random order.
 
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -10,7 +10,7 @@ use crate::waits::Description;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// What a record input is made of, by the attributes of its operation.
+/// The properties of a record input, from the attributes of its operation.
 pub fn spec(name: String, files: Vec<Bytes>, attrs: &Attrs) -> Result<RecordInputSpec> {
     let size = |attr: &str| {
         let number = attrs.int(attr)?;
@@ -61,6 +61,6 @@ impl Pending for PendingCall {
     }
 
     fn cancel(&mut self) -> Error {
-        Error::cancelled("RecordInput operation was cancelled while it waited for its turn")
+        Error::cancelled("RecordInput operation was cancelled while it waited for other calls")
     }
 }

@@ -16,12 +16,12 @@ use bytes::Bytes;
 /// Source: `tf.decode_compressed` of TensorFlow 1.15.
 pub struct DecodeCompressed {
     compression: Compression,
-    /// Whether strings are read to their end, which TensorFlow 1 does not do.
+    /// True if strings are read to their end, which TensorFlow 1 does not do.
     reads_whole: bool,
 }
 
 impl DecodeCompressed {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let unknown = || Error::invalid_argument("Only ZLIB, GZIP or NONE are supported compressions");
         let compression = Compression::from_name(attrs.string("compression_type")?).ok_or_else(unknown)?;
@@ -61,7 +61,7 @@ impl DecodeCompressed {
             }
             Err(Unread::Refused(refusal)) => {
                 let (made, given) = (bytes.len(), value.len());
-                Err(refusal.at(format_args!("{given} bytes have been inflated to {made}, and it is not the end")))
+                Err(refusal.at(format_args!("{given} bytes have been inflated to {made} so far")))
             }
             Err(Unread::Failed(error)) => Err(Error::data_loss(format!("{error}. {}", stream.remedy()))),
         }

@@ -13,17 +13,19 @@ use std::sync::Arc;
 
 /// Strings of one length, each as a row of `dtype`.
 ///
-/// A single string is not copied if its bytes are aligned, need no swap, and are no booleans other than 0 and 1.
+/// A single string is not copied if its bytes are aligned, need no swap, and are not booleans other
+/// than 0 and 1.
 ///
 /// Source: `tf.decode_raw` of TensorFlow 1.15.
 pub struct DecodeRaw {
     dtype: DType,
-    /// Whether the bytes of each element (a complex number as a whole) have to be reversed for this machine.
+    /// True if the bytes of each element (a complex number as a whole) have to be reversed for this
+    /// machine.
     is_swapped: bool,
 }
 
 impl DecodeRaw {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtype = attrs.dtype("out_type")?;
         if dtype == DType::String {
@@ -81,7 +83,7 @@ impl DecodeRaw {
     }
 }
 
-/// The strings one behind the other, which are the elements of a tensor.
+/// The strings joined end to end: the elements of a tensor.
 fn joined(strings: &[Bytes], elements: Elements) -> Result<Bytes> {
     let mut joined: Vec<u8> = elements.room()?;
     strings.iter().for_each(|string| joined.extend_from_slice(string));

@@ -27,11 +27,11 @@ use crate::wire::{Value, for_each_field};
 use bytes::Bytes;
 
 /// `(serialized, name, default of each dense context feature)` to the features of the context, as
-/// [`ParseSingleExample`] gives them, and then in the same order those of the lists.
+/// [`ParseSingleExample`] gives them, and then in the same order the features of the lists.
 ///
-/// A sparse list has a row for each of its features, and so has a dense one, whose rows have the requested shape. A
-/// missing sparse list is empty, and so is a missing dense one that may be missing. `name` is for messages; the empty
-/// string means none.
+/// A list, sparse or dense, has one row for each of its features; the rows of a dense list have the
+/// requested shape. A missing sparse list is empty, and so is a missing dense list that is
+/// optional. `name` is for messages; the empty string means none.
 ///
 /// [`ParseSingleExample`]: super::parse_example::single::ParseSingleExample
 pub struct ParseSingleSequenceExample {
@@ -42,7 +42,7 @@ pub struct ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             context: Features::from_attrs(attrs, "context_")?,
@@ -51,7 +51,7 @@ impl ParseSingleSequenceExample {
         })
     }
 
-    /// Finds the requested features; if a key occurs more than once, the last one.
+    /// Finds the requested features; if a key occurs more than once, the last one counts.
     fn find<'a>(&self, example: &'a [u8]) -> Result<(Found<'a>, Found<'a>)> {
         let (mut context, mut lists) = (self.context.nothing(), self.lists.nothing());
         let is_well_formed = for_each_field(example, |number, part| match (number, part) {
@@ -73,7 +73,7 @@ impl Kernel for ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
-    /// What the kernel returns for its inputs.
+    /// Parses the inputs of the kernel into its outputs.
     fn parse(&self, inputs: &[Tensor]) -> Result<Outputs> {
         let [serialized, name, defaults @ ..] = inputs else {
             return Err(Error::internal("no serialized SequenceExample or no name given"));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_missing_is_empty() {
+    fn optional_features_that_are_missing_are_empty() {
         let kernel = kernel(
             (&[], &[("d", DType::Int64, &[])]),
             (&[("v", DType::Int64)], &[("q", DType::Int64, &[Some(2)])]),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_several_with_one_key_counts() {
+    fn the_last_feature_counts_if_a_key_occurs_twice() {
         let kernel = kernel((&[], &[("d", DType::Int64, &[])]), (&[], &[]), &[]);
         let parts = [[("d", int64s(&[1])), ("d", int64s(&[2]))], [("x", vec![]), ("d", int64s(&[3]))]];
         let bytes: Vec<u8> = parts.iter().flat_map(|part| field(1, &map(part))).collect();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn misfits_say_where_they_are() {
+    fn misfits_name_the_feature_and_its_index() {
         let example = sequence(&[("c", int64s(&[1]))], &[("l", &[int64s(&[1]), floats(&[2.0])])]);
         let text = |context: (Sparse, Dense), lists: (Sparse, Dense), name: &str| {
             let defaults: Vec<_> =
@@ -346,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_damaged_example_is_parsed_or_refused(at in 0_usize..60, byte: u8, cut: bool) {
+        fn parsing_a_damaged_example_never_panics(at in 0_usize..60, byte: u8, cut: bool) {
             let kernel = kernel(
                 (&[("s", DType::Int64)], &[("d", DType::Int64, &[])]),
                 (&[("v", DType::Float32)], &[("q", DType::String, &[])]),

@@ -6,8 +6,8 @@
 //! TensorShapeProto = { repeated dim: { size: int64 = 1 } = 2 }
 //! ```
 //!
-//! Source: `tensorflow/core/framework/{tensor,tensor_shape}.proto`; what is accepted, and the words of the errors, are
-//! those of `tf.parse_tensor` and `tf.serialize_tensor` of TensorFlow 1.15.
+//! Source: `tensorflow/core/framework/{tensor,tensor_shape}.proto`; accepts the same bytes and
+//! gives the same error messages as `tf.parse_tensor` and `tf.serialize_tensor` of TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -28,7 +28,8 @@ const SHAPE: u64 = 2;
 const CONTENT: u64 = 4;
 const STRINGS: u64 = 8;
 
-/// A message has at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
+/// The largest message: 2 GiB. A few values in a message may be repeated to fill a tensor, but not
+/// beyond this size.
 const MAX_BYTES: usize = i32::MAX as usize;
 
 /// Parses a scalar string as a tensor of the requested type.
@@ -40,7 +41,7 @@ pub struct ParseTensor {
 pub struct SerializeTensor;
 
 impl ParseTensor {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { dtype: attrs.dtype("out_type")? })
     }
@@ -78,7 +79,7 @@ fn serialize(tensor: &Tensor) -> Vec<u8> {
     message.into_bytes()
 }
 
-/// As `serialize`, with strings in the content: their lengths, then their bytes.
+/// As `serialize`, with strings in `tensor_content`: their lengths, then their bytes.
 pub(crate) fn serialize_content(tensor: &Tensor) -> Vec<u8> {
     let strings = tensor.string_values();
     if strings.is_empty() {
@@ -90,7 +91,7 @@ pub(crate) fn serialize_content(tensor: &Tensor) -> Vec<u8> {
     described(tensor).bytes(CONTENT, &content).into_bytes()
 }
 
-/// The type, the shape and, but for strings, the elements of a tensor.
+/// The type, the shape and, except for strings, the elements of a tensor.
 fn described(tensor: &Tensor) -> Message {
     let shape = tensor.shape().iter().fold(Message::default(), |shape, size| {
         let dim = Message::default();
@@ -128,7 +129,9 @@ pub(crate) fn parse(message: &Bytes) -> Result<Tensor> {
     } else if dtype == DType::String {
         parse_strings(header.content, &shape, message)
             .and_then(|strings| Tensor::strings(shape, strings).ok())
-            .ok_or_else(|| contradiction("its content is not as many strings as its shape has"))
+            .ok_or_else(|| {
+                contradiction("the number of strings in its content is not the number of elements of its shape")
+            })
     } else {
         parse_content(header.content, dtype, shape, message)
     }
@@ -198,8 +201,8 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     content.is_at_end().then_some(strings)
 }
 
-/// The values in the field for the type; `None` if they are malformed. If there are fewer than elements, the last one
-/// is repeated; without any, all are 0.
+/// The values in the field for the type; `None` if they are malformed. If there are fewer values
+/// than elements, the last value is repeated; without values, all elements are 0.
 fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Tensor>> {
     if dtype == DType::String {
         let Some(mut strings) = string_values(message) else { return Ok(None) };
@@ -239,7 +242,7 @@ fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Pads `values` with `last` to the number of values that the tensor has.
+/// Pads `values` with `last` to the number of elements of the tensor.
 fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DType) -> Result<()> {
     let count = shape.num_elements() * last.len();
     values.truncate(count);
@@ -334,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn values_may_stand_in_a_field_for_their_type() {
+    fn values_may_be_in_the_field_of_their_type() {
         assert_eq!(parse_as(DType::Float32, &[2], b"\x2a\x08\0\0\x80?\0\0\0@").values::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(parse_as(DType::Float32, &[2], b"\x2d\0\0\x80?\x2d\0\0\0@").values::<f32>().unwrap(), [1.0, 2.0]);
         assert_eq!(parse_as(DType::Float64, &[], b"\x31\0\0\0\0\0\0\0@").values::<f64>().unwrap(), [2.0]);
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_stands_for_the_rest_and_none_for_zero() {
+    fn the_last_value_fills_the_rest_and_no_value_means_zero() {
         assert_eq!(parse_as(DType::Int32, &[3], b"\x38\x01\x38\x02").values::<i32>().unwrap(), [1, 2, 2]);
         assert_eq!(parse_as(DType::Int32, &[2], b"").values::<i32>().unwrap(), [0, 0]);
         assert_eq!(parse_as(DType::Int32, &[1], b"\x38\x01\x38\x02").values::<i32>().unwrap(), [1]);
@@ -364,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tensor_is_described() {
+    fn messages_that_are_not_tensors_are_described() {
         let text = |dtype, message| error_text(&parser(dtype), &[message]);
         let prefix = "InvalidArgument: Cannot parse tensor from proto:";
         let remedy = "Check that it was serialized as a tensor";
@@ -385,7 +388,9 @@ mod tests {
         );
         assert_eq!(
             text(DType::String, message(DType::String, &[2], b"\"\x04\x01\x02ab")),
-            format!("{prefix} its content is not as many strings as its shape has. {remedy}")
+            format!(
+                "{prefix} the number of strings in its content is not the number of elements of its shape. {remedy}"
+            )
         );
         assert_eq!(
             text(DType::Bool, message(DType::Bool, &[1], b"\"\x01\x02")),
@@ -403,7 +408,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_serialized_is_parsed(values: Vec<i64>, strings: Vec<Vec<u8>>) {
+        fn parsing_gives_back_the_serialized_tensor(values: Vec<i64>, strings: Vec<Vec<u8>>) {
             let numbers = Tensor::from_values(Shape::new(&[1, values.len()]), values).unwrap();
             let strings = strings.into_iter().map(Bytes::from).collect::<Vec<_>>();
             let strings = Tensor::strings(Shape::new(&[strings.len()]), strings).unwrap();
@@ -414,7 +419,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_parsed_or_refused(bytes: Vec<u8>, dtype in 0_u8..24, tail: Vec<u8>) {
+        fn parsing_arbitrary_bytes_never_panics(bytes: Vec<u8>, dtype in 0_u8..24, tail: Vec<u8>) {
             let _ = parse(&bytes.into());
             let _ = parse(&[&[8, dtype, 18, 4, 18, 2, 8, 3], &tail[..]].concat().into());
         }

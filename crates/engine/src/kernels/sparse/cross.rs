@@ -15,8 +15,9 @@ use bytes::Bytes;
 
 const SEPARATOR: &[u8] = b"_X_";
 
-/// The indices of each sparse matrix, then the values of each, then their shapes, then dense matrices, to the three parts of a sparse
-/// matrix. Each row has the combinations of one feature of each; the last matrix changes fastest. Features are strings or integers.
+/// The indices of each sparse matrix, then the values of each, then their shapes, then dense
+/// matrices, to the three parts of a sparse matrix. Each row has all combinations of one feature
+/// from each matrix; the last matrix changes fastest. Features are strings or integers.
 ///
 /// Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` of TensorFlow 1.15.
 pub struct SparseCross {
@@ -24,16 +25,16 @@ pub struct SparseCross {
     hashing: Option<Hashing>,
 }
 
-/// How combinations become integers.
+/// The hashing of combinations to integers.
 #[derive(Clone, Copy)]
 struct Hashing {
     key: u64,
-    /// What hashes are taken modulo: the number of buckets, or the largest integer.
+    /// The modulus of hashes: the number of buckets, or the largest integer.
     modulus: u64,
 }
 
 impl SparseCross {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let (count, num_buckets) = (attrs.int("N")?, attrs.int("num_buckets")?);
         let num_sparse = usize::try_from(count).map_err(|_| Error::internal(format!("{count} sparse tensors")))?;
@@ -81,9 +82,9 @@ impl Kernel for SparseCross {
 /// The features of one kind of all examples.
 struct Column<'t> {
     values: &'t Tensor,
-    /// Where the features of each row begin, and where the last ones end, in `order`.
+    /// The start of each row's features in `order`, and the end of the last row.
     begins: Vec<usize>,
-    /// The places of the features, one row after the other.
+    /// The positions of the features, row by row.
     order: Vec<usize>,
 }
 
@@ -124,7 +125,7 @@ impl<'t> Column<'t> {
         self.begins.len() - 1
     }
 
-    /// The places of the features of a row.
+    /// The positions of the features of a row.
     fn row(&self, number: usize) -> &[usize] {
         &self.order[self.begins[number]..self.begins[number + 1]]
     }
@@ -152,12 +153,12 @@ struct Crossed<'c> {
     indices: Vec<i64>,
     strings: Vec<Bytes>,
     hashes: Vec<i64>,
-    /// The most combinations that a row has.
+    /// The largest number of combinations in a row.
     width: i64,
 }
 
 impl<'c> Crossed<'c> {
-    /// None yet, with room for all.
+    /// No combinations yet, with room for all.
     fn new(columns: &'c [Column<'c>], num_rows: usize, hashing: Option<Hashing>) -> Result<Self> {
         let in_row =
             |row: usize| columns.iter().try_fold(1_usize, |product, column| product.checked_mul(column.row(row).len()));
@@ -214,7 +215,7 @@ impl<'c> Crossed<'c> {
     }
 }
 
-/// The hash of two hashes, one after the other.
+/// The hash of two hashes in order.
 ///
 /// Source: `FingerprintCat64` of TensorFlow 1.15.
 fn concatenated(first: u64, second: u64) -> u64 {
@@ -249,7 +250,7 @@ mod tests {
         Tensor::strings(Shape::new(&[3]), values.map(Into::into).to_vec()).unwrap()
     }
 
-    /// Two columns, of which each has two features of the first row and one of the second.
+    /// Two columns, each with two features in the first row and one in the second.
     fn pair() -> [Tensor; 6] {
         let (indices, shape) = (int64s(&[3, 2], &[0, 0, 0, 1, 1, 0]), int64s(&[2], &[2, 2]));
         [indices.clone(), indices, strings(["a", "b", "c"]), strings(["d", "e", "f"]), shape.clone(), shape]
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_those_of_tensorflow() {
+    fn hashes_are_the_same_as_in_tensorflow() {
         let outputs = run(&kernel(2, Some(0)), &pair()).unwrap();
         let hashes = [
             1_584_069_791_037_555_375,

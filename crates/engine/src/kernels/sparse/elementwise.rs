@@ -1,4 +1,5 @@
-//! `SparseAdd`, `SparseTensorDenseAdd`, `SparseSparseMaximum`, `SparseSparseMinimum`: two tensors, element by element.
+//! `SparseAdd`, `SparseTensorDenseAdd`, `SparseSparseMaximum`, `SparseSparseMinimum`: combines two
+//! tensors element by element.
 
 use super::parts::Parts;
 use super::to_dense::place;
@@ -16,8 +17,9 @@ use crate::tensor::shape::Shape;
 use bytemuck::Zeroable;
 use std::cmp::Ordering;
 
-/// The parts of two sparse tensors of one shape, and a threshold, to those of their sum. The sum of two elements whose absolute value
-/// is below the threshold is left out, and NaN; elements that one of them lacks stay.
+/// The parts of two sparse tensors of one shape, and a threshold, to the parts of their sum. A sum
+/// of two elements is dropped if it is NaN or its absolute value is below the threshold; elements
+/// that only one tensor has are kept.
 ///
 /// Source: `tf.sparse_add` of TensorFlow 1.15.
 pub struct SparseAdd;
@@ -50,8 +52,8 @@ impl Kernel for SparseAdd {
     }
 }
 
-/// The parts of two sparse tensors of one shape to the indices and values of one with the larger or the smaller element everywhere. An
-/// element that one of them lacks is 0 there.
+/// The parts of two sparse tensors of one shape to the indices and values of their element-wise
+/// maximum or minimum. An element that one of them lacks counts as 0.
 ///
 /// Source: `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
 pub enum Extreme {
@@ -117,7 +119,8 @@ impl<'t> Pair<'t> {
         self.combined(|x| *x, sum)
     }
 
-    /// The indices and values of the elements that either has, in order if those of both are. A complex number is two of its parts.
+    /// The indices and values of the elements of either, in order if both tensors are in order. A
+    /// complex number is an element of two parts.
     fn combined<T: Numeric, const N: usize>(
         &self,
         alone: impl Fn(&[T; N]) -> [T; N],
@@ -139,7 +142,7 @@ impl<'t> Pair<'t> {
         Ok([self.indices(&places)?, tensor(dtype, Shape::new(&[values.len()]), values)?])
     }
 
-    /// Where the elements are that either has, in order if those of both are.
+    /// The positions of the elements of either, in order if both tensors are in order.
     fn places(&self) -> Result<Vec<Place>> {
         let (one, other) = (&self.one, &self.other);
         let (num_xs, num_ys) = (one.num_values(), other.num_values());
@@ -163,7 +166,7 @@ impl<'t> Pair<'t> {
         Ok(places)
     }
 
-    /// The indices of such elements.
+    /// The indices of these elements.
     fn indices(&self, places: &[Place]) -> Result<Tensor> {
         let shape = Shape::new(&[places.len(), self.one.rank()]);
         let mut indices: Vec<i64> = allocate::elements(DType::Int64, &shape).room()?;
@@ -177,7 +180,7 @@ impl<'t> Pair<'t> {
     }
 }
 
-/// Which of two sparse tensors has an element, and where among its own.
+/// The position of an element: in the first tensor, the second, or both.
 #[derive(Clone, Copy)]
 enum Place {
     One(usize),
@@ -185,7 +188,7 @@ enum Place {
     Both(usize, usize),
 }
 
-/// The parts of a sparse tensor, and a dense one of the same shape, to their sum.
+/// The parts of a sparse tensor, and a dense tensor of the same shape, to their sum.
 ///
 /// Source: `tf.sparse_add` of TensorFlow 1.15.
 pub struct SparseTensorDenseAdd;
@@ -226,7 +229,7 @@ fn added<T: Arithmetic, const N: usize>(parts: &Parts<'_>, dense: &Tensor) -> Re
     tensor(dense.dtype(), shape.clone(), sums)
 }
 
-/// Indices as int64, where they may be int32.
+/// The indices as int64; they may be int32.
 pub(super) fn widened(indices: &Tensor) -> Result<Tensor> {
     match indices.dtype() {
         DType::Int32 => Tensor::from_values(indices.shape().clone(), indices.integers()?.into_vec()),
@@ -255,7 +258,7 @@ pub(super) fn elements<T: Numeric, const N: usize>(tensor: &Tensor) -> &[[T; N]]
     bytemuck::cast_slice::<_, T>(tensor.bytes()).as_chunks().0
 }
 
-/// A tensor of such elements.
+/// A tensor of these elements.
 pub(super) fn tensor<T: Numeric, const N: usize>(dtype: DType, shape: Shape, elements: Vec<[T; N]>) -> Result<Tensor> {
     match dtype == T::DTYPE && N == 1 {
         true => Tensor::from_values(shape, elements.into_flattened()),
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_leaves_out_nan_and_small_complex_numbers() {
+    fn a_sum_drops_nan_and_small_complex_numbers() {
         let one = sparse(&[0, 1], &[f32::NAN, -0.0], &[3]);
         let found = sum(one, sparse(&[0, 2], &[0.0, 1_f32], &[3]), 0_f32);
         assert_eq!(
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_take_0_for_what_is_not_there() {
+    fn missing_elements_count_as_0_in_extremes() {
         let one = sparse(&[0, 2], &[5_i32, -6], &[4]);
         let other = sparse(&[0, 1], &[7_i32, 8], &[4]);
         let inputs: Vec<_> = one.into_iter().chain(other).collect();
@@ -320,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dense_tensor_is_added_to() {
+    fn a_sparse_tensor_is_added_to_a_dense_one() {
         let dense = numbers(&[2, 3], &[1_i32, 2, 3, 4, 5, 6]);
         let inputs: Vec<_> =
             sparse(&[0, 1, 0, 1, 1, 2], &[10_i32, 20, 30], &[2, 3]).into_iter().chain([dense]).collect();

@@ -10,8 +10,9 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values, shape, default)` to the indices and values, in the order of the rows and with the default at the begin of each
-/// row that had none; which rows those were; and the place of each element in the result. The other indices are not looked at.
+/// `(indices, values, shape, default)` to the indices and values, in the order of the rows and with
+/// the default at the start of each row that was empty; a bool for each row, true if it was empty;
+/// and the position of each element in the result. Only the row indices are read.
 ///
 /// Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
 pub struct SparseFillEmptyRows;
@@ -41,13 +42,13 @@ impl Kernel for SparseFillEmptyRows {
     }
 }
 
-/// What the rows of a sparse tensor hold.
+/// The number of elements in the rows of a sparse tensor.
 struct Rows {
-    /// How many elements each has.
+    /// Number of elements in each row.
     counts: Vec<usize>,
-    /// How many elements there are when each row has one.
+    /// Number of elements once each empty row has one.
     num_filled: usize,
-    /// Whether each row has one, and they are in order.
+    /// True if each row has an element and they are in order.
     is_done: bool,
 }
 
@@ -84,7 +85,7 @@ impl Rows {
         Ok(Self { num_filled: parts.num_values() + num_empty, counts, is_done: is_done && num_empty == 0 })
     }
 
-    /// The place of each element in the result.
+    /// The position of each element in the result.
     fn order(&self, parts: &Parts<'_>) -> Result<Vec<usize>> {
         let begins = self.counts.iter().scan(0, |begin, count| {
             let own = *begin;

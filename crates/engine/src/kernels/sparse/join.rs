@@ -1,4 +1,4 @@
-//! `SparseConcat`: sparse tensors joined along an axis.
+//! `SparseConcat`: joins sparse tensors along an axis.
 
 use super::parts::{Parts, vector};
 use super::sorted_rows;
@@ -12,8 +12,9 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The indices of each tensor, then the values of each, then their shapes, to the three parts of one. Its elements are in
-/// the order of their indices, also if those of the tensors are not. Indices are not compared with the shapes.
+/// The indices of each tensor, then the values of each, then their shapes, to the three parts of
+/// one tensor. Its elements are in the order of their indices, even if the inputs are not. Indices
+/// are not compared with the shapes.
 ///
 /// Source: `tf.sparse_concat` of TensorFlow 1.15.
 pub struct SparseConcat {
@@ -21,7 +22,7 @@ pub struct SparseConcat {
 }
 
 impl SparseConcat {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("concat_dim")? })
     }
@@ -59,7 +60,7 @@ impl Kernel for SparseConcat {
     }
 }
 
-/// The place of the axis, and the sizes of the result.
+/// The position of the axis, and the sizes of the result.
 fn joined(parts: &[Parts<'_>], axis: i64) -> Result<(usize, Vec<i64>)> {
     let first = parts.first().ok_or_else(|| Error::internal("nothing is joined"))?;
     let rank = first.rank();
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_in_order_whatever_the_axis() {
+    fn elements_are_in_order_for_every_axis() {
         let outputs = run(&kernel(0), &inputs(&[4, 3])).unwrap();
         assert_eq!(outputs[0], int64s(&[4, 2], &[0, 1, 1, 0, 2, 0, 3, 1]));
         assert_eq!(outputs[1].string_values(), ["a", "b", "d", "c"]);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn shapes_that_do_not_fit_are_refused() {
         for (axis, sizes, text) in [
             (2, &[2, 3][..], "Concat dimension must be in range [-2, 2), got 2"),
             (1, &[9, 3], "Input shapes must match: expected 2 for dimension 0 but got 9 at position 1"),

@@ -23,7 +23,7 @@ pub struct SparseTensorDenseMatMul {
 }
 
 impl SparseTensorDenseMatMul {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { flips_sparse: attrs.bool("adjoint_a")?, flips_dense: attrs.bool("adjoint_b")? })
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn either_may_be_transposed() {
+    fn either_matrix_may_be_transposed() {
         let product = numbers(&[2, 2], &[6, 8, 23, 30]);
         assert_eq!(run_one(&kernel(false, false), &inputs(&[3, 2], &[1, 2, 3, 4, 5, 6])).unwrap(), product);
         assert_eq!(run_one(&kernel(false, true), &inputs(&[2, 3], &[1, 3, 5, 2, 4, 6])).unwrap(), product);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn shapes_that_do_not_fit_are_refused() {
         assert_eq!(
             error_text(&kernel(false, false), &inputs(&[2, 1], &[5, 7])),
             "InvalidArgument: Cannot multiply A and B because inner dimension does not match: 3 vs. 2.  Did you forget a \

@@ -1,4 +1,4 @@
-//! `SparseMerge`: one sparse tensor, made of one with its values and others with its indices.
+//! `SparseMerge`: makes one sparse tensor from a tensor of values and tensors of indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
@@ -10,8 +10,9 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values)` of the tensor with the values, and of one with the indices for each new dimension, to those of
-/// the result. The new dimensions replace the last one of the first tensor.
+/// `(indices, values)` of the tensor with the values, then of a tensor of indices for each new
+/// dimension, to the indices and values of the result. The new dimensions replace the last
+/// dimension of the first tensor.
 ///
 /// Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 pub struct SparseMerge {
@@ -21,7 +22,7 @@ pub struct SparseMerge {
 }
 
 impl SparseMerge {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_sorted: attrs.bool("already_sorted")?, what: attrs.string("feature")?.to_owned() })
     }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_come_from_values_of_others() {
+    fn indices_come_from_the_values_of_other_tensors() {
         let places = int64s(&[3, 2], &[0, 0, 0, 1, 2, 0]);
         let inputs = [
             places.clone(),

@@ -1,4 +1,4 @@
-//! Operations on the parts of sparse tensors: their indices, a row each, their values and their shape.
+//! Operations on the parts of sparse tensors: indices (one row for each element), values and shape.
 
 pub mod cross;
 pub mod elementwise;
@@ -22,7 +22,7 @@ use crate::order;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The numbers of the rows of a matrix, sorted by row; equal ones keep their order.
+/// The numbers of the rows of a matrix, sorted by row; equal rows keep their order.
 fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
     let width = matrix.len().checked_div(num_rows).unwrap_or(0);
     let row = |number: usize| &matrix[number * width..(number + 1) * width];
@@ -41,7 +41,7 @@ fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]>
     }
 }
 
-/// The kernel for operations of type `op_type`, or `None` if this room has none.
+/// The kernel for operations of type `op_type`, or `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "DeserializeManySparse" => Arc::new(serialize::DeserializeManySparse::from_attrs(attrs)?),

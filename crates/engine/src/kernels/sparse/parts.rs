@@ -1,4 +1,4 @@
-//! A sparse tensor as a kernel is given it: three tensors.
+//! The three tensors of a sparse tensor, as a kernel gets them.
 
 use super::numbers;
 use crate::error::{Error, Result};
@@ -6,10 +6,11 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// The parts of a sparse tensor. They fit each other, but indices may be out of range, in any order, or there twice.
+/// The parts of a sparse tensor. Their sizes agree, but indices may be out of range, in any order,
+/// or repeated.
 #[derive(Clone, Copy)]
 pub struct Parts<'t> {
-    /// For each element one row with an index for each dimension.
+    /// One row for each element, with an index for each dimension.
     pub indices: &'t [i64],
     /// The elements.
     pub values: &'t Tensor,
@@ -37,12 +38,12 @@ impl<'t> Parts<'t> {
         Ok(parts)
     }
 
-    /// How many dimensions there are.
+    /// Number of dimensions.
     pub fn rank(&self) -> usize {
         self.sizes.len()
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn num_values(&self) -> usize {
         self.values.num_elements()
     }

@@ -1,4 +1,5 @@
-//! `SparseReduceSum`, `SparseReduceMax` and their kin: the elements of a sparse tensor over some axes.
+//! `SparseReduceSum`, `SparseReduceMax` and similar operations: reduces a sparse tensor over some
+//! axes.
 
 use super::elementwise::{elements, tensor};
 use super::parts::{Parts, vector};
@@ -18,19 +19,21 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// What becomes of the elements that are reduced to one.
+/// The function that reduces several elements to one.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
     /// The sum; integers wrap.
     Sum,
-    /// The largest; NaN if one is.
+    /// The largest; NaN if one element is NaN.
     Max,
 }
 
-/// `(indices, values, shape, axes)` to a dense tensor, or the parts of a sparse one. What has no elements is 0 in a dense tensor, and
-/// is not there in a sparse one. Floats are added in double precision.
+/// `(indices, values, shape, axes)` to a dense tensor, or the parts of a sparse one. An element
+/// without inputs is 0 in a dense result, and missing in a sparse one. Floats are added in double
+/// precision.
 ///
-/// Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_sum_sparse` and their kin of TensorFlow 1.15.
+/// Source: `tf.sparse_reduce_sum`, `tf.sparse_reduce_sum_sparse` and similar functions of
+/// TensorFlow 1.15.
 pub struct Reduce {
     function: Function,
     is_sparse: bool,
@@ -38,7 +41,7 @@ pub struct Reduce {
 }
 
 impl Reduce {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(function: Function, is_sparse: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { function, is_sparse, keeps_dims: attrs.bool("keep_dims")? })
     }
@@ -49,7 +52,7 @@ impl Kernel for Reduce {
         let [indices, values, shape, axes] = expect_inputs(&inputs)?;
         let parts = Parts::new(indices, values, shape)?;
         let is_kept = kept(axes, parts.rank())?;
-        // Axes that are kept, or stay with the size 1.
+        // Axes that are kept, or stay with size 1.
         let stays = |axis: &usize| self.keeps_dims || is_kept[*axis];
         let of_result = |row: &[i64], reduced: i64| -> Vec<i64> {
             (0..row.len()).filter(stays).map(|axis| if is_kept[axis] { row[axis] } else { reduced }).collect()
@@ -89,7 +92,7 @@ impl Kernel for Reduce {
 }
 
 impl Reduce {
-    /// The elements of the result; `places` has for each value the one that it is a part of.
+    /// The elements of the result; `places` has for each value the element it is reduced to.
     fn reduced(&self, values: &Tensor, places: &[usize], shape: Shape) -> Result<Tensor> {
         let dtype = values.dtype();
         let unsupported = || Error::unimplemented(format!("{:?} of {dtype} is not supported", self.function));
@@ -146,7 +149,7 @@ fn dense_places(rows: &[i64], parts: &Parts<'_>, shape: &Shape) -> Result<Vec<us
     Ok(places)
 }
 
-/// Which axes are not reduced.
+/// For each axis, true if it is not reduced.
 fn kept(axes: &Tensor, rank: usize) -> Result<Vec<bool>> {
     if axes.shape().len() > 1 {
         let got = axes.shape();
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dense_result_has_zeros_where_nothing_was() {
+    fn a_dense_result_has_zeros_for_missing_elements() {
         let (sum, max) = (kernel(Function::Sum, false, false), kernel(Function::Max, false, false));
         assert_eq!(run_one(&sum, &inputs(&[1])).unwrap(), numbers(&[4], &[3, -3, 0, 9]));
         assert_eq!(run_one(&max, &inputs(&[1])).unwrap(), numbers(&[4], &[2, -3, 0, 5]));
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_result_has_what_was_there() {
+    fn a_sparse_result_has_only_elements_with_inputs() {
         let sum = kernel(Function::Sum, true, false);
         let expected = [numbers(&[3, 1], &[0, 1, 3_i64]), numbers(&[3], &[3, -3, 9]), numbers(&[1], &[4_i64])];
         assert_eq!(run(&sum, &inputs(&[1])).unwrap(), expected);
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn shapes_that_do_not_fit_are_refused() {
         let sum = kernel(Function::Sum, false, false);
         assert_eq!(
             error_text(&sum, &inputs(&[2])),

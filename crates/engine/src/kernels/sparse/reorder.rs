@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_sorted_by_their_indices_and_equal_ones_stay() {
+    fn elements_are_sorted_by_their_indices_and_the_sort_is_stable() {
         let indices = int64s(&[4, 2], &[1, 2, 0, 9, 1, -1, 0, 9]);
         let values = Tensor::strings(Shape::new(&[4]), ["a", "b", "c", "d"].map(Into::into).to_vec()).unwrap();
         let outputs = run(&SparseReorder, &[indices, values, int64s(&[2], &[2, 3])]).unwrap();

@@ -53,7 +53,7 @@ impl Kernel for SparseReshape {
     }
 }
 
-/// How many elements lie between two neighbours along each axis; the sizes are not 0.
+/// Number of elements between two neighbours along each axis; the sizes must not be 0.
 fn steps_of(sizes: &[i64]) -> Vec<i64> {
     let mut steps = sizes.to_vec();
     let mut step = 1_i64;
@@ -64,7 +64,7 @@ fn steps_of(sizes: &[i64]) -> Vec<i64> {
     steps
 }
 
-/// The new sizes, with a number in place of -1. Fails if they have another product.
+/// The new sizes, with -1 replaced. Fails if their product differs from the old.
 fn completed(old: &[i64], new: &[i64]) -> Result<Vec<i64>> {
     let fail = |text: String| Err(Error::invalid_argument(text));
     let mut open = None;
@@ -184,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back_is_where_it_was(at in 0..60_i64) {
+        fn reshaping_there_and_back_restores_the_indices(at in 0..60_i64) {
             let row = [at / 20, at / 5 % 4, at % 5];
             let there = run(&SparseReshape, &[int64s(&[1, 3], &row), int64s(&[3], &[3, 4, 5]), int64s(&[2], &[6, -1])]);
             let [indices, shape] = <[Tensor; 2]>::try_from(there.unwrap()).unwrap();

@@ -1,7 +1,8 @@
-//! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: sparse tensors as three strings each, the messages of
-//! their indices, values and shapes.
+//! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: sparse tensors as three
+//! strings each, the serialized indices, values and shape.
 //!
-//! Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of TensorFlow 1.15.
+//! Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of
+//! TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
@@ -16,7 +17,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// How many strings a sparse tensor becomes.
+/// Number of strings for a sparse tensor.
 const NUM_PARTS: usize = 3;
 
 /// One sparse tensor as a vector of strings.
@@ -59,7 +60,7 @@ pub struct DeserializeManySparse {
 }
 
 impl DeserializeManySparse {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { dtype: attrs.dtype("dtype")? })
     }

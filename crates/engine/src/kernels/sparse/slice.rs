@@ -14,8 +14,8 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values, shape, start, size)` to the parts of what lies there, in the order in which the elements are. It ends where
-/// the tensor ends.
+/// `(indices, values, shape, start, size)` to the parts of the slice, with its elements in their
+/// order. The slice is cut off at the end of the tensor.
 ///
 /// Source: `tf.sparse_slice` of TensorFlow 1.15.
 pub struct SparseSlice;
@@ -69,7 +69,7 @@ pub struct SparseSplit {
 }
 
 impl SparseSplit {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let given = attrs.int("num_split")?;
         let num_pieces = usize::try_from(given).ok().filter(|number| *number > 0);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_that_make_no_sense_are_refused() {
+    fn invalid_slices_are_refused() {
         assert_eq!(
             error_text(&SparseSlice, &slice(&[0], &[1, 1])),
             "InvalidArgument: Expected start to be a vector of length 2 but got length 1"
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_that_make_no_sense_are_refused() {
+    fn invalid_splits_are_refused() {
         assert_eq!(
             error_text(&split(2), &along(2)),
             "InvalidArgument: Input split_dim should be between [-2, 2), got 2"

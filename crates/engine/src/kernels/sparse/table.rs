@@ -18,7 +18,8 @@ struct TableKernel {
 enum Action {
     /// `(indices, values, dense_shape)` to a handle.
     Add,
-    /// `(indices, values, dense_shape)`, and perhaps a bool for each row, to a handle for each row to keep.
+    /// `(indices, values, dense_shape)`, and perhaps a bool for each row, to a handle for each row
+    /// that is kept.
     AddMany,
     /// `(handles)` to `(indices, values, dense_shape)`.
     TakeMany(DType),

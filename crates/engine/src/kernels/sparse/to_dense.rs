@@ -1,4 +1,4 @@
-//! `SparseToDense`: a sparse tensor as a dense one.
+//! `SparseToDense`: converts a sparse tensor to a dense one.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -17,12 +17,12 @@ use std::cmp::Ordering;
 ///
 /// Source: `tf.sparse_to_dense` of TensorFlow 1.15.
 pub struct SparseToDense {
-    /// Whether indices must be in order and must not repeat.
+    /// True if indices must be in order and must not repeat.
     is_checked: bool,
 }
 
 impl SparseToDense {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_checked: attrs.bool("validate_indices")? })
     }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_put_where_their_indices_say() {
+    fn elements_are_placed_by_their_indices() {
         let matrix = inputs(int64s_of(&[2, 2], &[0, 1, 1, 0]), &[2, 3], int64s_of(&[2], &[5, 6]));
         assert_eq!(run_one(&CHECKING, &matrix).unwrap(), int64s_of(&[2, 3], &[-1, 5, -1, 6, -1, -1]));
         let vector = inputs(int64s_of(&[2], &[0, 2]), &[3], Tensor::scalar(7_i64));
@@ -246,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_indices_are_placed_or_refused(indices: Vec<i64>, sizes in prop::array::uniform2(-1_i64..4)) {
+        fn arbitrary_indices_are_placed_or_refused(indices: Vec<i64>, sizes in prop::array::uniform2(-1_i64..4)) {
             let indices = int64s_of(&[indices.len() / 2, 2], &indices[..indices.len() / 2 * 2]);
             for kernel in [CHECKING, TRUSTING] {
                 let _ = run_one(&kernel, &inputs(indices.clone(), &sizes, Tensor::scalar(1_i64)));

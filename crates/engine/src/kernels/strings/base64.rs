@@ -1,6 +1,7 @@
-//! `EncodeBase64` and `DecodeBase64`: bytes as letters that are safe in URLs and file names, and back.
+//! `EncodeBase64` and `DecodeBase64`: bytes as letters that are safe in URLs and file names, and
+//! back.
 //!
-//! Source: RFC 4648, section 5; what is accepted is what `tf.decode_base64` of TensorFlow 1.15 accepts.
+//! Source: RFC 4648, section 5; accepts the same texts as `tf.decode_base64` of TensorFlow 1.15.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -16,7 +17,7 @@ const PADDING: u8 = b'=';
 
 /// Encodes each string.
 pub struct EncodeBase64 {
-    /// Whether the length is filled up to a multiple of four.
+    /// True if the length is padded to a multiple of four.
     is_padded: bool,
 }
 
@@ -24,7 +25,7 @@ pub struct EncodeBase64 {
 pub struct DecodeBase64;
 
 impl EncodeBase64 {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_padded: attrs.bool("pad")? })
     }
@@ -89,7 +90,7 @@ fn decode(letters: &[u8]) -> Result<Vec<u8>> {
     Ok(value)
 }
 
-/// The number that a letter stands for.
+/// The value of a letter.
 fn number_of(letter: u8) -> Option<u32> {
     let number = match letter {
         b'A'..=b'Z' => letter - b'A',
@@ -114,7 +115,7 @@ mod tests {
 
     /// The vectors of RFC 4648, section 10, and letters that only the form for URLs has.
     #[test]
-    fn strings_are_those_of_the_rfc() {
+    fn strings_are_encoded_as_in_the_rfc() {
         for (value, letters) in [
             ("", ""),
             ("f", "Zg=="),
@@ -148,12 +149,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(value: Vec<u8>, is_padded: bool) {
+        fn decoding_gives_back_the_encoded_bytes(value: Vec<u8>, is_padded: bool) {
             prop_assert_eq!(decode(&encode(&value, is_padded).unwrap()).unwrap(), value);
         }
 
         #[test]
-        fn any_bytes_are_decoded_or_refused(letters: Vec<u8>) {
+        fn decoding_arbitrary_bytes_never_panics(letters: Vec<u8>) {
             let _ = decode(&letters);
         }
     }

@@ -1,4 +1,4 @@
-//! `StringLower`, `StringUpper` and `StringStrip`: each string changed by itself.
+//! `StringLower`, `StringUpper` and `StringStrip`: changes each string.
 //!
 //! Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
 
@@ -15,7 +15,7 @@ use bytes::Bytes;
 /// Strings in lower or upper case.
 pub struct ChangeCase {
     is_upper: bool,
-    /// "utf-8" for the letters of all languages; empty for those of ASCII.
+    /// "utf-8" for the letters of all languages; empty for ASCII letters only.
     encoding: String,
 }
 
@@ -23,7 +23,7 @@ pub struct ChangeCase {
 pub struct Strip;
 
 impl ChangeCase {
-    /// The kernel for operations of a type. Fails if an attribute is missing or makes no sense.
+    /// The kernel for operations of a type. Fails if an attribute is missing or invalid.
     pub fn from_attrs(is_upper: bool, attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_upper, encoding: String::from_utf8_lossy(attrs.bytes("encoding")?).into_owned() })
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn other_encodings_are_refused_where_there_are_strings() {
+    fn other_encodings_are_refused_if_there_are_strings() {
         let text = error_text(&change(false, "latin"), &[Tensor::string("A")]);
         assert_eq!(text, "InvalidArgument: only utf-8 or '' (no encoding) is supported, received latin");
         let nothing = Tensor::empty(DType::String, Shape::new(&[0])).unwrap();

@@ -27,14 +27,14 @@ pub enum StringToNumber {
 }
 
 impl StringToNumber {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.dtype("out_type")? {
             DType::Float32 => Ok(Self::Float32),
             DType::Float64 => Ok(Self::Float64),
             DType::Int32 => Ok(Self::Int32),
             DType::Int64 => Ok(Self::Int64),
-            other => Err(Error::internal(format!("StringToNumber makes no {other}"))),
+            other => Err(Error::internal(format!("StringToNumber to {other} is not supported"))),
         }
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_shown() {
+    fn an_error_shows_the_text_that_is_not_a_number() {
         assert_eq!(
             error_text(&StringToNumber::Float64, &[Tensor::string("1 2")]),
             "InvalidArgument: StringToNumberOp could not correctly convert string: 1 2. Correct the record"

@@ -19,12 +19,12 @@ pub struct HashBucket {
 enum Hash {
     Farm,
     Murmur,
-    /// With a key.
+    /// SipHash, with a key.
     Sip([u64; 2]),
 }
 
 impl HashBucket {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let hash = match op_type {
             "StringToHashBucketFast" => Hash::Farm,
@@ -70,9 +70,10 @@ mod tests {
         HashBucket::from_attrs("StringToHashBucketFast", &attrs([("num_buckets", Attr::Int(num_buckets))]))
     }
 
-    /// `tf.string_to_hash_bucket_fast` of strings of every length class, the first and last of each.
+    /// The buckets of `tf.string_to_hash_bucket_fast` for strings of every length class, the
+    /// shortest and the longest of each.
     #[test]
-    fn buckets_are_those_of_tensorflow() {
+    fn buckets_are_the_same_as_in_tensorflow() {
         let lengths = [0, 1, 3, 4, 7, 8, 16, 17, 32, 33, 64, 65, 127, 128, 129, 192, 193, 200];
         let letters: Vec<u8> = (0..200).map(|index| b'a' + index % 26).collect();
         let strings = lengths.map(|length| Bytes::copy_from_slice(&letters[..length])).to_vec();
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_bucket_at_least() {
+    fn at_least_one_bucket_is_required() {
         let text = bucket(0).map(drop).unwrap_err();
         assert_eq!(format!("{text:?}"), "InvalidArgument: num_buckets is 0, expected at least 1");
     }

@@ -18,7 +18,7 @@ pub struct StringJoin {
 }
 
 impl StringJoin {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { separator: attrs.bytes("separator")?.to_vec() })
     }

@@ -54,7 +54,7 @@ pub struct StaticRegexReplace {
     is_global: bool,
 }
 
-/// `(strings, pattern)` to whether the pattern matches all of each string.
+/// `(strings, pattern)` to a bool for each string: true if the pattern matches all of it.
 ///
 /// Source: `tf.strings.regex_full_match` of TensorFlow 1.15.
 pub struct RegexFullMatch(Cache<WholePattern>);
@@ -63,14 +63,14 @@ pub struct RegexFullMatch(Cache<WholePattern>);
 pub struct StaticRegexFullMatch(WholePattern);
 
 impl RegexReplace {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { patterns: Cache::new(Pattern::new), is_global: attrs.bool("replace_global")? })
     }
 }
 
 impl StaticRegexReplace {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             pattern: Pattern::new(attrs.bytes("pattern")?)?,
@@ -87,7 +87,7 @@ impl Default for RegexFullMatch {
 }
 
 impl StaticRegexFullMatch {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         WholePattern::new(attrs.bytes("pattern")?).map(Self)
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_may_never_change() {
+    fn a_constant_pattern_is_compiled_with_the_kernel() {
         let string = |text: &str| Attr::String(text.to_owned());
         let given = attrs([
             ("pattern", string("b+")),

@@ -11,18 +11,19 @@ use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// `(strings, separator)` to the indices, the values and the shape of the parts, a row for each string.
+/// `(strings, separator)` to the indices, the values and the shape of the parts, with one row for
+/// each string.
 ///
 /// Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 pub enum StringSplit {
     /// At each byte that is in the separator; between all bytes if it is empty.
     AtAny {
-        /// Whether empty parts are left out.
+        /// True if empty parts are skipped.
         skips_empty: bool,
     },
     /// At the separator as a whole; at runs of white space if it is empty.
     AtWhole {
-        /// How often at most; any number of times if it is negative.
+        /// The largest number of splits; unlimited if negative.
         limit: i64,
     },
 }
@@ -180,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splitting_is_what_the_standard_library_does(text in "[ab,]{0,9}") {
+        fn splitting_agrees_with_the_standard_library(text in "[ab,]{0,9}") {
             let whole = StringSplit::AtWhole { limit: -1 };
             prop_assert_eq!(split(&whole, "a,", &text), text.split("a,").collect::<Vec<_>>());
             let any = StringSplit::AtAny { skips_empty: true };

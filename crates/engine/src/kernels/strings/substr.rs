@@ -14,16 +14,16 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use bytes::Bytes;
 
-/// What is counted.
+/// The unit of lengths and positions.
 #[derive(Clone, Copy)]
 enum Unit {
     Byte,
-    /// Characters of UTF-8: bytes that do not continue one.
+    /// Characters of UTF-8, counted as bytes that do not continue a character.
     Character,
 }
 
-/// `(strings, positions, lengths)`: the part of each string that begins there and is so long. Positions may count from
-/// the end; a negative length, or one past the end, means all that is left.
+/// `(strings, positions, lengths)`: the part of each string at that position with that length.
+/// Positions may count from the end; a negative length, or one past the end, means all the rest.
 pub struct Substr(Unit);
 
 /// The length of each string, int32.
@@ -45,7 +45,7 @@ impl Unit {
         }
     }
 
-    /// The byte at which a unit begins; the end for the one behind the last.
+    /// The byte at which a unit begins; the end of the text for the number after the last unit.
     fn start(self, text: &[u8], number: usize) -> usize {
         match self {
             Self::Byte => number.min(text.len()),
@@ -62,12 +62,12 @@ fn begins_character(byte: &&u8) -> bool {
 }
 
 impl Substr {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Unit::from_attrs(attrs).map(Self)
     }
 
-    /// A part of a string; `None` if it begins outside.
+    /// A part of a string; `None` if it begins outside the string.
     fn part(&self, text: &Bytes, position: i64, length: i64) -> Option<Bytes> {
         let size = self.0.count(text);
         let first = if position < 0 { position.checked_add(size as i64)? } else { position };
@@ -85,7 +85,7 @@ impl Substr {
     }
 }
 
-/// The text with escapes for what is not UTF-8.
+/// The text, with bytes escaped that are not UTF-8.
 fn escaped(text: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in text.utf8_chunks() {
@@ -124,7 +124,7 @@ impl Kernel for Substr {
 }
 
 impl StringLength {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Unit::from_attrs(attrs).map(Self)
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_outside_of_its_string_is_named() {
+    fn a_part_outside_its_string_is_named() {
         let strings = Tensor::strings(Shape::new(&[2]), vec!["abcd".into(), Bytes::from_static(b"a\xff")]).unwrap();
         let given = |position: i64| [strings.clone(), Tensor::scalar(position), Tensor::scalar(1_i64)];
         let text = error_text(&substr("BYTE"), &given(3));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_memory_can_hold_is_refused() {
+    fn sizes_beyond_the_memory_limit_are_refused() {
         let count = 1 << 20;
         let column = Tensor::strings(Shape::new(&[count, 1]), vec!["a".into(); count]).unwrap();
         let row = Tensor::from_values(Shape::new(&[1, count]), vec![0_i32; count]).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_those_of_bytes_or_characters() {
+    fn lengths_count_bytes_or_characters() {
         let strings = || Tensor::strings(Shape::new(&[3]), vec!["".into(), "ab".into(), "äö".into()]).unwrap();
         let length = |name| run_one(&StringLength::from_attrs(&unit(name)).unwrap(), &[strings()]).unwrap();
         assert_eq!(length("BYTE"), vector(&[0, 2, 4]));

@@ -1,10 +1,10 @@
-//! `HistogramSummary`: how often values of each size occur.
+//! `HistogramSummary`: the number of values in each of TensorFlow's buckets.
 //!
 //! ```text
 //! HistogramProto = { min = 1, max = 2, num = 3, sum = 4, sum_squares = 5,
 //!                    bucket_limit: repeated = 6, bucket: repeated = 7 }, all double
 //! ```
-//! Bucket i counts the values from limit i - 1 up to limit i, without the latter.
+//! Bucket i counts the values from limit i - 1 (included) to limit i (excluded).
 //!
 //! Source: `tensorflow/core/lib/histogram/histogram.cc` of TensorFlow 1.15.
 
@@ -25,7 +25,7 @@ pub struct HistogramSummary {
 }
 
 impl HistogramSummary {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { name: attrs.string("name")?.to_owned(), limits: limits() })
     }
@@ -42,7 +42,7 @@ impl HistogramSummary {
             .doubles(7, &counts))
     }
 
-    /// Limits and counts. Of consecutive empty buckets only the last is kept.
+    /// Limits and counts. Of consecutive empty buckets only the last one is kept.
     fn buckets(&self, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
         #[expect(clippy::disallowed_methods, reason = "one for each bucket")]
         let mut counts = vec![0.0; self.limits.len()];
@@ -69,7 +69,7 @@ impl Kernel for HistogramSummary {
     }
 }
 
-/// Each limit is 10 % larger than the one before, in both directions from 0.
+/// The limits: each is 10 % larger than the one before, in both directions from 0.
 fn limits() -> Vec<f64> {
     let growing = std::iter::successors(Some(1e-12), |limit| Some(limit * 1.1)).take_while(|limit| *limit < 1e20);
     let positive: Vec<f64> = growing.chain([f64::MAX]).collect();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_those_of_tensorflow() {
+    fn buckets_are_the_same_as_in_tensorflow() {
         assert_eq!(buckets(&[]), [(f64::MAX, 0.0)]);
         assert_eq!(buckets(&[0.0]), [(0.0, 0.0), (1e-12, 1.0), (f64::MAX, 0.0)]);
         let five = [(4.636_194_617_418_625, 0.0), (5.099_814_079_160_488, 2.0), (f64::MAX, 0.0)];
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_are_refused() {
+    fn nan_and_infinity_are_refused() {
         for (value, text) in [(f32::NAN, "Nan in summary histogram for: h"), (f32::INFINITY, "Infinity in summary")] {
             let values = Tensor::from_values(Shape::new(&[1]), vec![value]).unwrap();
             let found = error_text(&kernel(), &[Tensor::string("t"), values]);

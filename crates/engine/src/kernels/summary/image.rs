@@ -22,16 +22,16 @@ use half::f16;
 
 /// The colour of pixels that are not finite, cut to the channels of the image.
 const BAD_COLOUR: [u8; 4] = [255, 0, 0, 255];
-/// An image whose largest value is smaller is not scaled.
+/// Images whose largest value is below this are not scaled.
 const SMALLEST_RANGE: f32 = 1e-6;
 
-/// `(tag, batch of images)` to a summary of the first of them.
+/// `(tag, batch of images)` to a summary of the first images.
 pub struct ImageSummary {
     max_images: usize,
 }
 
 impl ImageSummary {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { max_images: attrs.int("max_images")? as usize })
     }
@@ -60,7 +60,7 @@ impl Kernel for ImageSummary {
     }
 }
 
-/// Scales an image to bytes, however large its values are.
+/// Scales an image to bytes, for values of any range.
 fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     if image.dtype() == DType::UInt8 {
         return Ok(image.clone());

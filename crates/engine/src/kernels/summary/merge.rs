@@ -7,7 +7,8 @@ use crate::tensor::Tensor;
 use crate::wire::{Cursor, DELIMITED_VALUE};
 use std::collections::HashSet;
 
-/// Joins all summaries in any number of string tensors into one with all their values. Tags must differ.
+/// Joins all summaries in any number of string tensors into one summary with all their values. Tags
+/// must differ.
 pub struct MergeSummary;
 
 impl Kernel for MergeSummary {
@@ -61,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn the_values_of_all_are_in_one() {
+    fn the_merged_summary_has_all_values() {
         let merged = run_one(&MergeSummary, &[summary("a"), summary("b")]).unwrap();
         assert_eq!(tags(&merged.string_values()[0]).unwrap(), [b"a", b"b"]);
     }
 
     #[test]
-    fn a_tag_that_comes_twice_and_what_is_no_summary_are_refused() {
+    fn duplicate_tags_and_invalid_summaries_are_refused() {
         let text = error_text(&MergeSummary, &[summary("a"), summary("a")]);
         assert!(text.contains("Duplicate tag a found in summary inputs"), "{text}");
         let text = error_text(&MergeSummary, &[Tensor::string(&b"\x0a\x05a"[..])]);

@@ -1,11 +1,4 @@
-//! Summaries: what TensorBoard shows, as serialized `Summary` messages.
-//!
-//! ```text
-//! Summary = { value: repeated Value = 1 }
-//! Value   = { tag: string = 1, one of { simple_value: float = 2, image: Image = 4, histo: HistogramProto = 5 } }
-//! ```
-//!
-//! Source: `tensorflow/core/framework/summary.proto`; `tf.summary` of TensorFlow 1.15.
+//! Summaries for TensorBoard, as serialized `Summary` messages.
 
 pub mod histogram;
 pub mod image;
@@ -16,7 +9,7 @@ use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
 use std::sync::Arc;
 
-/// The kernel for operations of type `op_type`, or `None` if this room has none.
+/// The kernel for operations of type `op_type`, or `None` if this module has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "HistogramSummary" => Arc::new(histogram::HistogramSummary::from_attrs(attrs)?),

@@ -1,7 +1,9 @@
-//! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and their kin: rows of a variable that change.
+//! `ScatterUpdate`, `ScatterAdd`, `ScatterNdUpdate` and similar operations: changes rows of a
+//! variable.
 //!
-//! Source of the rules: `tf.scatter_update` and `tf.scatter_nd_update` of TensorFlow 1.15. There rows before an index that
-//! is out of range have changed when the run fails; here nothing has.
+//! Source of the rules: `tf.scatter_update` and `tf.scatter_nd_update` of TensorFlow 1.15. If an
+//! index is out of range, the rows before it have changed there when the run fails; here nothing
+//! has.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -19,11 +21,11 @@ use std::sync::Arc;
 struct ScatterKernel {
     variable: Arc<Variable>,
     change: Change,
-    /// Whether indices are tuples along their last axis, of slices rather than of rows.
+    /// True if indices are tuples along their last axis and select slices rather than rows.
     is_nd: bool,
 }
 
-/// What becomes of an element and of what is given for it.
+/// The function of an element and its update.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Update,
@@ -35,7 +37,7 @@ enum Change {
     Max,
 }
 
-/// The kernel for operations that change rows of a variable, or `None` if `op_type` is another one.
+/// The kernel for operations that change rows of a variable, or `None` for other operations.
 pub fn build(op_type: &str, variable: &Arc<Variable>) -> Option<Arc<dyn Kernel>> {
     let (change, is_nd) = match op_type {
         "ScatterUpdate" => (Change::Update, false),
@@ -65,17 +67,17 @@ impl Kernel for ScatterKernel {
     }
 }
 
-/// The slices of a tensor that change.
+/// The slices of a tensor that are changed.
 struct Slices {
-    /// How many of the tensor's axes are those of its slices.
+    /// Number of the tensor's axes that a slice has.
     rank: usize,
-    /// How many axes of the indices say which slice it is.
+    /// Number of axes of the indices that number the slices.
     num_index_axes: usize,
     /// The number of each slice, in the order of the indices.
     numbers: Vec<usize>,
 }
 
-/// The rows that integers name.
+/// The rows selected by integers.
 fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
     let Some(num_rows) = current.shape().first() else {
         let shape = current.shape();
@@ -91,7 +93,7 @@ fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
     Ok(Slices { rank: current.shape().len() - 1, num_index_axes: 0, numbers })
 }
 
-/// The slices that tuples of integers along the last axis name.
+/// The slices selected by tuples of integers along the last axis.
 fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices> {
     let Some((depth, leading)) = indices.shape().split_last() else {
         return Err(Error::invalid_argument("Indices shape must have rank at least one. Found:[]"));
@@ -120,7 +122,7 @@ fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices
     Ok(Slices { rank: rank - depth, num_index_axes: 1, numbers })
 }
 
-/// The error for updates that are no slices behind indices of `depth` numbers.
+/// The error for updates that do not have the slices' shape after indices of `depth` numbers.
 fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
     let (params, given) = (current.shape(), updates.shape());
     let (rank, given_rank) = (params.len(), given.len());
@@ -130,7 +132,7 @@ fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
     ))
 }
 
-/// A place in a tensor as `[1,2]`, by its number.
+/// The position of an element as `[1,2]`, from its number.
 fn position(shape: &[usize], mut place: usize) -> String {
     let mut numbers: Vec<String> = shape
         .iter()
@@ -153,7 +155,7 @@ impl Slices {
         }
         let slice = &current.shape()[current.shape().len() - self.rank..];
         let leading = &indices.shape()[..indices.shape().len() - self.num_index_axes];
-        // A scalar is for all elements of all rows.
+        // A scalar is used for all elements of all rows.
         let is_scalar = updates.shape().is_empty() && self.num_index_axes == 0;
         if !is_scalar && !updates.shape().iter().eq(leading.iter().chain(slice)) {
             return Err(self.mismatch(current, indices, updates));
@@ -169,7 +171,7 @@ impl Slices {
             (dtype, _) => {
                 dispatch_numeric!(dtype, T => self.change_numbers::<T>(current, updates, length, change), else => match change {
                     Change::Update => self.change_bytes(current, updates, length * dtype.size()),
-                    _ => Err(Error::invalid_argument(format!("a variable of type {dtype} cannot be computed with"))),
+                    _ => Err(Error::invalid_argument(format!("arithmetic on a variable of type {dtype} is not supported"))),
                 })
             }
         }
@@ -222,7 +224,8 @@ impl Slices {
         Tensor::from_bytes(current.dtype(), current.shape().clone(), bytes.into())
     }
 
-    /// Changes the elements of the slices, of `length` each, in their order. `given` is as long, or is for all.
+    /// Changes the elements of the slices, `length` elements each, in order. `given` has as many
+    /// elements, or one for all.
     fn each<T>(&self, length: usize, values: &mut [T], given: &[T], change: impl Fn(&T, &T) -> T) {
         for (place, number) in self.numbers.iter().enumerate() {
             let updates = match given {
@@ -235,12 +238,12 @@ impl Slices {
     }
 }
 
-/// Division as C++ has it.
+/// Division as in C++.
 trait Quotient: Sized {
-    /// The quotient; of integers rounded towards 0.
+    /// The quotient; integers are rounded towards 0.
     fn quotient(self, divisor: Self) -> Self;
 
-    /// Whether it is an integer 0.
+    /// True for an integer 0.
     fn divides_nothing(&self) -> bool;
 }
 

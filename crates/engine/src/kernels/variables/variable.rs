@@ -15,7 +15,7 @@ impl Kernel for Read {
     }
 }
 
-/// The kernel that reads a variable, or `None` if `op_type` is another operation.
+/// The kernel that reads a variable, or `None` for other operations.
 pub fn build(op_type: &str, variable: &Arc<Variable>) -> Option<Arc<dyn Kernel>> {
     match op_type {
         "VariableV2" => Some(Arc::new(Read(Arc::clone(variable)))),

@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 
 /// `(axis, tensor)`: equal parts of the tensor.
 ///
-/// Source: `tf.split` of TensorFlow 1.15, as is that below.
+/// Source: `tf.split` of TensorFlow 1.15.
 pub struct Split {
     num_parts: usize,
 }
 
-/// `(tensor, sizes, axis)`: parts of these sizes, of which one may be -1 and is computed then.
+/// `(tensor, sizes, axis)`: parts of these sizes. One size may be -1 and is then computed.
 pub struct SplitBySizes {
     num_parts: usize,
 }
@@ -35,21 +35,21 @@ fn count(attrs: &Attrs, name: &str) -> Result<usize> {
 }
 
 impl Split {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { num_parts: count(attrs, "num_split")?.max(1) })
     }
 }
 
 impl SplitBySizes {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { num_parts: count(attrs, "num_split")? })
     }
 }
 
 impl Unpack {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { num_parts: count(attrs, "num")?, axis: attrs.int("axis")? })
     }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_lose_their_axis() {
+    fn unpacked_slices_lose_the_axis() {
         let rows = run(&unpack(2, 0), &[matrix()]).unwrap();
         assert_eq!(rows, [vector(&[0, 1, 2]), vector(&[3, 4, 5])]);
         let columns = run(&unpack(3, -1), &[matrix()]).unwrap();

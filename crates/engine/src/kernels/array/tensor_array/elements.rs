@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub struct Elements {
     name: Arc<str>,
     dtype: DType,
-    /// What is known of the shape of each element.
+    /// The shape of each element, as far as it is known.
     shape: Option<PartialShape>,
-    /// Whether writes behind the end make it longer.
+    /// True if writes past the end make the array longer.
     is_dynamic: bool,
-    /// Whether an element is dropped when it is read.
+    /// True if an element is dropped when it is read.
     clears: bool,
-    /// Whether all elements have the shape of the first one that is written.
+    /// True if all elements have the shape of the first one written.
     is_uniform: bool,
     elements: Vec<Element>,
     is_closed: bool,
@@ -28,13 +28,13 @@ enum Element {
     #[default]
     Unwritten,
     Written(Tensor),
-    /// It was read, and is still there if reading does not clear it.
+    /// It was read, and is kept unless reading clears it.
     Read(Option<Tensor>),
 }
 
 impl Elements {
-    /// An array of `size` elements that are not written. `rules` says whether it grows, whether a read clears, and whether
-    /// all elements have one shape.
+    /// An array of `size` elements that are not written yet. `rules` are: whether it grows, whether
+    /// a read clears, and whether all elements have one shape.
     pub fn new(
         name: &Arc<str>,
         dtype: DType,
@@ -75,7 +75,7 @@ impl Elements {
         Error::invalid_argument(format!("TensorArray {}: {text}", self.name))
     }
 
-    /// Makes it as long as that, or refuses.
+    /// Sets the length to `size`, or fails.
     pub fn fit(&mut self, size: usize) -> Result<()> {
         if size != self.len() && !self.is_dynamic {
             return Err(self.refused(&format!(
@@ -160,7 +160,7 @@ impl Elements {
         Ok(value)
     }
 
-    /// What an element is that was never written: zeros, if its shape is known.
+    /// The value of an element that was never written: zeros, if its shape is known.
     fn zeros(&self, index: i64) -> Result<Tensor> {
         if self.dtype == DType::String {
             return Err(

@@ -35,7 +35,8 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
     let row_length = frame.width * channels;
     let new_length = target.width * channels;
     let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
-    // Two rows of the image at the new width, and their numbers: the next row of the result may need them again.
+    // Two rows of the image at the new width, and their numbers: the next row of the result may use
+    // them again.
     let (mut upper, mut lower) = (zero_row(new_length)?, zero_row(new_length)?);
     for image in values.chunks_exact(frame.height * row_length) {
         let narrow = |number: usize, row: &mut [f32]| match CHANNELS {
@@ -76,20 +77,22 @@ fn narrow<T: Pixel, const CHANNELS: usize>(row: &[T], channels: usize, columns: 
     }
 }
 
-/// As [`narrow`], for three channels: while there is a fourth value, four are computed side by side and one is dropped.
+/// As [`narrow`], for three channels: except for the last pixel, four values are computed side by
+/// side and one is dropped.
 fn narrow_colours<T: Pixel>(row: &[T], columns: &[Between], target: &mut [f32]) {
     let num_fours = columns.partition_point(|between| between.upper * 3 + 4 <= row.len()).min(columns.len() - 1);
     let (fours, rest) = columns.split_at(num_fours);
     for (number, between) in fours.iter().enumerate() {
         let (left, right) = (four(row, between.lower * 3), four(row, between.upper * 3));
-        // Written out, as in `four`: iterators over arrays are not computed side by side.
+        // Written out, as in `four`: the compiler does not vectorise iterators over arrays here.
         let mixed = |channel: usize| left[channel] + (right[channel] - left[channel]) * between.fraction;
         target[number * 3..][..4].copy_from_slice(&[mixed(0), mixed(1), mixed(2), mixed(3)]);
     }
     narrow::<T, 3>(row, 3, rest, &mut target[num_fours * 3..]);
 }
 
-/// Written out: with `array::from_fn`, each value may be a call, which takes longer than all else.
+/// Written out: with `array::from_fn` each value may become a call, which takes longer than
+/// everything else.
 #[inline(always)]
 fn four<T: Pixel>(row: &[T], start: usize) -> [f32; 4] {
     let values = &row[start..start + 4];

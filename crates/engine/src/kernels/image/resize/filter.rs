@@ -42,7 +42,7 @@ impl Filter {
         }
     }
 
-    /// The weight at a distance, which is not negative.
+    /// The weight at a distance, which must not be negative.
     pub fn weight(self, x: f32) -> f32 {
         if x >= self.radius() {
             return 0.0;

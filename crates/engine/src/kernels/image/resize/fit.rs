@@ -1,4 +1,4 @@
-//! The size and position of an image that is resized to fit a size with its proportions kept.
+//! The size and position of an image resized to fit a size, with its proportions kept.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,6 +1,7 @@
-//! Resizing images. There is a file for each method.
+//! Resizes images, with one file for each method.
 //!
-//! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for the antialiased ones.
+//! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for
+//! the antialiased methods.
 
 mod bilinear;
 mod filter;
@@ -37,7 +38,7 @@ enum Method {
     Filter { filter: Filter, antialias: bool },
 }
 
-/// How positions in the result map to positions in the image.
+/// The mapping of positions in the result to positions in the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grid {
     /// Both images share their upper left corner pixel: TensorFlow 1's default.

@@ -1,4 +1,4 @@
-//! Resizing by weighted sums of neighbouring pixels: along the columns first, then along the rows.
+//! Resizes by weighted sums of neighbouring pixels: along the columns first, then along the rows.
 
 use super::{Filter, Grid, Pixel, refused, zero_row};
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::tensor::dtype::DType;
 /// The weighted pixels (taps) of each pixel of the result, along one axis.
 pub struct Taps {
     taps: Vec<Tap>,
-    /// The end of each pixel's taps; they begin where those of the pixel before end.
+    /// The end of each pixel's taps; they begin at the end of the previous pixel's.
     ends: Vec<usize>,
 }
 
@@ -41,7 +41,8 @@ impl Taps {
 
     /// Four pixels, with the weights of a cubic that TensorFlow looks up in steps of 1/1024.
     ///
-    /// On the legacy grids pixels beyond the edge are those at the edge; otherwise they have no weight.
+    /// On the legacy grids, pixels beyond the edge are replaced by the pixel at the edge; otherwise
+    /// they have no weight.
     pub fn bicubic(size: usize, new_size: usize, grid: Grid) -> Result<Self> {
         const STEPS: f32 = 1024.0;
         let is_keys = grid == Grid::HalfPixelCenters;
@@ -73,7 +74,7 @@ impl Taps {
         Ok(taps)
     }
 
-    /// All pixels that the pixel of the result covers, weighted by how much it covers.
+    /// All pixels that the pixel of the result covers, weighted by the covered area.
     pub fn area(size: usize, new_size: usize, align_corners: bool) -> Result<Self> {
         let grid = if align_corners { Grid::AlignCorners } else { Grid::Legacy };
         let scale = grid.scale(size, new_size);
@@ -127,7 +128,7 @@ impl Taps {
 pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, rows: &Taps, columns: &Taps) -> Result<Vec<f32>> {
     let row_length = frame.width * frame.channels;
     let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
-    // One value more than a row, so that four can be read where the last three are.
+    // One value more than a row, so that four can be read at the last three.
     let mut sum = zero_row(row_length + 1)?;
     for image in values.chunks_exact(frame.height * row_length) {
         for taps in rows.iter() {
@@ -144,7 +145,7 @@ pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, rows: &Taps
     Ok(result)
 }
 
-/// Adds up to four rows of an image, each multiplied by its weight, one after the other.
+/// Adds up to four rows of an image, each multiplied by its weight, in order.
 fn add_rows<T: Pixel>(image: &[T], taps: &[Tap], sum: &mut [f32]) {
     let length = sum.len();
     let row = |tap: &Tap| &image[tap.index * length..(tap.index + 1) * length];

@@ -31,7 +31,7 @@ fn ramp(height: usize, width: usize, channels: usize) -> Tensor {
 }
 
 #[test]
-fn every_way_keeps_a_plain_image_plain() {
+fn every_method_keeps_a_uniform_image_uniform() {
     let plain = |height, width| {
         let image = Tensor::from_values(Shape::new(&[height, width, 3]), vec![9_u8; height * width * 3]);
         image.unwrap()
@@ -106,7 +106,7 @@ fn proportions_can_be_kept() {
 }
 
 #[test]
-fn what_cannot_be_resized_is_refused() {
+fn images_and_sizes_that_cannot_be_resized_are_refused() {
     let kernel = resize("ResizeBilinear", false, false);
     let image = ramp(2, 2, 1);
     let numbers = |values: Vec<i32>, shape: &[usize]| Tensor::from_values(Shape::new(shape), values).unwrap();

@@ -9,7 +9,7 @@ use crate::tensor::dtype::DType;
 use half::f16;
 use std::fmt::Debug;
 
-/// A function of one tensor of floats; that of float16 is computed in float32.
+/// A function of one tensor of floats; float16 is computed in float32.
 #[derive(Clone, Copy, Debug)]
 pub enum OfFloats {
     /// The smallest integer not below x.
@@ -71,7 +71,8 @@ impl Kernel for OfFloats {
     }
 }
 
-/// The function `what` of each element, in the precision of its type; that of float16 is computed in float32.
+/// The function `what` of each element, in the precision of its type; float16 is computed in
+/// float32.
 pub(in crate::kernels::math) fn map_floats(
     what: &impl Debug,
     x: &Tensor,
@@ -109,7 +110,7 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     #[test]
-    fn every_function_is_that_of_its_name() {
+    fn every_function_computes_what_its_name_says() {
         for (function, expected) in [
             (OfFloats::Ceil, [0.0, 3.0]),
             (OfFloats::Exp, [1.0, 12.182_494]),

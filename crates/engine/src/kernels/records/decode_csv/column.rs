@@ -1,4 +1,4 @@
-//! The columns of CSV records: their values, of many records or of one.
+//! The columns of CSV records: the values of many records, or of one.
 
 use super::split::Fields;
 use crate::error::{Error, Result};
@@ -29,8 +29,8 @@ pub struct Scalars<'a> {
 
 /// The destination of the values of a record, column by column.
 pub trait Columns {
-    /// Adds the next field to a column of numbers if it has the usual form and is not `na_value`; returns whether it
-    /// did. Otherwise `fields` stay as they are.
+    /// Adds the next field to a column of numbers if it has the usual form and is not `na_value`;
+    /// returns whether it did. Otherwise `fields` is left unchanged.
     fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool;
 
     /// Adds a value, which must be of the type of the column.

@@ -1,8 +1,8 @@
-//! `DecodeCSV`: the fields of comma-separated records, a tensor for each column.
+//! `DecodeCSV`: the fields of comma-separated records, as one tensor for each column.
 //!
 //! `split` splits a record into fields; a `column` collects the values of one field of all records.
 //!
-//! Source: what is accepted, and the words of the errors, are those of `tf.decode_csv` of TensorFlow 1.15.
+//! Source: `tf.decode_csv` of TensorFlow 1.15, for the accepted forms and the words of the errors.
 
 mod column;
 pub(crate) mod split;
@@ -30,14 +30,14 @@ pub struct DecodeCsv {
     dtypes: Vec<DType>,
     /// A field with these bytes counts as missing, like an empty one.
     na_value: Vec<u8>,
-    /// For each column, how many fields are skipped before it. Empty if every field is a column.
+    /// For each column, the number of fields skipped before it. Empty if every field is a column.
     gaps: Vec<usize>,
     /// The defaults, if they are constants; then the records are the only input.
     defaults: Option<Vec<Tensor>>,
 }
 
 impl DecodeCsv {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtypes = attrs.list("OUT_TYPE", |item| match item {
             Attr::DType(dtype) => Some(*dtype),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn only_selected_fields_are_looked_at() {
+    fn only_selected_fields_are_parsed() {
         let kernel = kernel(&[DType::Int32, DType::Int32], "", &[1, 3]);
         let defaults = [required(DType::Int32), required(DType::Int32)];
         let parse = |record: &'static str| [&[Tensor::string(record)], &defaults[..]].concat();
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_default_at_most_for_a_field() {
+    fn a_field_has_at_most_one_default() {
         let kernel = kernel(&[DType::Int32], "", &[]);
         let default = |dims: &[usize], values: &[i32]| {
             let default = Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap();

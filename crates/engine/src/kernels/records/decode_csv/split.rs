@@ -1,4 +1,4 @@
-//! Splitting one record of comma-separated values into fields.
+//! Splits one record of comma-separated values into fields.
 
 use crate::error::{Error, Result};
 use crate::text::number::FromText;
@@ -6,19 +6,19 @@ use std::borrow::Cow;
 
 const QUOTE: u8 = b'"';
 
-/// Why a record cannot be split; the caller adds which record it is.
+/// The reason why a record cannot be split; the caller adds the record's number.
 pub type Misfit = &'static str;
 
-/// How a record is split.
+/// The rules for splitting a record.
 #[derive(Clone)]
 pub struct Dialect {
     delimiter: u8,
-    /// Whether the delimiter cannot be part of a number.
+    /// True if the delimiter cannot be part of a number.
     ends_numbers: bool,
     has_quotes: bool,
-    /// Whether line ends before a field are left out.
+    /// True if line ends before a field are skipped.
     skips_line_ends: bool,
-    /// For each byte, whether it can be inside an unquoted field.
+    /// For each byte, true if it can be inside an unquoted field.
     is_plain: [bool; 256],
 }
 
@@ -31,7 +31,7 @@ impl Dialect {
         Ok(Self { skips_line_ends: true, ..Self::strict(delimiter, has_quotes) })
     }
 
-    /// Leaves nothing out between fields.
+    /// Skips nothing between fields.
     pub fn strict(delimiter: u8, has_quotes: bool) -> Self {
         let mut is_plain = [true; 256];
         for byte in [delimiter, b'\n', b'\r'] {
@@ -55,7 +55,7 @@ pub struct Fields<'a> {
     record: &'a [u8],
     /// The start of the next field; past the end after the last one.
     at: usize,
-    /// Whether an empty field is still to come, because the record ends with a delimiter.
+    /// True if an empty field is still to come, because the record ends with a delimiter.
     ends_open: bool,
 }
 
@@ -79,7 +79,8 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Takes the next field if it is an unquoted number in the usual form, as most are, and not `na_value`.
+    /// Takes the next field if it is an unquoted number in the usual form, as most are, and not
+    /// `na_value`.
     #[inline]
     pub fn number<T: FromText>(&mut self, na_value: &[u8]) -> Option<T> {
         let rest = self.record.get(self.at..).filter(|_| self.dialect.ends_numbers)?;
@@ -90,7 +91,7 @@ impl<'a> Fields<'a> {
         is_number.then_some(value)
     }
 
-    /// The same with its text, if no number is left out.
+    /// As [`Fields::number`], but returns the text too, and has no `na_value`.
     #[inline]
     pub fn number_and_text<T: FromText>(&mut self) -> Option<(T, &'a [u8])> {
         let rest = self.record.get(self.at..).filter(|_| self.dialect.ends_numbers)?;
@@ -100,13 +101,13 @@ impl<'a> Fields<'a> {
         is_whole.then(|| (value, &rest[..length]))
     }
 
-    /// Whether the next field is between quotes.
+    /// True if the next field is between quotes.
     #[inline]
     pub fn is_quoted(&self) -> bool {
         self.dialect.has_quotes && self.record.get(self.at) == Some(&QUOTE)
     }
 
-    /// Whether all fields were taken.
+    /// True once all fields are taken.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.at >= self.record.len() && !self.ends_open
@@ -226,13 +227,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_quoted_is_found(fields in prop::collection::vec("[a,\"\n]{0,4}", 1..5)) {
+        fn quoted_fields_are_found_again(fields in prop::collection::vec("[a,\"\n]{0,4}", 1..5)) {
             let quoted: Vec<_> = fields.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect();
             prop_assert_eq!(split(",", true, &quoted.join(",")).unwrap(), fields);
         }
 
         #[test]
-        fn any_record_is_split_or_refused(delimiter in "[,\"\n]", has_quotes: bool, record in "[a,\"\n]{0,8}") {
+        fn splitting_any_record_never_panics(delimiter in "[,\"\n]", has_quotes: bool, record in "[a,\"\n]{0,8}") {
             let _ = split(&delimiter, has_quotes, &record);
         }
     }

@@ -10,11 +10,12 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 
-/// `(serialized, names, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
-/// features, then the dense ones.
+/// `(serialized, names, default of each dense feature)` to the indices, then the values, then the
+/// shapes of the sparse features, then the dense features.
 ///
-/// `serialized` is a vector; `names` is one of the same length, for messages, or empty. Dense features with any number
-/// of rows are padded to the longest with their default. The rest is as in [`ParseSingleExample`].
+/// `serialized` is a vector; `names` is a vector of the same length, for messages, or empty. Dense
+/// features with any number of rows are padded to the longest with their default. The rest is as in
+/// [`ParseSingleExample`].
 ///
 /// [`ParseSingleExample`]: super::single::ParseSingleExample
 pub struct ParseExample {
@@ -22,7 +23,7 @@ pub struct ParseExample {
 }
 
 impl ParseExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Features::from_attrs(attrs, "")? })
     }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn sparse_features_say_where_their_values_are() {
+    fn sparse_features_have_the_indices_of_their_values() {
         let kernel = kernel(&[("a", DType::Int64), ("b", DType::Float32)], &[]);
         let outputs =
             run(&kernel, &[vector(&[ints(&[1, 2]), ints(&[]), Bytes::new(), ints(&[5])]), vector(&[])]).unwrap();
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_filled_up_to_the_longest() {
+    fn rows_are_padded_to_the_longest() {
         let kernel = kernel(&[], &[("a", DType::Int64, &[None, Some(2)])]);
         let examples = vector(&[ints(&[1, 2]), Bytes::new(), ints(&[1, 2, 3, 4])]);
         let outputs = run(&kernel, &[examples, vector(&[]), Tensor::scalar(9_i64)]).unwrap();

@@ -48,7 +48,7 @@ impl Column {
         Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
     }
 
-    /// The same; strings are joined.
+    /// As [`Column::new`], with strings joined.
     pub fn joined(dtype: DType) -> Result<Self> {
         Ok(Self { values: Values::joined(dtype)?, ends: Vec::new() })
     }
@@ -92,8 +92,8 @@ impl Column {
         self.push(found, example.record).ok_or_else(|| example.failure(key, MALFORMED_LIST))
     }
 
-    /// Adds the values of `found`, which has this type and lies in `record`, to the current row. Returns how many there
-    /// are; `None` if they are malformed.
+    /// Adds the values of `found`, which has this type and lies in `record`, to the current row.
+    /// Returns their number, or `None` if they are malformed.
     pub fn push<'a>(&mut self, found: Feature, record: impl Into<Record<'a>>) -> Option<usize> {
         let before = self.values.len();
         self.values.decode(found, record.into())?;
@@ -134,13 +134,14 @@ impl Column {
         self.values.into_tensor(shape)
     }
 
-    /// The values alone, as a vector, and where those of each Example end.
+    /// The values alone, as a vector, and the end of each Example's values.
     pub fn into_lists(self) -> Result<(Tensor, Vec<usize>)> {
         let shape = Shape::new(&[self.values.len()]);
         Ok((self.values.into_tensor(shape)?, self.ends))
     }
 
-    /// Makes room for `num_rows` rows such as those so far, but for no more than `most` values or bytes of joined strings.
+    /// Makes room for `num_rows` rows of the average size so far, but for no more than `most`
+    /// values or bytes of joined strings.
     pub fn expect_rows(&mut self, num_rows: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
         let num_before = self.ends.len();
         self.values.expect_times((num_rows / num_before.max(1)).saturating_sub(1), most)?;

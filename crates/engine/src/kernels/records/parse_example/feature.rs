@@ -1,4 +1,4 @@
-//! One requested feature: its key, type and shape, and checks of what was found.
+//! One requested feature: its key, type and shape, and checks of the values found.
 
 use super::wire::for_each_feature;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use crate::tensor::shape::{PartialShape, Shape};
 use crate::text::excerpt::excerpt;
 use std::collections::BTreeSet;
 
-/// How many keys an error shows.
+/// Number of keys that an error shows.
 const SHOWN_KEYS: usize = 20;
 
 /// A feature with any number of values, which becomes a sparse tensor.
@@ -28,16 +28,16 @@ pub struct DenseFeature {
     shape: PartialShape,
 }
 
-/// How many values a dense feature has.
+/// The number of values of a dense feature.
 #[derive(Debug)]
 pub enum Extent {
-    /// As many as this shape.
+    /// Exactly the elements of this shape.
     Fixed(Shape),
     /// Any number of rows of this shape.
     Rows(Shape),
 }
 
-/// Why a list does not fit; the caller adds which feature of which Example it is.
+/// The reason why a list does not fit; the caller adds the feature and the Example.
 pub type Misfit = String;
 
 impl SparseFeature {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_named_when_something_is_missing() {
+    fn an_error_for_a_missing_feature_names_the_features_found() {
         let missing = |keys: &[String]| {
             let features: Vec<_> = keys.iter().map(|key| (&key[..], vec![])).collect();
             dense(DType::Int64, &[]).missing(&example(&features))

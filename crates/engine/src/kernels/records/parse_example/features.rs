@@ -13,7 +13,7 @@ use crate::text::excerpt::excerpt;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// A table of at most this many keys is scanned, a longer one searched.
+/// A table of at most this many keys is scanned; binary search is used for a longer one.
 const MAX_SCANNED: usize = 8;
 
 /// The requested features, and a table of their keys.
@@ -57,7 +57,8 @@ impl Features {
         3 * self.sparse.len()
     }
 
-    /// Finds the features in a serialized Example. If a key occurs more than once, the last one in which a list is set.
+    /// Finds the features in a serialized Example. If a key occurs more than once, the last one
+    /// with a list counts.
     pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
         let mut found = self.nothing();
         let is_well_formed = for_each_feature(example, |key, feature| {
@@ -75,7 +76,7 @@ impl Features {
         Found(SmallVec::from_elem(None, self.table.len()))
     }
 
-    /// Stores `value` in the slot of `key`, if that is requested, and replaces an earlier one.
+    /// Stores `value` in the slot of `key`, if that is requested, and replaces an earlier value.
     pub fn note<'a>(&self, key: &[u8], value: &'a [u8], found: &mut Found<'a>) {
         if let Some(slot) = self.slot(key) {
             found.0[slot] = Some(value);
@@ -158,7 +159,7 @@ fn table<'a>(keys: impl Iterator<Item = &'a String>) -> Result<Vec<(Vec<u8>, usi
     }
 }
 
-/// By length first: most keys differ there.
+/// Compares by length first: most keys differ there.
 fn compare(x: &[u8], y: &[u8]) -> Ordering {
     x.len().cmp(&y.len()).then_with(|| x.cmp(y))
 }
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn many_features_are_found_as_few_are() {
+    fn features_are_found_in_small_and_large_tables() {
         for count in [1, MAX_SCANNED, MAX_SCANNED + 1, 40] {
             let keys: Vec<String> = (0..count).map(|number| format!("{}{number}", "k".repeat(number % 3))).collect();
             let asked: Vec<_> = keys.iter().map(|key| (&key[..], DType::Int64, &[][..])).collect();
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_the_last_that_is_set_counts() {
+    fn the_last_feature_with_a_list_counts_if_a_key_occurs_twice() {
         let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
         let features = features();
         let found = features.find(&bytes).unwrap();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_for_is_refused() {
+    fn invalid_requests_are_refused() {
         let text = |attrs| format!("{:?}", Features::from_attrs(&attrs, "").map(drop).unwrap_err());
         assert_eq!(
             text(asking_for(&[("a", DType::Int64)], &[("a", DType::Int64, &[])])),

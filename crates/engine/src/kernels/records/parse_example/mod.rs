@@ -1,7 +1,9 @@
-//! `ParseSingleExample` and `ParseExample`: the features of serialized `tf.train.Example` messages as tensors.
+//! `ParseSingleExample` and `ParseExample`: the features of serialized `tf.train.Example` messages
+//! as tensors.
 //!
-//! `wire` walks over the bytes of a message, `features` finds the requested ones, each described by a `feature`, and
-//! `values` decodes them. `single` is the kernel for one message, `batch` for a vector of them, with a `column` for
+//! `wire` walks over the bytes of a message, `features` finds the requested ones, each described by
+//! a `feature`, and `values` decodes them. `single` is the kernel for one message, `batch` for a
+//! vector of them, with a `column` for each feature. A message is
 //! each feature. A message is
 //! ```text
 //! Example  = { features: Features = 1 }
@@ -10,8 +12,8 @@
 //! any list = { repeated value = 1 }, numbers packed or not
 //! ```
 //!
-//! Source: `tensorflow/core/example/{example,feature}.proto`; what is accepted, and the words of the errors, are those
-//! of TensorFlow 1.15's fast parser.
+//! Source: `tensorflow/core/example/{example,feature}.proto`; accepts the same bytes and gives the
+//! same error messages as TensorFlow 1.15's fast parser.
 
 pub mod batch;
 pub(super) mod column;

@@ -15,11 +15,12 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
-/// features, then the dense ones.
+/// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes
+/// of the sparse features, then the dense features.
 ///
-/// A missing dense feature has its default; without a fixed number of rows it has none. It is an error if the default
-/// has no elements. A missing sparse feature is empty. Every error names the key.
+/// A missing dense feature has its default; without a fixed number of rows it has none. It is an
+/// error if the default has no elements. A missing sparse feature is empty. Every error names the
+/// key.
 pub struct ParseSingleExample {
     features: Arc<Features>,
 }
@@ -31,7 +32,7 @@ struct ParseWithDefaults {
 }
 
 impl ParseSingleExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Arc::new(Features::from_attrs(attrs, "")?) })
     }
@@ -59,7 +60,7 @@ impl Rewritable for ParseSingleExample {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, defaults @ ..] = inputs else { return None };
         let defaults: Vec<_> = defaults.iter().map(|default| default.cloned()).collect::<Option<_>>()?;
-        // If they do not fit, each run says so.
+        // If they do not fit, each run fails.
         self.features.check_defaults(&defaults).ok()?;
         Some(Arc::new(ParseWithDefaults { features: Arc::clone(&self.features), defaults }))
     }
@@ -162,8 +163,8 @@ pub fn push_sparse(
     Ok(())
 }
 
-/// The value of a dense feature: what was found, which has its type, or its default. `None` if it is required and
-/// missing.
+/// The value of a dense feature: the value found, which has its type, or its default. `None` if it
+/// is required and missing.
 pub fn dense(
     feature: &DenseFeature,
     found: Option<Feature>,
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_number_of_rows_is_as_found() {
+    fn an_unknown_number_of_rows_is_taken_from_the_example() {
         let kernel = kernel(&[], &[("a", DType::Int64, &[None, Some(2)])]);
         let parse = |features: &[(&str, Vec<u8>)]| {
             run_one(&kernel, &[Tensor::string(example(features)), Tensor::scalar(0_i64)]).unwrap()
@@ -327,7 +328,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_parsed_or_refused(bytes: Vec<u8>, entry: Vec<u8>) {
+        fn parsing_arbitrary_bytes_never_panics(bytes: Vec<u8>, entry: Vec<u8>) {
             let kernel = kernel(&[("a", DType::Int64), ("b", DType::Float32)], &[("c", DType::String, &[None])]);
             let wrapped = example(&[("a", entry.clone()), ("b", entry.clone()), ("c", entry)]);
             for bytes in [Bytes::from(bytes), wrapped] {
@@ -336,7 +337,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_example_is_parsed_or_refused(at in 0_usize..60, byte: u8) {
+        fn parsing_a_damaged_example_never_panics(at in 0_usize..60, byte: u8) {
             let kernel = kernel(&[("a", DType::Int64), ("b", DType::Float32)], &[("c", DType::String, &[None])]);
             let features = [("a", int64s(&[1, -1])), ("b", floats(&[1.0, 2.0])), ("c", strings(&[b"x", b"yz"]))];
             let mut bytes = example(&features).to_vec();

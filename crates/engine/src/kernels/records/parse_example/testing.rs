@@ -22,7 +22,7 @@ pub fn map(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     entries.iter().flat_map(entry).collect()
 }
 
-/// A serialized Example of features made by the functions below; an empty one has no list set.
+/// A serialized Example of features made by the functions below; a feature of no bytes has no list.
 pub fn example(features: &[(&str, Vec<u8>)]) -> Bytes {
     field(1, &map(features)).into()
 }

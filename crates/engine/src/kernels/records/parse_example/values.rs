@@ -21,30 +21,30 @@ pub enum Values {
     Int64(SmallVec<[i64; 2]>),
     Float(SmallVec<[f32; 4]>),
     String(SmallVec<[Bytes; 1]>),
-    /// Strings, copied one behind the other.
+    /// Strings, copied end to end.
     Joined(Joined),
 }
 
-/// Strings that lie one behind the other.
+/// Strings that lie end to end.
 #[derive(Debug, Default)]
 pub struct Joined {
-    /// The bytes of all of them.
+    /// The bytes of all strings.
     pub bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each string.
     pub ends: Vec<usize>,
 }
 
 /// The bytes of a message whose features are decoded.
 #[derive(Clone, Copy)]
 pub enum Record<'a> {
-    /// Strings may keep them alive.
+    /// Bytes that strings may share.
     Shared(&'a Bytes),
-    /// Strings are copied out of them.
+    /// Bytes that strings are copied out of.
     Lent(&'a [u8]),
 }
 
 impl<'a> Record<'a> {
-    /// All of them.
+    /// All bytes of the record.
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Self::Shared(bytes) => bytes,
@@ -52,7 +52,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// `part`, which lies in them, as a string.
+    /// `part`, which lies in the record, as a string.
     fn string(self, part: &[u8]) -> Bytes {
         match self {
             Self::Shared(bytes) => alias_or_copy(part, bytes),
@@ -91,7 +91,7 @@ impl Values {
         }
     }
 
-    /// The same; strings are joined.
+    /// As [`Values::new`], with strings joined.
     pub fn joined(dtype: DType) -> Result<Self> {
         match dtype {
             DType::String => Ok(Self::Joined(Joined::default())),
@@ -130,7 +130,8 @@ impl Values {
         Ok(())
     }
 
-    /// Makes room for `times` times as many values more, but for no more than `most` values or bytes of joined strings.
+    /// Makes room for `times` times as many more values, but for no more than `most` values or
+    /// bytes of joined strings.
     pub fn expect_times(&mut self, times: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
         let more = |count: usize| count.saturating_mul(times).min(most);
         match self {
@@ -156,7 +157,7 @@ impl Values {
     /// The values as a tensor of rows of `width` values, each padded with the only element of `filler`. Row `i` ends
     /// before value number `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
-        let missing = || Error::internal("there is no value to fill up with");
+        let missing = || Error::internal("there is no value to pad with");
         let elements = allocate::elements(filler.dtype(), &shape);
         match self {
             Self::Int64(values) => {
@@ -269,7 +270,7 @@ mod tests {
     use crate::kernels::records::parse_example::testing::{floats, int64s, strings, unpacked_floats, unpacked_int64s};
     use proptest::prelude::*;
 
-    /// The values of a list. If there is only one, both ways to decode it agree.
+    /// The values of a list. If there is only one, both ways to decode it must agree.
     fn decode(feature: Vec<u8>) -> Option<Tensor> {
         let record = Bytes::from(feature);
         let feature = Feature::parse(&record).unwrap().unwrap();
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn only_values_are_found_packed_and_not() {
+    fn a_list_of_one_value_is_read_packed_or_unpacked() {
         let only = |feature: Vec<u8>| {
             let record = Bytes::from(feature);
             only_value(Feature::parse(&record).unwrap().unwrap(), &record)
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_packed_and_not() {
+    fn numbers_are_read_packed_or_unpacked() {
         let expected = [1, -1, i64::MAX, i64::MIN, 300];
         for feature in [int64s(&expected), unpacked_int64s(&expected)] {
             assert_eq!(decode(feature).unwrap().values::<i64>().unwrap(), expected);
@@ -334,10 +335,10 @@ mod tests {
         assert_eq!(decode(b"\x12\x05\x0a\x03\0\0\0".to_vec()), None, "three bytes of a float");
         assert_eq!(decode(b"\x12\x04\x0d\0\0\0".to_vec()), None, "three bytes of a float, not packed");
         assert_eq!(decode(b"\x1a\x03\x0a\x01\xff".to_vec()), None, "half a number");
-        assert_eq!(decode(b"\x1a\x02\x0a\x02".to_vec()), None, "a run that is not there");
+        assert_eq!(decode(b"\x1a\x02\x0a\x02".to_vec()), None, "a packed run past the end");
         assert_eq!(decode(b"\x0a\x03\x0a\x02a".to_vec()), None, "half a string");
         for kind in [b"\x0a", b"\x12", b"\x1a"] {
-            assert_eq!(decode([kind, &b"\x02\x10\x00"[..]].concat()), None, "a field that is no value");
+            assert_eq!(decode([kind, &b"\x02\x10\x00"[..]].concat()), None, "a field that is not a value");
             assert_eq!(decode(kind.to_vec()), None, "no length");
         }
     }
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn short_rows_are_filled_up() {
+    fn short_rows_are_padded() {
         let values = Values::Int64(SmallVec::from_slice(&[1, 2, 3]));
         let padded = values.into_padded(Shape::new(&[3, 2]), &[1, 1, 3], 2, &Tensor::scalar(9_i64)).unwrap();
         assert_eq!(padded.values::<i64>().unwrap(), [1, 9, 9, 9, 2, 3]);
@@ -357,7 +358,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_is_decoded(ints: Vec<i64>, bits: Vec<u32>, texts: Vec<Vec<u8>>) {
+        fn decoding_gives_back_the_encoded_values(ints: Vec<i64>, bits: Vec<u32>, texts: Vec<Vec<u8>>) {
             for feature in [int64s(&ints), unpacked_int64s(&ints)] {
                 let tensor = decode(feature).unwrap();
                 prop_assert_eq!(tensor.values::<i64>().unwrap(), &ints[..]);
@@ -374,7 +375,7 @@ mod tests {
         }
 
         #[test]
-        fn any_list_is_decoded_or_refused(kind in 1_u8..=3, body: Vec<u8>) {
+        fn decoding_an_arbitrary_list_never_panics(kind in 1_u8..=3, body: Vec<u8>) {
             decode([&[kind << 3 | 2][..], &body].concat());
         }
     }

@@ -1,10 +1,10 @@
-//! Finding the features in the bytes of an Example.
+//! Finds the features in the bytes of an Example.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;
 use crate::wire::{Cursor, DELIMITED, Value, for_each_field, tag};
 
-/// Calls `visit` with each key of an Example and the Feature that belongs to it, in the order of the bytes.
+/// Calls `visit` with each key of an Example and its Feature, in the order of the bytes.
 pub fn for_each_feature<'a>(example: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
     let mut example = Cursor::new(example);
     while !example.is_at_end() {
@@ -48,11 +48,11 @@ pub fn for_each_entry<'a>(message: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a
     })
 }
 
-/// A Feature in which a list is set.
+/// A Feature that has a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature<'a> {
     pub dtype: DType,
-    /// The list with its length before it.
+    /// The list, with its length before it.
     list: Cursor<'a>,
 }
 
@@ -60,7 +60,7 @@ const UNSUPPORTED: &str = "Unsupported datatype. A feature holds bytes, floats o
                            such messages, and copy it again";
 
 impl<'a> Feature<'a> {
-    /// The feature, or `None` if no list is set in it.
+    /// The feature, or `None` if it has no list.
     pub fn parse(feature: &'a [u8]) -> Result<Option<Self>> {
         const BYTES_LIST: u8 = tag(1, DELIMITED);
         const FLOAT_LIST: u8 = tag(2, DELIMITED);
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_cut_short_is_malformed_except_between_two_features() {
+    fn a_message_cut_short_is_malformed_unless_cut_between_two_features() {
         let bytes = example(&[("a", int64s(&[1, 2])), ("b", int64s(&[3]))]);
         let whole: Vec<_> = (0..=bytes.len()).filter(|length| keys(&bytes[..*length]).is_some()).collect();
         assert_eq!(whole, [0, 2, 15, bytes.len()]);
     }
 
     #[test]
-    fn the_entries_of_a_map_may_have_their_parts_in_any_order() {
+    fn key_and_value_of_a_map_entry_may_come_in_any_order() {
         let entries = |bytes: &[u8]| {
             let mut entries = Vec::new();
             for_each_entry(bytes, |key, value| entries.push([key.to_vec(), value.to_vec()].concat()))?;
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_says_its_type() {
+    fn a_feature_has_the_type_of_its_list() {
         let dtype = |bytes: &[u8]| Feature::parse(bytes).map(|feature| feature.map(|feature| feature.dtype));
         assert_eq!(dtype(b"").unwrap(), None);
         assert_eq!(dtype(b"\x0a\0").unwrap(), Some(DType::String));
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_walked_over(bytes: Vec<u8>) {
+        fn reading_arbitrary_bytes_never_panics(bytes: Vec<u8>) {
             let _ = keys(&bytes);
             let _ = for_each_entry(&bytes, |_, _| {});
         }

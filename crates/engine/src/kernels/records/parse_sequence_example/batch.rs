@@ -15,15 +15,16 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(serialized, names, default of each dense context feature)` to the features of the context, those of the lists, and
-/// how many rows each dense list has.
+/// `(serialized, names, default of each dense context feature)` to the features of the context, the
+/// features of the lists, and the number of rows of each dense list.
 ///
-/// Each feature is that of [`ParseSingleSequenceExample`] with one more dimension in front. Dense lists are as long as the
-/// longest of the batch: after their rows stand zeros or empty strings. There are as many names as examples, or none.
+/// Each feature is the feature of [`ParseSingleSequenceExample`] with one more dimension in front.
+/// Dense lists are padded with zeros or empty strings to the longest of the batch. There are as
+/// many names as examples, or none.
 pub struct ParseSequenceExample(ParseSingleSequenceExample);
 
 impl ParseSequenceExample {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    /// The kernel for an operation with these attributes. Fails if one is missing or invalid.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         ParseSingleSequenceExample::from_attrs(attrs).map(Self)
     }
@@ -80,7 +81,7 @@ fn push_sparse(
     let stack = |(number, dtype): (usize, DType)| {
         let parts = |row: &Outputs| {
             let [indices, values, shape] = [0, 1, 2].map(|part| row[first + part * count + number].clone());
-            // Those of a single example have the indices of a vector in one column.
+            // The indices of a single example's vector have one column.
             SparseTensor::new(&indices, values, &shape)
         };
         let all = rows.iter().map(parts).collect::<Result<Vec<_>>>()?;
@@ -127,7 +128,7 @@ fn dense(feature: &DenseFeature, is_list: bool, number: usize, rows: &[Outputs])
     join::stack(&all)
 }
 
-/// How many rows a dense list has in each example.
+/// The number of rows of a dense list in each example.
 fn lengths(number: usize, rows: &[Outputs]) -> Result<Tensor> {
     let lengths = rows.iter().map(|row| row[number].shape()[0] as i64).collect();
     Tensor::from_values(Shape::new(&[rows.len()]), lengths)
