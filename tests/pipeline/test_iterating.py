@@ -233,7 +233,7 @@ numbers = hr.arrays({"x": np.ones((1, 60_000_000))})
 batches = iter(numbers.map(hr.native(long)).batch(1))
 
 def is_in_map():
-    workers = batches._execution.report()[0]
+    workers = batches._execution.snapshot()[0]
     return any(doing == "task" and stage == 1 for _, doing, _, stage in workers)
 
 while not is_in_map():

@@ -233,7 +233,7 @@ impl<'a> Run<'a> {
         self.is_unoptimised.get()
     }
 
-    /// Says which row of a pipeline the program is run for next; see [`crate::pipeline::place::Place::key`].
+    /// Says which row of a pipeline the program is run for next; see [`crate::pipeline::blocks::row_id::RowId::key`].
     pub fn set_row_key(&self, key: Option<u64>) {
         self.row_key.set(key);
     }

@@ -7,15 +7,15 @@
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::block::{Block, Origins};
-use headrace_engine::pipeline::budget::Budget;
-use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::blocks::block::{Block, Provenance};
+use headrace_engine::pipeline::blocks::rows::Rows;
+use headrace_engine::pipeline::checkpoint::Checkpoint;
+use headrace_engine::pipeline::execution::budget::Budget;
+use headrace_engine::pipeline::execution::executor::{Executor, Output};
+use headrace_engine::pipeline::execution::task::{Outcome, PythonTask, Ring};
 use headrace_engine::pipeline::function_states::FunctionState;
-use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::node::{Context, Node, Poll};
-use headrace_engine::pipeline::nodes::expected::Expected;
-use headrace_engine::pipeline::rows::Rows;
-use headrace_engine::pipeline::task::{HostTask, Outcome, Ring};
+use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 use std::collections::VecDeque;
@@ -27,8 +27,8 @@ type Job = Box<dyn FnOnce() -> Result<usize> + Send>;
 
 enum Task {
     Native(Job),
-    /// For the thread of lane 0.
-    Hosted,
+    /// For the thread of Python worker 0.
+    PythonSource,
 }
 
 /// Starts the tasks of one wave after the other, each wave once it has given all results of the one before.
@@ -39,7 +39,7 @@ struct Waves {
 
 /// A block without columns; only the number of its rows tells it from others.
 fn outcome(num_rows: usize) -> Result<Outcome> {
-    Block::new(Vec::new(), num_rows, Origins::Unknown).map(|block| Rows::all(block).into())
+    Block::new(Vec::new(), num_rows, Provenance::Unknown).map(|block| Rows::all(block).into())
 }
 
 impl Node for Waves {
@@ -47,13 +47,13 @@ impl Node for Waves {
         if self.ring.is_empty() {
             let Some(wave) = self.waves.pop_front() else { return Ok(Poll::End) };
             for task in wave {
-                let slot = self.ring.start(Mark::default());
+                let slot = self.ring.start(Checkpoint::default());
                 match task {
                     Task::Native(job) => context.start(0, Box::new(move || slot.set(job().and_then(outcome)))),
-                    Task::Hosted => {
+                    Task::PythonSource => {
                         let (rows, charge) = (Rows::new(), context.budget.charge(1));
-                        let (expected, wanted_bytes) = (Expected::default(), 1);
-                        let task = HostTask {
+                        let (size_estimate, wanted_bytes) = (SizeEstimate::default(), 1);
+                        let task = PythonTask {
                             rows,
                             pass: 0,
                             first: 0,
@@ -62,10 +62,10 @@ impl Node for Waves {
                             stage: 0,
                             charge,
                             wanted_bytes,
-                            expected,
+                            size_estimate,
                             slot,
                         };
-                        context.start_hosted(0, task)?;
+                        context.start_python(0, task)?;
                     }
                 }
             }
@@ -96,13 +96,13 @@ fn workers<const N: usize>(executor: &Arc<Executor>) -> [JoinHandle<()>; N] {
     [(); N].map(|()| spawn(executor, Executor::work))
 }
 
-/// Does the tasks of lane 0, of 1, 2, ... rows, until the pipeline is closed. Returns how many it did.
+/// Does the tasks of Python worker 0, of 1, 2, ... rows, until the pipeline is closed. Returns how many it did.
 fn work_on_lane(executor: &Executor) -> usize {
     let mut num_done = 0;
-    while let Some(task) = executor.take_hosted(0) {
+    while let Some(task) = executor.take_python(0) {
         num_done += 1;
         task.slot.set(outcome(num_done));
-        executor.end_hosted();
+        executor.end_python();
     }
     num_done
 }
@@ -113,7 +113,7 @@ fn consume(executor: &Executor) -> (Vec<usize>, bool) {
     loop {
         match executor.next(Duration::MAX) {
             Ok(Output::Block(block, _)) => sizes.push(block.num_rows()),
-            Ok(Output::Timeout | Output::Note(_)) => (),
+            Ok(Output::Timeout | Output::SkipEvent(_)) => (),
             Ok(Output::End) => return (sizes, false),
             Err(_) => return (sizes, true),
         }
@@ -223,24 +223,24 @@ fn a_close_ends_the_workers_and_a_consumer_that_waits() {
 #[test]
 fn a_lane_works_beside_a_worker_until_the_close() {
     model(|| {
-        let executor = executor([vec![Task::Hosted, gives(5), Task::Hosted]], 2);
-        let lane = spawn(&executor, work_on_lane);
+        let executor = executor([vec![Task::PythonSource, gives(5), Task::PythonSource]], 2);
+        let python_worker = spawn(&executor, work_on_lane);
         let workers = workers::<1>(&executor);
         executor.start();
         assert_eq!(consume(&executor), (vec![1, 5, 2], false));
         close(&executor, workers);
-        assert_eq!(lane.join().unwrap(), 2);
+        assert_eq!(python_worker.join().unwrap(), 2);
     });
 }
 
 #[test]
 fn a_close_ends_a_lane_whether_it_waits_or_works() {
     loom::model(|| {
-        let executor = executor([vec![Task::Hosted], vec![Task::Hosted]], 1);
-        let lane = spawn(&executor, work_on_lane);
+        let executor = executor([vec![Task::PythonSource], vec![Task::PythonSource]], 1);
+        let python_worker = spawn(&executor, work_on_lane);
         executor.start();
         executor.close();
-        assert!(lane.join().unwrap() <= 2);
+        assert!(python_worker.join().unwrap() <= 2);
         assert_eq!(consume(&executor), (vec![], false));
     });
 }

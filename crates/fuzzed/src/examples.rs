@@ -4,10 +4,10 @@ use crate::kernels::{attrs, nothing, run, string, strings};
 use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
-use headrace_engine::pipeline::block::{Block, Origins};
-use headrace_engine::pipeline::column::{Column, Span, Text};
+use headrace_engine::pipeline::blocks::block::{Block, Provenance};
+use headrace_engine::pipeline::blocks::column::{Column, Span, Text};
+use headrace_engine::pipeline::blocks::rows::Rows;
 use headrace_engine::pipeline::nodes::map::Stage;
-use headrace_engine::pipeline::rows::Rows;
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
@@ -34,7 +34,7 @@ fn parse_example(data: &[u8], is_required: bool) -> Result<()> {
     let batch = run("ParseExample", &asked, inputs.into_iter().chain(defaults.clone()));
     // Lists of several examples are padded, so a batch may take what a single example cannot be; not the other way.
     assert!(single.is_ok() || batch.is_err(), "only a single example fails: {:?}", single.err());
-    let rows = Rows::all(Block::new(vec![text(data)], 1, Origins::Unknown)?);
+    let rows = Rows::all(Block::new(vec![text(data)], 1, Provenance::Unknown)?);
     let parsed = Parse::new(&asked, defaults, 0, Vec::new())?.apply(rows).and_then(|rows| rows.gather());
     assert!(parsed.is_ok() == single.is_ok(), "{:?} and {:?}", parsed.err(), single.err());
     Ok(())

@@ -1,7 +1,7 @@
 //! A file that is there while a target runs.
 
 use headrace_engine::files::name::FileName;
-use headrace_engine::pipeline::block::FileOrigin;
+use headrace_engine::pipeline::blocks::block::FileProvenance;
 use headrace_engine::reader::Numbering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ impl File {
     }
 
     /// It as the first file of a pipeline.
-    pub fn origin(&self) -> Arc<FileOrigin> {
-        Arc::new(FileOrigin::new(self.name(), Numbering { word: "record", first: 0 }, 0))
+    pub fn file_provenance(&self) -> Arc<FileProvenance> {
+        Arc::new(FileProvenance::new(self.name(), Numbering { word: "record", first: 0 }, 0))
     }
 }
 

@@ -1,12 +1,12 @@
 //! A function for each parser of the engine that takes any bytes: fuzzers call it with what they make up, and an ordinary test
 //! with the files of `fuzz/corpus`. Nothing may panic, and memory stays below a multiple of what was given.
 
+mod checkpoints;
 mod claims;
 mod examples;
 mod file;
 mod images;
 mod kernels;
-mod marks;
 mod packed;
 mod pipelines;
 mod records;
@@ -53,7 +53,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "gif", body: images::gif, times: 8, besides: PARSER_BYTES },
     Target { name: "bmp", body: images::bmp, times: 8, besides: PARSER_BYTES },
     Target { name: "saved", body: saved::saved, times: 64, besides: PARSER_BYTES },
-    Target { name: "marks", body: marks::marks, times: 16, besides: FILE_BYTES },
+    Target { name: "checkpoints", body: checkpoints::checkpoints, times: 16, besides: FILE_BYTES },
 ];
 
 impl Target {

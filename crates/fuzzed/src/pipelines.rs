@@ -1,16 +1,16 @@
 //! Reads files as pipelines do.
 
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::block::{Block, FileOrigin};
-use headrace_engine::pipeline::budget::Budget;
-use headrace_engine::pipeline::column::Column;
-use headrace_engine::pipeline::executor::{Executor, Output};
-use headrace_engine::pipeline::formats::{Format, Place};
+use headrace_engine::pipeline::blocks::block::{Block, FileProvenance};
+use headrace_engine::pipeline::blocks::column::Column;
+use headrace_engine::pipeline::blocks::rows::Rows;
+use headrace_engine::pipeline::checkpoint::Checkpoint;
+use headrace_engine::pipeline::execution::budget::Budget;
+use headrace_engine::pipeline::execution::executor::{Executor, Output};
+use headrace_engine::pipeline::formats::{Format, RecordPosition};
 use headrace_engine::pipeline::index::Kept;
-use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::nodes::map::Stage;
 use headrace_engine::pipeline::plan::{Plan, Settings, Shuffle};
-use headrace_engine::pipeline::rows::Rows;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::thread;
@@ -46,9 +46,9 @@ impl Records {
 pub type Given = (Records, Option<Error>);
 
 /// Reads a file from its beginning to its end, behind errors too, and gives its blocks to a stage.
-pub fn read(format: &dyn Format, file: &Arc<FileOrigin>, stage: Option<&dyn Stage>) -> Given {
+pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn Stage>) -> Given {
     let (mut records, mut first_error) = (Records::default(), None);
-    let mut scan = match format.open(file, Place::default()) {
+    let mut scan = match format.open(file, RecordPosition::default()) {
         Ok(scan) => scan,
         Err(error) => return (records, Some(error)),
     };
@@ -82,11 +82,11 @@ fn use_up(rows: Result<Rows>) {
 }
 
 /// Reads a file by a shuffle of all its records, which reaches each by itself.
-pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileOrigin>) -> Given {
+pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
     let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
-    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), reached: None };
+    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None };
     let (mut records, mut error) = (Records::default(), None);
-    let given = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Mark::default(), usize::MAX, |block| {
+    let given = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Checkpoint::default(), usize::MAX, |block| {
         records.add(&block);
     });
     if let Err(failure) = given {
@@ -95,13 +95,18 @@ pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileOrigin>) -> Given {
     (records, error)
 }
 
-/// Runs a pipeline with one worker from a mark on, for so many blocks at most.
-pub fn run(plan: &Arc<Plan>, from: &Mark, most: usize, mut each: impl FnMut(Arc<Block>)) -> Result<()> {
-    run_marked(plan, from, most, |block, _| each(block))
+/// Runs a pipeline with one worker from a checkpoint on, for so many blocks at most.
+pub fn run(plan: &Arc<Plan>, from: &Checkpoint, most: usize, mut each: impl FnMut(Arc<Block>)) -> Result<()> {
+    run_with_checkpoints(plan, from, most, |block, _| each(block))
 }
 
 /// As [`run`], with the place of each block.
-pub fn run_marked(plan: &Arc<Plan>, from: &Mark, most: usize, mut each: impl FnMut(Arc<Block>, Mark)) -> Result<()> {
+pub fn run_with_checkpoints(
+    plan: &Arc<Plan>,
+    from: &Checkpoint,
+    most: usize,
+    mut each: impl FnMut(Arc<Block>, Checkpoint),
+) -> Result<()> {
     let budget = Budget::new(usize::MAX);
     let root = plan.start(0, Settings::new(1), 0, from)?;
     let executor = Executor::new(root, 0, budget, 3);
@@ -109,8 +114,8 @@ pub fn run_marked(plan: &Arc<Plan>, from: &Mark, most: usize, mut each: impl FnM
         let worker = scope.spawn(|| executor.work());
         executor.start();
         let next = || match executor.next(PATIENCE) {
-            Ok(Output::Block(block, mark)) => Some(Ok((block, mark))),
-            Ok(Output::Note(_) | Output::End) => None,
+            Ok(Output::Block(block, checkpoint)) => Some(Ok((block, checkpoint))),
+            Ok(Output::SkipEvent(_) | Output::End) => None,
             Ok(Output::Timeout) => {
                 executor.close();
                 panic!("nothing came for {PATIENCE:?}")
@@ -121,7 +126,7 @@ pub fn run_marked(plan: &Arc<Plan>, from: &Mark, most: usize, mut each: impl FnM
         for _ in 0..most {
             match next() {
                 None => break,
-                Some(Ok((block, mark))) => each(block, mark),
+                Some(Ok((block, checkpoint))) => each(block, checkpoint),
                 Some(Err(error)) => {
                     result = Err(error);
                     break;

@@ -57,10 +57,10 @@ pub fn lines(data: &[u8]) -> usize {
 
 /// A shuffle finds the records that reading in order finds.
 pub fn in_order_and_shuffled(format: Arc<dyn Format>, file: &File, is_shuffled: bool, codec: Codec) {
-    let (records, error) = read(&*format, &file.origin(), None);
+    let (records, error) = read(&*format, &file.file_provenance(), None);
     let is_plain = matches!(codec, Codec::Known(headrace_engine::files::compression::Compression::None));
     if is_shuffled && is_plain && error.is_none() {
-        let (again, failure) = shuffled(format, &file.origin());
+        let (again, failure) = shuffled(format, &file.file_provenance());
         assert!(failure.is_none(), "only a shuffle fails: {failure:?}");
         assert!(records == again, "a shuffle gives {again:?}, reading in order {records:?}");
     }

@@ -27,7 +27,8 @@ pub fn csv(data: &[u8]) -> usize {
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let missing = Words::new(if options & 32 == 0 { Vec::new() } else { vec![b"NA".to_vec()] });
-    let inferred = infer_csv(&file.origin(), packed.codec, delimiter, &missing, &[]).ok().flatten().unwrap_or_default();
+    let inferred =
+        infer_csv(&file.file_provenance(), packed.codec, delimiter, &missing, &[]).ok().flatten().unwrap_or_default();
     let given = given();
     for components in [inferred.into_iter().map(component).collect(), given] {
         let columns = match options & 16 == 0 {
@@ -36,7 +37,7 @@ pub fn csv(data: &[u8]) -> usize {
         };
         let csv = Csv { codec: packed.codec, delimiter, columns };
         if let Ok(fields) = CsvFields::new(delimiter, components, missing.clone()) {
-            read(&csv, &file.origin(), Some(&fields));
+            read(&csv, &file.file_provenance(), Some(&fields));
         }
         in_order_and_shuffled(Arc::new(csv), &file, options & 2 == 2, packed.codec);
     }
@@ -68,10 +69,10 @@ pub fn json_lines(data: &[u8]) -> usize {
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let lines = Lines { codec: packed.codec, skips_blank: true };
-    let inferred = infer_json(&file.origin(), packed.codec, &[]).ok().flatten().unwrap_or_default();
+    let inferred = infer_json(&file.file_provenance(), packed.codec, &[]).ok().flatten().unwrap_or_default();
     for components in [inferred.into_iter().map(component).collect(), given()] {
         if let Ok(fields) = JsonFields::new(components) {
-            read(&lines, &file.origin(), Some(&fields));
+            read(&lines, &file.file_provenance(), Some(&fields));
         }
     }
     in_order_and_shuffled(Arc::new(lines), &file, options & 2 == 2, packed.codec);

@@ -1,25 +1,25 @@
 //! Pipelines that run: their threads, and what they give.
 
 use crate::allocator;
+use crate::checkpoint;
 use crate::column::{arrow, owned};
 use crate::detach::detached;
 use crate::error::IntoPython;
 use crate::job::Job;
-use crate::mark;
-use crate::note::{Failure, Passed};
 use crate::pipeline::Plan;
+use crate::skip_event::{Failure, Passed};
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::batches::Batches;
-use headrace_engine::pipeline::block::{Block, RowOrigin};
-use headrace_engine::pipeline::budget::{Budget, Charge};
-use headrace_engine::pipeline::column::Column;
-use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::blocks::batches::Batches;
+use headrace_engine::pipeline::blocks::block::{Block, RowProvenance};
+use headrace_engine::pipeline::blocks::column::Column;
+use headrace_engine::pipeline::checkpoint::Checkpoint;
+use headrace_engine::pipeline::execution::budget::{Budget, Charge};
+use headrace_engine::pipeline::execution::executor::{Executor, Output};
+use headrace_engine::pipeline::execution::meters::{Meter, Read, Time};
+use headrace_engine::pipeline::execution::snapshot::{Doing, Worker};
 use headrace_engine::pipeline::function_states::FunctionStates;
-use headrace_engine::pipeline::mark::Mark;
-use headrace_engine::pipeline::meters::{Meter, Read, Time};
 use headrace_engine::pipeline::plan::Settings;
-use headrace_engine::pipeline::report::{Doing, Worker};
-use headrace_engine::pipeline::skipped::Note;
+use headrace_engine::pipeline::skip_event::SkipEvent;
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::waits::{self, Awaited};
@@ -54,11 +54,11 @@ pub struct Execution {
 }
 
 /// What a worker does: the number of its thread, a word for it, for how many seconds, and for which stage.
-type WorkerReport = (u64, &'static str, f64, Option<usize>);
+type WorkerSnapshot = (u64, &'static str, f64, Option<usize>);
 
-/// What a pipeline does: its workers; tasks that are not begun, of workers and of each lane; blocks that are ready, and how many
+/// What a pipeline does: its workers; tasks that are not begun, of workers and of each Python worker; blocks that are ready, and how many
 /// may be; whether something does not fit into the memory, whether it has ended, and whether it was closed.
-type PipelineReport = (Vec<WorkerReport>, (usize, Vec<usize>), (usize, usize), (bool, bool, bool));
+type PipelineSnapshot = (Vec<WorkerSnapshot>, (usize, Vec<usize>), (usize, usize), (bool, bool, bool));
 
 /// The threads of the engine.
 struct Workers {
@@ -72,7 +72,7 @@ struct Workers {
 /// What was given last.
 struct Last {
     /// Where it can be taken up again.
-    mark: Mark,
+    checkpoint: Checkpoint,
     /// How many of its rows were given.
     num_rows: u64,
     /// Its batches that are not given yet, if its rows are batches.
@@ -83,7 +83,7 @@ struct Last {
 
 #[pymethods]
 impl Execution {
-    /// `begin` is the number of an epoch; where in it, if not at its first row; and the state of the function of each lane at its
+    /// `begin` is the number of an epoch; where in it, if not at its first row; and the state of the function of each Python worker at its
     /// beginning. If `is_in_step`, nothing is done before its result is wanted. `num_threads` are the engine's own, and those
     /// that call functions of Python. `outputs` says how many blocks may be ready, and whether a row is a batch. `name` says in
     /// words what is run.
@@ -93,7 +93,7 @@ impl Execution {
         plan: &Plan,
         begin: (u64, Option<Bound<'_, PyAny>>, Vec<Option<String>>),
         num_threads: (usize, usize),
-        num_lanes_and_stages: (usize, usize),
+        num_python_workers_and_stages: (usize, usize),
         memory_bytes: usize,
         outputs: (usize, bool),
         is_deterministic: bool,
@@ -102,15 +102,15 @@ impl Execution {
     ) -> PyResult<Self> {
         let (num_threads, num_callers) = num_threads;
         let (max_outputs, is_batched) = outputs;
-        let (num_lanes, num_stages) = num_lanes_and_stages;
+        let (num_python_workers, num_stages) = num_python_workers_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
         let (pass_number, place, states) = begin;
-        let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
+        let first = place.map_or_else(|| Ok(Checkpoint::default()), |place| checkpoint::from_python(&place))?;
         let states = FunctionStates::new(states.into_iter().map(|state| state.map(Arc::from)).collect());
         let root = plan.0.start(pass_number, settings, 0, &first.clone().with_states(Some(states)));
         let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         let budget = Budget::of_process(memory_bytes, num_threads + num_callers, allocator::limit_free_pages);
-        let executor = Executor::new(root, num_lanes, budget, max_outputs).metered(num_stages);
+        let executor = Executor::new(root, num_python_workers, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
         let (is_alive, have_ended) = channel();
@@ -118,7 +118,7 @@ impl Execution {
             executor: Arc::clone(&executor),
             cancellation: cancellation.clone(),
             workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
-            last: Mutex::new(Last { mark: first, num_rows: 0, batches: Batches::default(), _charge: None }),
+            last: Mutex::new(Last { checkpoint: first, num_rows: 0, batches: Batches::default(), _charge: None }),
             is_batched,
             name: name.into(),
             process: std::process::id(),
@@ -160,15 +160,17 @@ impl Execution {
         let (output, since) = detached(py, &self.cancellation, None, wait)?;
         // A Python function may hold the GIL by now: that is no work of the consumer's.
         self.executor.waited_behind_next(since.elapsed());
-        let (block, mark) = match output {
-            Output::Block(block, mark) => (block, mark),
-            Output::Note(Note::Skipped(skipped)) => return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any())),
-            Output::Note(Note::Passed { skipper, rows }) => {
+        let (block, checkpoint) = match output {
+            Output::Block(block, checkpoint) => (block, checkpoint),
+            Output::SkipEvent(SkipEvent::Skipped(skipped)) => {
+                return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any()));
+            }
+            Output::SkipEvent(SkipEvent::Passed { skipper, rows }) => {
                 return Ok(Some(Bound::new(py, Passed { skipper, rows })?.into_any()));
             }
             Output::End | Output::Timeout => return Ok(None),
         };
-        let (num_rows, columns) = self.taken(block, mark).into_python(py)?;
+        let (num_rows, columns) = self.taken(block, checkpoint).into_python(py)?;
         self.executor.note_room();
         rows(py, num_rows, columns, strings_as_arrow).map(Some)
     }
@@ -178,15 +180,15 @@ impl Execution {
     fn place<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
         let behind = {
             let last = self.last();
-            last.mark.behind(last.num_rows.saturating_sub(num_left))
+            last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
         };
-        mark::to_python(py, &behind)
+        checkpoint::to_python(py, &behind)
     }
 
-    /// The next task of a lane, or None once this is closed. Waits.
-    fn take(&self, py: Python<'_>, lane: usize) -> PyResult<Option<Job>> {
+    /// The next task of a Python worker, or None once this is closed. Waits.
+    fn take(&self, py: Python<'_>, python_worker: usize) -> PyResult<Option<Job>> {
         let executor = Arc::clone(&self.executor);
-        let task = py.detach(|| executor.take_hosted(lane));
+        let task = py.detach(|| executor.take_python(python_worker));
         task.map(|task| Job::begin(task, executor)).transpose().into_python(py)
     }
 
@@ -215,15 +217,15 @@ impl Execution {
     fn reads(&self) -> Vec<(u64, usize, String, u64, f64)> {
         let read = |read: Read| {
             let Read { number, stage, file, record, thread, since } = read;
-            let what = RowOrigin { file, record, sub: 0 }.to_string();
+            let what = RowProvenance { file, record, sub: 0 }.to_string();
             (number, stage, what, thread, since.elapsed().as_secs_f64())
         };
         self.executor.meters().reads().into_iter().map(read).collect()
     }
 
     /// What goes on now.
-    fn report(&self) -> PipelineReport {
-        let report = self.executor.report();
+    fn snapshot(&self) -> PipelineSnapshot {
+        let snapshot = self.executor.snapshot();
         let worker = |worker: &Worker| {
             let doing = match worker.doing {
                 Doing::Nothing => "nothing",
@@ -234,10 +236,10 @@ impl Execution {
             (worker.thread, doing, worker.since.elapsed().as_secs_f64(), worker.stage())
         };
         (
-            report.workers.iter().map(worker).collect(),
-            (report.num_tasks, report.num_hosted),
-            (report.num_ready, report.max_ready),
-            (report.is_refused, report.is_over, report.is_closed),
+            snapshot.workers.iter().map(worker).collect(),
+            (snapshot.num_tasks, snapshot.num_python),
+            (snapshot.num_ready, snapshot.max_ready),
+            (snapshot.is_refused, snapshot.is_over, snapshot.is_closed),
         )
     }
 
@@ -306,10 +308,10 @@ impl Execution {
     }
 
     /// The rows that are given of a block: all of them, or the first if each is a batch.
-    fn taken(&self, block: Arc<Block>, mark: Mark) -> Result<(usize, Vec<Column>)> {
+    fn taken(&self, block: Arc<Block>, checkpoint: Checkpoint) -> Result<(usize, Vec<Column>)> {
         let mut last = self.last();
         if self.is_batched {
-            *last = Last { mark, num_rows: 0, batches: Batches::of(block), _charge: None };
+            *last = Last { checkpoint, num_rows: 0, batches: Batches::of(block), _charge: None };
             let none = || Error::internal("a block without a batch");
             return Ok((1, last.next_batch().ok_or_else(none)??));
         }
@@ -318,7 +320,7 @@ impl Execution {
             Ok(block) => block.into_columns(),
             Err(block) => (block.columns.clone(), None),
         };
-        *last = Last { mark, num_rows: num_rows as u64, batches: Batches::default(), _charge: charge };
+        *last = Last { checkpoint, num_rows: num_rows as u64, batches: Batches::default(), _charge: charge };
         Ok((num_rows, columns))
     }
 

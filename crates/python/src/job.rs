@@ -3,12 +3,12 @@
 use crate::column::Column;
 use crate::error::{IntoPython, from_python};
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::block::Block;
-use headrace_engine::pipeline::executor::Executor;
+use headrace_engine::pipeline::blocks::block::Block;
+use headrace_engine::pipeline::blocks::rows::Rows;
+use headrace_engine::pipeline::execution::executor::Executor;
+use headrace_engine::pipeline::execution::task::{Outcome, PythonTask};
 use headrace_engine::pipeline::function_states::FunctionState;
-use headrace_engine::pipeline::rows::Rows;
-use headrace_engine::pipeline::skipped::{Note, Notes, Skipped};
-use headrace_engine::pipeline::task::{HostTask, Outcome};
+use headrace_engine::pipeline::skip_event::{SkipEvent, SkipEvents, Skipped};
 use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// A task for a Python function: some rows.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Job {
-    task: Mutex<Option<HostTask>>,
+    task: Mutex<Option<PythonTask>>,
     block: Arc<Block>,
     pass: u64,
     first: u64,
@@ -86,14 +86,14 @@ impl Job {
 
     /// Where a row was read, in words.
     fn origin(&self, row: usize) -> Option<String> {
-        self.block.origin(row).map(|origin| origin.to_string())
+        self.block.row_provenance(row).map(|row| row.to_string())
     }
 
     /// What tells each row from all others, of all passes, as an array of four columns: the epoch, the record, the file, and
     /// the number among the rows made of the record.
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let unknown = || Error::internal("the place of a row is not known");
-        let words = |row| self.block.place(row).map(|place| place.words()).ok_or_else(unknown);
+        let words = |row| self.block.row_id(row).map(|row_id| row_id.words()).ok_or_else(unknown);
         let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
         let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
         Ok(PyArray2::from_vec2(py, &rows)?)
@@ -116,13 +116,13 @@ impl Job {
     ) -> PyResult<()> {
         let failed = failed.unwrap_or_default();
         let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
-        let (origins, notes) = match counts {
+        let (provenance, skip_events) = match counts {
             Some(counts) => {
                 let before = |row: usize| counts.iter().take(row).sum::<u64>() as usize;
-                let notes = self.notes(py, &failed, before);
+                let skip_events = self.skip_events(py, &failed, before);
                 let numbers = counts.iter().enumerate();
                 let made = numbers.flat_map(|(row, count)| (0..*count).map(move |sub| (row, sub)));
-                (self.block.origins().made_of(made), notes)
+                (self.block.provenance().made_of(made), skip_events)
             }
             None => {
                 let mut rows = Rows::new();
@@ -134,11 +134,11 @@ impl Job {
                 rows.push(&self.block, next, self.block.num_rows().saturating_sub(next));
                 let rows = rows.take_front(num_rows);
                 let before = |row| row - failed.partition_point(|(failed, _)| *failed < row);
-                (rows.origins(), self.notes(py, &failed, before))
+                (rows.provenance(), self.skip_events(py, &failed, before))
             }
         };
-        let block = Block::new(columns, num_rows, origins).into_python(py)?;
-        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), notes, state);
+        let block = Block::new(columns, num_rows, provenance).into_python(py)?;
+        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), skip_events, state);
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl Job {
         failed: Option<Vec<Failed<'_>>>,
     ) {
         let failed = failed.unwrap_or_default();
-        let notes = self.notes(py, &failed, |row| rows.partition_point(|kept| *kept < row));
+        let skip_events = self.skip_events(py, &failed, |row| rows.partition_point(|kept| *kept < row));
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
         let made = match kept.are_few() && !kept.is_empty() {
@@ -161,13 +161,13 @@ impl Job {
             true => kept.copy().map(Made::Block),
             false => Ok(Made::Rows(kept)),
         };
-        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), notes, state);
+        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), skip_events, state);
     }
 }
 
 impl Job {
     /// The job that a task is. The task fails if its rows do not fit into memory.
-    pub fn begin(mut task: HostTask, executor: Arc<Executor>) -> Result<Self> {
+    pub fn begin(mut task: PythonTask, executor: Arc<Executor>) -> Result<Self> {
         match gathered(&task) {
             Ok(block) => {
                 // While the function runs, its results are there twice.
@@ -194,55 +194,55 @@ impl Job {
             }
             Err(error) => {
                 task.slot.set(Err(error));
-                executor.end_hosted();
+                executor.end_python();
                 Err(Error::internal("the rows of a function do not fit into memory"))
             }
         }
     }
 
     /// Word of rows that are left out, before each of which so many rows are given.
-    fn notes(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> Notes {
+    fn skip_events(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> SkipEvents {
         let Some(skipper) = self.skipper else { return Vec::new() };
         let failed: Vec<_> =
             failed.iter().map(|(row, error)| (*row, from_python(py, PyErr::from_value(error.clone())))).collect();
         let places: Vec<_> = failed.iter().map(|(row, _)| before(*row)).collect();
         // It may read the files again, to find out where the records begin.
         let skipped = py.detach(|| {
-            let skipped = |(row, error)| Skipped::row(skipper, self.stage, self.block.origin(row), error);
+            let skipped = |(row, error)| Skipped::row(skipper, self.stage, self.block.row_provenance(row), error);
             failed.into_iter().map(skipped).collect::<Vec<_>>()
         });
-        places.into_iter().zip(skipped.into_iter().map(Note::from)).collect()
+        places.into_iter().zip(skipped.into_iter().map(SkipEvent::from)).collect()
     }
 
-    fn end(&self, result: Result<(Made, Option<Error>)>, notes: Notes, state: Option<&str>) {
+    fn end(&self, result: Result<(Made, Option<Error>)>, skip_events: SkipEvents, state: Option<&str>) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let HostTask { mut charge, expected, slot, .. } = task;
+        let PythonTask { mut charge, size_estimate, slot, .. } = task;
         let result = result.map(|(made, error)| {
             let num_rows = self.block.num_rows();
             let rows = match made {
                 Made::Block(block) => {
-                    expected.note(num_rows, block.held_bytes());
+                    size_estimate.add(num_rows, block.held_bytes());
                     charge.correct(block.held_bytes());
                     Rows::all(block.charged(charge))
                 }
                 Made::Rows(rows) => {
-                    expected.note(num_rows, 0);
+                    size_estimate.add(num_rows, 0);
                     rows
                 }
             };
-            Outcome { rows, notes, error, state: state.map(Arc::from) }
+            Outcome { rows, skip_events, error, state: state.map(Arc::from) }
         });
         if let Some(meter) = self.executor.meters().stage(self.stage) {
             meter.busy.add(self.begin.elapsed());
             result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
         }
         slot.set(result);
-        self.executor.end_hosted();
+        self.executor.end_python();
     }
 }
 
 /// The rows of a task as a block, which is charged with what was copied for it.
-fn gathered(task: &HostTask) -> Result<Arc<Block>> {
+fn gathered(task: &PythonTask) -> Result<Arc<Block>> {
     if let Some(block) = task.rows.whole_block() {
         return Ok(Arc::clone(block));
     }

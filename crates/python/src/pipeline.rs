@@ -8,18 +8,18 @@ use crate::program::Program;
 use crate::view::to_tensor;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
-use headrace_engine::pipeline::arrays::Arrays;
-use headrace_engine::pipeline::block::FileOrigin;
+use headrace_engine::pipeline::blocks::arrays::Arrays;
+use headrace_engine::pipeline::blocks::block::FileProvenance;
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::native::function::{Function, Segment};
-use headrace_engine::pipeline::nodes::batch::Turn;
-use headrace_engine::pipeline::nodes::bucket::Buckets;
-use headrace_engine::pipeline::nodes::expected::Expected;
+use headrace_engine::pipeline::nodes::groups::batch::Turn;
+use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
+use headrace_engine::pipeline::nodes::groups::pack::Packing;
 use headrace_engine::pipeline::nodes::map;
-use headrace_engine::pipeline::nodes::pack::Packing;
+use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{self, Mix, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
-use headrace_engine::pipeline::stages::fetch::{Fetch, Reached};
+use headrace_engine::pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_engine::pipeline::stages::metered::Metered;
 use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_engine::pipeline::stages::pack::{CutLists, PackRows};
@@ -239,10 +239,10 @@ impl Plan {
             }
             _ => return Err(PyValueError::new_err(format!("there is no kind of files {kind}"))),
         };
-        let origin = |(number, path): (usize, Bound<'_, PyBytes>)| {
-            Arc::new(FileOrigin::new(FileName::new(path.as_bytes().to_vec()), numbering, number as u64))
+        let file_provenance = |(number, path): (usize, Bound<'_, PyBytes>)| {
+            Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number as u64))
         };
-        let files = paths.into_iter().enumerate().map(origin).collect();
+        let files = paths.into_iter().enumerate().map(file_provenance).collect();
         Ok(Self(Arc::new(plan::Plan::Files(format, files))))
     }
 
@@ -273,10 +273,10 @@ impl Plan {
         Ok(Self(Arc::new(plan::Plan::Indexed(rows))))
     }
 
-    /// Rows that the thread of a lane makes.
+    /// Rows that the thread of a Python worker makes.
     #[staticmethod]
-    fn hosted(lane: usize) -> Self {
-        Self(Arc::new(plan::Plan::Hosted(lane)))
+    fn python_source(python_worker: usize) -> Self {
+        Self(Arc::new(plan::Plan::PythonSource(python_worker)))
     }
 
     #[staticmethod]
@@ -298,14 +298,14 @@ impl Plan {
 
     /// All rows in another order. Each step must make one row of each.
     fn shuffle_all(&self, index: &Index, seed: u64) -> Self {
-        self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), reached: None })
+        self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), lookup: None })
     }
 
     /// The numbers of all rows of a source in another order, and the stage that reads the rows.
     fn shuffle_numbers(&self, index: &Index, seed: u64) -> (Self, Stage) {
-        let reached = Arc::new(Reached::default());
-        let fetch = Stage(Arc::new(Fetch(Arc::clone(&reached))));
-        (self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), reached: Some(reached) }), fetch)
+        let lookup = Arc::new(SharedLookup::default());
+        let fetch = Stage(Arc::new(Fetch(Arc::clone(&lookup))));
+        (self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), lookup: Some(lookup) }), fetch)
     }
 
     fn cache(&self, cache: &Cache) -> Self {
@@ -333,11 +333,11 @@ impl Plan {
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {
         let stages = stages.into_iter().map(|stage| Arc::clone(&stage.get().0)).collect();
-        self.then(Step::Map(stages, Expected::default()))
+        self.then(Step::Map(stages, SizeEstimate::default()))
     }
 
-    fn map_hosted(&self, lane: usize, keeps_count: bool) -> Self {
-        self.then(Step::MapHosted { lane, keeps_count, expected: Expected::default() })
+    fn map_python(&self, python_worker: usize, keeps_count: bool) -> Self {
+        self.then(Step::MapPython { python_worker, keeps_count, size_estimate: SizeEstimate::default() })
     }
 
     fn take(&self, count: u64) -> Self {

@@ -8,7 +8,7 @@ use crate::view::to_tensor;
 use bytes::Bytes;
 use headrace_engine::files::content;
 use headrace_engine::files::name::FileName;
-use headrace_engine::pipeline::file_origin::FileOrigin;
+use headrace_engine::pipeline::blocks::file_provenance::FileProvenance;
 use headrace_engine::pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
 use headrace_engine::pipeline::plan;
 use headrace_engine::pipeline::stages::component::Component;
@@ -38,12 +38,12 @@ fn components(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Vec<Component>>
     given.into_iter().map(|given| component(py, given)).collect()
 }
 
-fn origin(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileOrigin> {
-    Arc::new(FileOrigin::new(FileName::new(path.as_bytes().to_vec()), numbering, number))
+fn file_provenance(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileProvenance> {
+    Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number))
 }
 
 fn files(format: impl Format + 'static, paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Plan {
-    let files = paths.iter().zip(0..).map(|(path, number)| origin(path, numbering, number)).collect();
+    let files = paths.iter().zip(0..).map(|(path, number)| file_provenance(path, numbering, number)).collect();
     Plan(Arc::new(plan::Plan::Files(Arc::new(format), files)))
 }
 
@@ -79,7 +79,7 @@ pub fn infer_csv(
     missing: Vec<Vec<u8>>,
     filled: Vec<String>,
 ) -> PyResult<Option<Vec<Found>>> {
-    let (file, codec, missing) = (origin(path, LINES, 0), codec(compression)?, Words::new(missing));
+    let (file, codec, missing) = (file_provenance(path, LINES, 0), codec(compression)?, Words::new(missing));
     let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter, &missing, &filled))?;
     Ok(columns.map(found))
 }
@@ -113,7 +113,7 @@ pub fn infer_json(
     compression: &str,
     filled: Vec<String>,
 ) -> PyResult<Option<Vec<Found>>> {
-    let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
+    let (file, codec) = (file_provenance(path, LINES, 0), codec(compression)?);
     let columns = waiting(py, || formats::infer_json(&file, codec, &filled))?;
     Ok(columns.map(found))
 }
@@ -134,14 +134,14 @@ pub fn tar_samples(
 /// The extensions of the first sample of a tar archive.
 #[pyfunction]
 pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<String>> {
-    let (file, codec) = (origin(path, SAMPLES, 0), codec(compression)?);
+    let (file, codec) = (file_provenance(path, SAMPLES, 0), codec(compression)?);
     waiting(py, || formats::infer_tar(&file, codec))
 }
 
 /// Whether a file is compressed, by its first bytes.
 #[pyfunction]
 pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<bool> {
-    let (file, codec) = (origin(path, Numbering::RECORDS, 0), codec(compression)?);
+    let (file, codec) = (file_provenance(path, Numbering::RECORDS, 0), codec(compression)?);
     waiting(py, || formats::is_compressed(&file, codec))
 }
 

@@ -1,6 +1,6 @@
 //! States of Python functions that keep one, at the places of the rows that they made.
 
-use crate::pipeline::mark::Mark;
+use crate::pipeline::checkpoint::Checkpoint;
 use crate::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// What a function has said of its state; `None` if it keeps none.
 pub type Text = Option<Arc<str>>;
 
-/// The states of the functions of all lanes, for one run of the nodes of a pass. Written by whoever ends a task of a
-/// lane, and by the node that runs passes; read by nodes as they begin, and at the end of a pass.
+/// The states of the functions of all Python workers, for one run of the nodes of a pass. Written by whoever ends a task of a
+/// Python worker, and by the node that runs passes; read by nodes as they begin, and at the end of a pass.
 pub struct FunctionStates {
     /// What each function has at the beginning of an iteration.
     initial: Arc<[Text]>,
@@ -33,28 +33,29 @@ impl FunctionStates {
         Arc::new(Self { initial: Arc::clone(&self.initial), now: Mutex::new(self.now.lock().clone()) })
     }
 
-    /// Whether the function of a lane keeps a state.
-    pub fn is_kept(&self, lane: usize) -> bool {
-        self.initial.get(lane).is_some_and(Option::is_some)
+    /// Whether the function of a Python worker keeps a state.
+    pub fn is_kept(&self, python_worker: usize) -> bool {
+        self.initial.get(python_worker).is_some_and(Option::is_some)
     }
 
-    /// The state of the function of a lane.
-    pub fn get(&self, lane: usize) -> Text {
-        self.now.lock().get(lane).cloned().flatten()
+    /// The state of the function of a Python worker.
+    pub fn get(&self, python_worker: usize) -> Text {
+        self.now.lock().get(python_worker).cloned().flatten()
     }
 
-    /// Notes the state of the function of a lane.
-    pub fn set(&self, lane: usize, text: Text) {
-        if let (Some(now), Some(_)) = (self.now.lock().get_mut(lane), &text) {
+    /// Notes the state of the function of a Python worker.
+    pub fn set(&self, python_worker: usize, text: Text) {
+        if let (Some(now), Some(_)) = (self.now.lock().get_mut(python_worker), &text) {
             *now = text;
         }
     }
 
-    /// The states of some lanes, as marks that a mark can hold.
-    pub fn marks(&self, lanes: &[usize]) -> impl Iterator<Item = Mark> {
+    /// The states of some Python workers, as checkpoints that a checkpoint can hold.
+    pub fn checkpoints(&self, python_workers: &[usize]) -> impl Iterator<Item = Checkpoint> {
         let now = self.now.lock();
-        let texts: Vec<_> = lanes.iter().map(|lane| now.get(*lane).cloned().flatten()).collect();
-        texts.into_iter().map(|text| Mark::new([], []).with_text(text))
+        let texts: Vec<_> =
+            python_workers.iter().map(|python_worker| now.get(*python_worker).cloned().flatten()).collect();
+        texts.into_iter().map(|text| Checkpoint::new([], []).with_text(text))
     }
 }
 
@@ -68,12 +69,12 @@ impl fmt::Debug for FunctionStates {
 #[derive(Clone, Debug, Default)]
 pub struct FunctionState {
     now: Arc<Mutex<Text>>,
-    /// Where else it is noted: the states of all lanes, and the lane.
+    /// Where else it is noted: the states of all Python workers, and the Python worker.
     noted: Option<(Arc<FunctionStates>, usize)>,
 }
 
 impl FunctionState {
-    /// Before the first task of a node, which belongs to a lane of `noted`.
+    /// Before the first task of a node, which belongs to a Python worker of `noted`.
     pub fn new(text: Text, noted: Option<(Arc<FunctionStates>, usize)>) -> Self {
         Self { now: Arc::new(Mutex::new(text)), noted }
     }
@@ -88,8 +89,8 @@ impl FunctionState {
         if text.is_none() {
             return;
         }
-        if let Some((states, lane)) = &self.noted {
-            states.set(*lane, text.clone());
+        if let Some((states, python_worker)) = &self.noted {
+            states.set(*python_worker, text.clone());
         }
         *self.now.lock() = text;
     }

@@ -1,12 +1,12 @@
 //! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks; they compute nothing.
 
-use super::block::Pass;
-use super::budget::{Budget, Charge};
-use super::meters::Meters;
-use super::rows::Rows;
-use super::skipped::Note;
-use super::task::{HostTask, Tasks, Work};
 use crate::error::Result;
+use crate::pipeline::blocks::block::Pass;
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::execution::budget::{Budget, Charge};
+use crate::pipeline::execution::meters::Meters;
+use crate::pipeline::execution::task::{PythonTask, Tasks, Work};
+use crate::pipeline::skip_event::SkipEvent;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ pub struct Ended {
     pub most: u64,
     /// Those of this shard.
     pub mine: u64,
-    /// The end came among the rows that were to be skipped. Then these are counted, from the state of the mark on, and
-    /// the shards are those of the mark.
+    /// The end came among the rows that were to be skipped. Then these are counted, from the state of the checkpoint on, and
+    /// the shards are those of the checkpoint.
     pub is_within_skip: bool,
 }
 
@@ -63,7 +63,7 @@ pub enum Poll {
     /// At least one row.
     Ready(Rows),
     /// Word of what was left out behind the rows that were given.
-    Note(Note),
+    SkipEvent(SkipEvent),
     /// Nothing before a task has ended.
     Pending,
     /// No more rows.
@@ -112,9 +112,9 @@ impl Context<'_> {
         self.publish();
     }
 
-    /// Lets the thread of a lane do something.
-    pub fn start_hosted(&mut self, lane: usize, task: HostTask) -> Result<()> {
-        self.tasks.push_hosted(lane, task)?;
+    /// Lets the thread of a Python worker do something.
+    pub fn start_python(&mut self, python_worker: usize, task: PythonTask) -> Result<()> {
+        self.tasks.push_python(python_worker, task)?;
         self.publish();
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 mod builder;
 mod draft;
+mod execution;
 mod frame;
-mod hosted;
 mod looping;
 mod passes;
 mod repeated;
@@ -11,7 +11,7 @@ pub mod trace;
 
 pub use crate::kernel::{HostCall, HostFunction};
 pub use builder::ProgramBuilder;
-pub use hosted::{Execution, Stop};
+pub use execution::{Execution, Stop};
 pub use looping::{Loop, Rounds};
 pub use repeated::Repeated;
 

@@ -3,17 +3,17 @@
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
-use headrace_engine::pipeline::block::FileOrigin;
-use headrace_engine::pipeline::column::Column;
+use headrace_engine::pipeline::blocks::block::FileProvenance;
+use headrace_engine::pipeline::blocks::column::Column;
+use headrace_engine::pipeline::blocks::rows::Rows;
 use headrace_engine::pipeline::formats::{Codec, Lines};
 use headrace_engine::pipeline::index::Kept;
-use headrace_engine::pipeline::nodes::batch::Turn;
-use headrace_engine::pipeline::nodes::bucket::Buckets;
 use headrace_engine::pipeline::nodes::cache::Store;
-use headrace_engine::pipeline::nodes::expected::Expected;
+use headrace_engine::pipeline::nodes::groups::batch::Turn;
+use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::map::Stage;
+use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
-use headrace_engine::pipeline::rows::Rows;
 use headrace_engine::pipeline::stages::collate::{Collate, Unbatch};
 use headrace_engine::reader::Numbering;
 use shuttle::thread;
@@ -61,7 +61,7 @@ impl Drop for Directory {
 /// A pipeline that is made up: the same for each schedule, but nothing of it outlives one.
 pub struct MadeUp {
     pub plan: Arc<Plan>,
-    pub num_lanes: usize,
+    pub num_python_workers: usize,
     /// Whether a part of it stays in memory.
     pub is_kept: bool,
     directory: PathBuf,
@@ -74,7 +74,7 @@ impl MadeUp {
         let directory = directory.0.clone();
         let mut draws = Draws(seed);
         let plan = Arc::new(Plan::Concat(Arc::new([])));
-        let mut made = Self { plan, num_lanes: 0, is_kept: false, directory, words: String::new() };
+        let mut made = Self { plan, num_python_workers: 0, is_kept: false, directory, words: String::new() };
         made.plan = made.source(&mut draws);
         for _ in 0..draws.below(6) {
             made.add_step(&mut draws);
@@ -87,7 +87,7 @@ impl MadeUp {
     fn source(&mut self, draws: &mut Draws) -> Arc<Plan> {
         let (one, other) = (self.lines("a", draws), self.lines("b", draws));
         let parts: Arc<[Arc<Plan>]> = Arc::new([Arc::clone(&one), other]);
-        let shuffle = |seed| Shuffle { seed, kept: Arc::new(Kept::default()), reached: None };
+        let shuffle = |seed| Shuffle { seed, kept: Arc::new(Kept::default()), lookup: None };
         let (words, plan) = match draws.below(6) {
             0 => ("concat", Plan::Concat(parts)),
             1 => (
@@ -113,7 +113,7 @@ impl MadeUp {
                 std::fs::write(&path, text).unwrap();
             }
             let name = FileName::new(path.to_str().unwrap().to_owned());
-            Arc::new(FileOrigin::new(name, Numbering { word: "line", first: 1 }, index as u64))
+            Arc::new(FileProvenance::new(name, Numbering { word: "line", first: 1 }, index as u64))
         };
         let files = lengths.iter().enumerate().map(file).collect();
         Arc::new(Plan::Files(Arc::new(Lines { codec: Codec::Known(Compression::None), skips_blank: false }), files))
@@ -127,9 +127,12 @@ impl MadeUp {
                 (format!("fail at {line}"), map(&self.plan, vec![Arc::new(FailAt(format!("-{line}")))]))
             }
             3 | 4 => {
-                self.num_lanes += 1;
-                let step =
-                    Step::MapHosted { lane: self.num_lanes - 1, keeps_count: false, expected: Expected::default() };
+                self.num_python_workers += 1;
+                let step = Step::MapPython {
+                    python_worker: self.num_python_workers - 1,
+                    keeps_count: false,
+                    size_estimate: SizeEstimate::default(),
+                };
                 ("function".to_owned(), self.then(step))
             }
             5 => self.step("take", draws.below(30) as u64, Step::Take),
@@ -185,7 +188,7 @@ impl MadeUp {
 }
 
 fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
-    Arc::new(Plan::Then(Arc::clone(input), Step::Map(stages.into(), Expected::default())))
+    Arc::new(Plan::Then(Arc::clone(input), Step::Map(stages.into(), SizeEstimate::default())))
 }
 
 /// Rows in groups, each of which is made a batch and taken apart again.

@@ -9,13 +9,13 @@
 
 mod made_up;
 
-use headrace_engine::pipeline::budget::Budget;
-use headrace_engine::pipeline::executor::{Executor, Output};
-use headrace_engine::pipeline::mark::Mark;
+use headrace_engine::pipeline::blocks::rows::Rows;
+use headrace_engine::pipeline::checkpoint::Checkpoint;
+use headrace_engine::pipeline::execution::budget::Budget;
+use headrace_engine::pipeline::execution::executor::{Executor, Output};
+use headrace_engine::pipeline::execution::task::Outcome;
 use headrace_engine::pipeline::plan::Settings;
-use headrace_engine::pipeline::rows::Rows;
-use headrace_engine::pipeline::skipped::Note;
-use headrace_engine::pipeline::task::Outcome;
+use headrace_engine::pipeline::skip_event::SkipEvent;
 use made_up::{Directory, Draws, MadeUp, strings};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, RoundRobinScheduler, Scheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner, thread};
@@ -62,20 +62,23 @@ struct Given {
     rows: Vec<String>,
     error: Option<String>,
     /// What was left out, and behind how many rows that was said.
-    notes: Vec<(usize, String)>,
+    skip_events: Vec<(usize, String)>,
 }
 
-/// Runs one pass from a mark on, with threads of its own. Returns also where each row can be taken up again.
-fn run(made: &MadeUp, way: Way, from: &Mark) -> (Given, Vec<Mark>) {
+/// Runs one pass from a checkpoint on, with threads of its own. Returns also where each row can be taken up again.
+fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (Given, Vec<Checkpoint>) {
     let budget = Budget::new(way.limit_bytes);
     let root = made.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
-    let executor = Arc::new(Executor::new(root, made.num_lanes, Arc::clone(&budget), way.max_outputs));
+    let executor = Arc::new(Executor::new(root, made.num_python_workers, Arc::clone(&budget), way.max_outputs));
     let spawn = |work: Box<dyn FnOnce(&Executor) + Send>| {
         let executor = Arc::clone(&executor);
         thread::spawn(move || work(&executor))
     };
     let mut threads: Vec<_> = (0..way.num_workers).map(|_| spawn(Box::new(Executor::work))).collect();
-    threads.extend((0..made.num_lanes).map(|lane| spawn(Box::new(move |executor| work_on_lane(executor, lane)))));
+    threads.extend(
+        (0..made.num_python_workers)
+            .map(|python_worker| spawn(Box::new(move |executor| work_as_python_worker(executor, python_worker)))),
+    );
     if way.is_closed {
         threads.push(spawn(Box::new(Executor::close)));
     }
@@ -88,32 +91,32 @@ fn run(made: &MadeUp, way: Way, from: &Mark) -> (Given, Vec<Mark>) {
     given
 }
 
-fn work_on_lane(executor: &Executor, lane: usize) {
-    while let Some(task) = executor.take_hosted(lane) {
+fn work_as_python_worker(executor: &Executor, python_worker: usize) {
+    while let Some(task) = executor.take_python(python_worker) {
         let block = task.rows.gather();
         thread::yield_now();
         task.slot.set(block.map(|block| Outcome::from(Rows::all(block))));
         drop(task.charge);
-        executor.end_hosted();
+        executor.end_python();
     }
 }
 
-fn consume(executor: &Executor) -> (Given, Vec<Mark>) {
-    let (mut given, mut marks) = (Given::default(), Vec::new());
+fn consume(executor: &Executor) -> (Given, Vec<Checkpoint>) {
+    let (mut given, mut checkpoints) = (Given::default(), Vec::new());
     loop {
         match executor.next(Duration::MAX) {
-            Ok(Output::Block(block, mark)) => {
-                marks.extend((0..block.num_rows() as u64).map(|number| mark.behind(number)));
+            Ok(Output::Block(block, checkpoint)) => {
+                checkpoints.extend((0..block.num_rows() as u64).map(|number| checkpoint.behind(number)));
                 given.rows.extend(strings(&block.columns[0]));
             }
-            Ok(Output::Note(Note::Skipped(skipped))) => {
-                given.notes.push((given.rows.len(), skipped.error.message().to_owned()));
+            Ok(Output::SkipEvent(SkipEvent::Skipped(skipped))) => {
+                given.skip_events.push((given.rows.len(), skipped.error.message().to_owned()));
             }
-            Ok(Output::Timeout | Output::Note(_)) => (),
-            Ok(Output::End) => return (given, marks),
+            Ok(Output::Timeout | Output::SkipEvent(_)) => (),
+            Ok(Output::End) => return (given, checkpoints),
             Err(error) => {
                 given.error = Some(error.to_string());
-                return (given, marks);
+                return (given, checkpoints);
             }
         }
     }
@@ -135,7 +138,7 @@ fn reference(seed: u64, directory: &Arc<Directory>) -> (Given, String) {
     let (directory, kept) = (Arc::clone(directory), Arc::clone(&found));
     let run = move || {
         let made = MadeUp::new(seed, &directory);
-        *kept.lock().unwrap() = Some((run(&made, ALONE, &Mark::default()).0, made.words));
+        *kept.lock().unwrap() = Some((run(&made, ALONE, &Checkpoint::default()).0, made.words));
     };
     under(RoundRobinScheduler::new(1), run);
     let found = found.lock().unwrap().take();
@@ -181,12 +184,13 @@ fn what_a_pipeline_gives_depends_on_no_schedule() {
 }
 
 fn run_and_check(made: &MadeUp, way: Way, expected: &Given) {
-    let (given, marks) = run(made, way, &Mark::default());
+    let (given, checkpoints) = run(made, way, &Checkpoint::default());
     check(&given, expected, way);
-    if let Some(number) = way.resumed_at.and_then(|number| number.checked_rem(marks.len())) {
-        let rest = Given { rows: expected.rows[number..].to_vec(), error: expected.error.clone(), notes: Vec::new() };
+    if let Some(number) = way.resumed_at.and_then(|number| number.checked_rem(checkpoints.len())) {
+        let rest =
+            Given { rows: expected.rows[number..].to_vec(), error: expected.error.clone(), skip_events: Vec::new() };
         // Some of what was said before is said again.
-        let again = Given { notes: Vec::new(), ..run(made, way, &marks[number]).0 };
+        let again = Given { skip_events: Vec::new(), ..run(made, way, &checkpoints[number]).0 };
         check(&again, &rest, way);
     }
 }

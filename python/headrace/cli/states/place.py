@@ -1,6 +1,6 @@
 """The place of a state in words: what the marks of its stages say, from the last one to the first.
 
-Source: `crates/engine/src/pipeline/mark.rs`, and what each of the nodes there writes into a mark.
+Source: `crates/engine/src/pipeline/checkpoint.rs`, and what each of the nodes there writes into a mark.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Parquet(InferredSource):
         paths = list(map(os.fsdecode, find_files("parquet", self.paths)))
         lane = add_lane(_Reading(paths, specs))
         files = list(map(os.fsencode, paths))
-        return SourcePlan(engine.Plan.hosted(lane), files, num_parallel=1, is_python=True)
+        return SourcePlan(engine.Plan.python_source(lane), files, num_parallel=1, is_python=True)
 
 
 def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:

@@ -190,7 +190,7 @@ class _Planning:
                 return _rows(arrays)
             case stages.Iterable_(factory=factory, openings=openings):
                 of = LookedAt if self._shared.is_learning else IterableFunction
-                return engine.Plan.hosted(self._lane(of(factory, openings, self._specs[0])))
+                return engine.Plan.python_source(self._lane(of(factory, openings, self._specs[0])))
         return self._combined(self._chain[0])
 
     def _combined(self, source: Stage) -> engine.Plan:
@@ -368,7 +368,7 @@ class _Planning:
         self._finish_waiting()
         # A function with a state of its own sees what it saw before.
         keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
-        self._plan = self._plan.map_hosted(self._lane(lane), keeps_count)
+        self._plan = self._plan.map_python(self._lane(lane), keeps_count)
 
     def _first(self, index: int) -> Remembered | None:
         """Returns what a function made of the first example; an iteration does so once."""

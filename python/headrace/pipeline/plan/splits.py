@@ -117,7 +117,7 @@ def _keys(
 
 
 def _mixed(one: Any, other: Any) -> Any:
-    # The finalizer of SplitMix64; see `place.rs`.
+    # The finalizer of SplitMix64; see `row_id.rs`.
     with np.errstate(over="ignore"):
         mixed = (one ^ (other * np.uint64(0x9E3779B97F4A7C15))) + np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

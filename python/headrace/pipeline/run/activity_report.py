@@ -26,7 +26,7 @@ def doing(
         names: Of its stages, by the numbers under which they are counted.
         waits: What threads wait for, by the system's numbers of the threads.
     """
-    workers, (num_tasks, num_hosted), (num_ready, max_ready), flags = execution.report()
+    workers, (num_tasks, num_python), (num_ready, max_ready), flags = execution.snapshot()
     is_refused, is_over, is_closed = flags
     used, limit = execution.memory()
     state = "it is closed" if is_closed else "it is at its end" if is_over else "it goes on"
@@ -44,7 +44,7 @@ def doing(
         text = words.get(what) or reads.get(thread) or f"works on {_name(names, stage)}"
         wait = f"; waits for {waits[thread]}" if thread in waits else ""
         yield f"worker {number} (thread {thread}) {text}, for {seconds:.1f} s{wait}"
-    for lane, num_waiting in zip(lanes, num_hosted, strict=False):
+    for lane, num_waiting in zip(lanes, num_python, strict=False):
         calls = list(lane.running.values())
         for call in calls:
             seconds = time.monotonic() - call.since

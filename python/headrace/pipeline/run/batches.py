@@ -311,7 +311,7 @@ class Batches:
         One that a signal handler raised comes anywhere, and is not.
         """
         if self.is_open:
-            _, _, _, (_, is_over, _) = self._execution.report() if self._end else _NOT_BEGUN
+            _, _, _, (_, is_over, _) = self._execution.snapshot() if self._end else _NOT_BEGUN
             self._failure = None if is_over else error
             self.close()
 
@@ -375,7 +375,7 @@ class Batches:
     @property
     def worker_threads(self) -> set[int]:
         """The system's numbers of the threads of the engine that work for it."""
-        return {thread for thread, *_ in self._execution.report()[0]} if self._end else set()
+        return {thread for thread, *_ in self._execution.snapshot()[0]} if self._end else set()
 
     def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
         """Yields lines that say what it does at the moment; see `activity_report`."""

@@ -1,4 +1,4 @@
-"""The marks of a state's place, a flat list: see `mark.rs` of the binding.
+"""The marks of a state's place, a flat list: see `checkpoint.rs` of the binding.
 
 Each mark comes behind those of its inputs, as `[skip, numbers, number of inputs, text]`, without
 what is 0 or missing at its end. So JSON and pickle take the place of a pipeline of any length.

@@ -1,14 +1,14 @@
 //! A file in chunks that end between two records.
 
-use super::codec::Codec;
-use super::format::{Place, Scan};
-use super::source::Source;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
-use crate::pipeline::block::{Block, FileOrigin, Origins};
-use crate::pipeline::budget::Charge;
-use crate::pipeline::column::{Column, Span, Text};
-use crate::pipeline::index::{ScanFault, Scanned};
+use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
+use crate::pipeline::blocks::column::{Column, Span, Text};
+use crate::pipeline::execution::budget::Charge;
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::format::{RecordPosition, Scan};
+use crate::pipeline::formats::source::Source;
+use crate::pipeline::index::{ScanFault, ScanResult};
 use crate::tensor::allocate::{self, Unread};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub const CHUNK_BYTES: usize = 256 * 1024;
 pub trait Split: Send {
     /// Finds the whole records at the beginning of `chunk`, whose first byte is that number `offset_bytes` of the file and
     /// whose first record is that number `record`.
-    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found;
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found;
 
     /// How many bytes are before the span of a record that belong to it.
     fn header_bytes(&self) -> usize {
@@ -72,25 +72,25 @@ pub struct Numbers {
 
 impl Found {
     /// The number of record `index`, where the first byte of the chunk is `at`.
-    fn number(&self, index: usize, at: Place) -> u64 {
+    fn number(&self, index: usize, at: RecordPosition) -> u64 {
         self.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index])
     }
 
     /// Where the record begins that follows.
-    fn behind(&self, at: Place) -> Place {
+    fn behind(&self, at: RecordPosition) -> RecordPosition {
         let record = self.numbers.as_ref().map_or(at.record + self.spans.len() as u64, |numbers| numbers.next);
-        Place { offset_bytes: at.offset_bytes + self.used as u64, record }
+        RecordPosition { offset_bytes: at.offset_bytes + self.used as u64, record }
     }
 }
 
 /// The chunks of a file.
 pub struct Chunks<S> {
-    file: Arc<FileOrigin>,
+    file: Arc<FileProvenance>,
     source: Source,
     split: S,
     /// Read and not used: the beginning of a record.
     rest: Vec<u8>,
-    at: Place,
+    at: RecordPosition,
     is_last: bool,
     fault: Option<Fault>,
     /// Nothing more can be read. The records before it come first.
@@ -101,7 +101,7 @@ pub struct Chunks<S> {
 
 impl<S: Split> Chunks<S> {
     /// Opens a file at a place where a record begins.
-    pub fn open(file: &Arc<FileOrigin>, codec: Codec, split: S, at: Place) -> Result<Self> {
+    pub fn open(file: &Arc<FileProvenance>, codec: Codec, split: S, at: RecordPosition) -> Result<Self> {
         let mut source = Source::open(file, codec)?;
         source.skip_to(file, at.offset_bytes)?;
         let (file, rest) = (Arc::clone(file), Vec::new());
@@ -111,13 +111,13 @@ impl<S: Split> Chunks<S> {
     /// Reads until there are `wanted` bytes, or the file ends.
     fn fill(&mut self, wanted: usize) -> Result<()> {
         let missing = wanted.saturating_sub(self.rest.len());
-        let place = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(self.at.record));
+        let position = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(self.at.record));
         allocate::reserve(&mut self.rest, missing)
-            .map_err(|refusal| refusal.at(place()).with_remedy("Split the record"))?;
+            .map_err(|refusal| refusal.at(position()).with_remedy("Split the record"))?;
         let before = self.rest.len();
         match self.source.read_more(&mut self.rest, missing) {
             Ok(()) => {}
-            Err(Unread::Refused(refusal)) => return Err(refusal.at(place()).with_remedy("Split the record")),
+            Err(Unread::Refused(refusal)) => return Err(refusal.at(position()).with_remedy("Split the record")),
             Err(Unread::Failed(error)) => {
                 self.failure = Some(self.failed(&error));
                 return Ok(());
@@ -128,24 +128,24 @@ impl<S: Split> Chunks<S> {
     }
 
     /// Where the next `num_rows` records were read; goes on behind them.
-    fn origins(&mut self, num_rows: usize, numbers: Option<Numbers>) -> Origins {
+    fn provenance(&mut self, num_rows: usize, numbers: Option<Numbers>) -> Provenance {
         let (file, first) = (Arc::clone(&self.file), self.at.record);
         let Some(numbers) = numbers else {
             self.at.record += num_rows as u64;
-            return Origins::Run(file, first);
+            return Provenance::Run(file, first);
         };
         self.at.record = numbers.next;
         match &numbers.of_records[..] {
             // As they increase, no number is left out.
-            [first, .., last] if last - first + 1 == num_rows as u64 => Origins::Run(file, *first),
-            each => Origins::records(&file, each.iter().copied()),
+            [first, .., last] if last - first + 1 == num_rows as u64 => Provenance::Run(file, *first),
+            each => Provenance::records(&file, each.iter().copied()),
         }
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
         let record = self.file.numbering.of(self.at.record);
-        let place = format!("{record}, after byte {} of the data", self.at.offset_bytes + self.rest.len() as u64);
-        self.source.error(&self.file, error, &place)
+        let position = format!("{record}, after byte {} of the data", self.at.offset_bytes + self.rest.len() as u64);
+        self.source.error(&self.file, error, &position)
     }
 
     /// The next chunk, and the records that were found in it: at least one.
@@ -191,7 +191,7 @@ impl<S: Split> Chunks<S> {
 }
 
 impl<S: Split> Scan for Chunks<S> {
-    fn place(&self) -> Place {
+    fn position(&self) -> RecordPosition {
         self.at
     }
 
@@ -231,19 +231,19 @@ impl<S: Split> Scan for Chunks<S> {
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some((chunk, found)) = self.next_chunk()? else { return Ok(None) };
         let num_rows = found.spans.len();
-        let origins = self.origins(num_rows, found.numbers);
+        let provenance = self.provenance(num_rows, found.numbers);
         self.at.offset_bytes += found.used as u64;
-        let beside = size_of_val(&*found.spans) + origins.held_bytes();
+        let beside = size_of_val(&*found.spans) + provenance.held_bytes();
         let column = Column::Text(Text::new(charge.over(chunk, beside), found.spans));
-        Block::new(vec![column], num_rows, origins).map(Some)
+        Block::new(vec![column], num_rows, provenance).map(Some)
     }
 }
 
 /// Finds the records of an uncompressed file of `len` bytes as those who read it do. The spans that are found must begin
 /// where their records do.
-pub fn scan(file: &Arc<FileOrigin>, split: impl Split, len: u64) -> Result<Scanned> {
-    let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, Place::default())?;
-    let mut scanned = Scanned::default();
+pub fn scan(file: &Arc<FileProvenance>, split: impl Split, len: u64) -> Result<ScanResult> {
+    let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, RecordPosition::default())?;
+    let mut scanned = ScanResult::default();
     let mut last = len;
     loop {
         let (at, found) = match chunks.next_chunk() {

@@ -3,10 +3,10 @@
 //! Source: RFC 1950 (zlib), RFC 1952 (gzip), RFC 8878 (Zstandard), the .xz File Format 1.2.1, the LZ4 Frame Format Description
 //! 1.6.4, and bzip2's manual.
 
-use super::lz4;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::content::{Content, Kind, content};
+use crate::pipeline::formats::lz4;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// How a file is compressed.

@@ -1,12 +1,12 @@
 //! Files of records that all have the same length.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Split};
-use super::codec::Codec;
-use super::format::{Format, Place, Scan};
 use crate::error::{Error, Lost, Result};
-use crate::pipeline::block::FileOrigin;
-use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
+use crate::pipeline::blocks::block::FileProvenance;
+use crate::pipeline::blocks::column::Span;
+use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use std::sync::Arc;
 
 /// Files of a header, records of `record_bytes` (at least 1) and a footer.
@@ -22,7 +22,7 @@ pub struct FixedLength {
 }
 
 impl Format for FixedLength {
-    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
         Ok(Box::new(Chunks::open(file, self.codec, self.splitter(file), at)?))
     }
 
@@ -36,7 +36,7 @@ impl Format for FixedLength {
 }
 
 impl FixedLength {
-    fn splitter(&self, file: &Arc<FileOrigin>) -> Splitter {
+    fn splitter(&self, file: &Arc<FileProvenance>) -> Splitter {
         Splitter {
             file: Arc::clone(file),
             header_bytes: self.header_bytes,
@@ -52,7 +52,7 @@ impl RandomAccess for FixedLength {
     }
 
     /// The size of the file says where each record is.
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
         let records = input.len().saturating_sub(first.saturating_add(self.footer_bytes as u64));
         let offsets = Offsets::Even { first, length, count: records / length };
@@ -61,27 +61,27 @@ impl RandomAccess for FixedLength {
         match rest == self.footer_bytes as u64 {
             true => Ok(offsets.into()),
             false => {
-                let at = Place { offset_bytes: used, record: records / length };
+                let at = RecordPosition { offset_bytes: used, record: records / length };
                 let error = self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX));
-                Ok(Scanned { faults: vec![ScanFault::end(at, error, input.len())], ..offsets.into() })
+                Ok(ScanResult { faults: vec![ScanFault::end(at, error, input.len())], ..offsets.into() })
             }
         }
     }
 
-    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
         Ok(Span { start: 0, length: frame.len() })
     }
 }
 
 struct Splitter {
-    file: Arc<FileOrigin>,
+    file: Arc<FileProvenance>,
     header_bytes: usize,
     record_bytes: usize,
     footer_bytes: usize,
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
         let mut found = Found::default();
         let mut start = if at.offset_bytes == 0 { self.header_bytes } else { 0 };
         // The footer may be in this chunk: that is known at the end of the file.
@@ -99,7 +99,7 @@ impl Split for Splitter {
 }
 
 impl Splitter {
-    fn uneven(&self, at: Place, num_records: usize, rest: usize) -> Error {
+    fn uneven(&self, at: RecordPosition, num_records: usize, rest: usize) -> Error {
         let record = at.record + num_records as u64;
         let name = self.file.name.text();
         let Self { header_bytes, record_bytes, footer_bytes, .. } = self;

@@ -1,14 +1,14 @@
 //! What a format has to say: how its files are cut into blocks of records.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, FileOrigin};
-use crate::pipeline::budget::Charge;
+use crate::pipeline::blocks::block::{Block, FileProvenance};
+use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::index::RandomAccess;
 use std::sync::Arc;
 
 /// A place in a file, uncompressed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct RecordPosition {
     /// Its offset.
     pub offset_bytes: u64,
     /// The number of the record that begins there.
@@ -18,7 +18,7 @@ pub struct Place {
 /// How files of a kind are cut into blocks.
 pub trait Format: Send + Sync {
     /// Opens a file at a place where a block begins.
-    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>>;
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>>;
 
     /// How many bytes a block may have, unless one record has more.
     fn block_bytes(&self) -> usize;
@@ -42,7 +42,7 @@ pub trait Format: Send + Sync {
 /// A file that is read from its beginning to its end.
 pub trait Scan: Send {
     /// Where the next block begins. After an error, where the record begins that is at fault.
-    fn place(&self) -> Place;
+    fn position(&self) -> RecordPosition;
 
     /// The next records, `None` after the last one. Records before a damaged one come first; the error comes with the
     /// next call, and nothing after it, unless [`Scan::go_on`] is called.
@@ -53,7 +53,7 @@ pub trait Scan: Send {
         false
     }
 
-    /// How many uncompressed bytes there are from [`Scan::place`] on, if the size of the file tells.
+    /// How many uncompressed bytes there are from [`Scan::position`] on, if the size of the file tells.
     fn rest_bytes(&self) -> Option<u64> {
         None
     }

@@ -1,14 +1,14 @@
 //! What the keys of JSON lines hold, from the first block of a file.
 
-use super::codec::Codec;
-use super::csv_inference::Inferred;
-use super::format::{Format, Place};
-use super::lines::Lines;
 use crate::error::{Error, Result};
-use crate::pipeline::budget::Budget;
-use crate::pipeline::column::{Column, Text};
-use crate::pipeline::file_origin::FileOrigin;
-use crate::pipeline::stages::json_constants::{constant, replaced};
+use crate::pipeline::blocks::column::{Column, Text};
+use crate::pipeline::blocks::file_provenance::FileProvenance;
+use crate::pipeline::execution::budget::Budget;
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::csv::inference::Inferred;
+use crate::pipeline::formats::format::{Format, RecordPosition};
+use crate::pipeline::formats::lines::Lines;
+use crate::pipeline::stages::json::constants::{constant, replaced};
 use crate::tensor::dtype::DType;
 use crate::text::written::is_given_back;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -19,10 +19,11 @@ use std::sync::Arc;
 /// The keys of the objects in the first block, in the order in which they come, with types that hold their values; `None` if
 /// there are no lines. Objects, lists of lists and what is always null are left out. Keys of the names `filled` have a value
 /// where they are missing; other integers that are missing somewhere are float64, if that holds them exactly.
-pub fn infer_json(file: &Arc<FileOrigin>, codec: Codec, filled: &[String]) -> Result<Option<Vec<Inferred>>> {
+pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -> Result<Option<Vec<Inferred>>> {
     let name = file.name.text();
-    let block =
-        Lines { codec, skips_blank: true }.open(file, Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
+    let block = Lines { codec, skips_blank: true }
+        .open(file, RecordPosition::default())?
+        .next(Budget::new(usize::MAX).charge(0))?;
     let Some(block) = block else { return Ok(None) };
     let mut found: Vec<Key> = Vec::new();
     let mut num_objects = 0;
@@ -33,8 +34,9 @@ pub fn infer_json(file: &Arc<FileOrigin>, codec: Codec, filled: &[String]) -> Re
             num_objects += 1;
             for (key, value) in pairs {
                 see(&mut found, key, &value).map_err(|text| {
-                    let place = block.origin(row).map_or(String::new(), |origin| format!("{origin}: "));
-                    Error::invalid_argument(format!("{place}{text}"))
+                    let position =
+                        block.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
+                    Error::invalid_argument(format!("{position}{text}"))
                 })?;
             }
         }

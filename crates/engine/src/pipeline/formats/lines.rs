@@ -1,14 +1,14 @@
 //! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped, and so is
 //! the byte order mark of UTF-8.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
-use super::codec::Codec;
-use super::format::{Format, Place, Scan};
-use super::text_start::{begin_of_text, not_a_text};
 use crate::error::Result;
-use crate::pipeline::block::FileOrigin;
-use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
+use crate::pipeline::blocks::block::FileProvenance;
+use crate::pipeline::blocks::column::Span;
+use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::text_start::{begin_of_text, not_a_text};
+use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Lines {
 }
 
 impl Format for Lines {
-    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
         Ok(Box::new(Chunks::open(file, self.codec, Splitter::new(file, self.skips_blank), at)?))
     }
 
@@ -39,7 +39,7 @@ impl RandomAccess for Lines {
         self.codec
     }
 
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         if self.skips_blank {
             return scan(file, Splitter::new(file, true), input.len());
         }
@@ -47,8 +47,8 @@ impl RandomAccess for Lines {
         let len = input.len();
         let first = input.at(0, CHUNK_BYTES)?;
         if let Some(error) = not_a_text(file, first, first.len() as u64 == len, false) {
-            let faults = vec![ScanFault::end(Place::default(), error, len)];
-            return Ok(Scanned { faults, ..offsets.into() });
+            let faults = vec![ScanFault::end(RecordPosition::default(), error, len)];
+            return Ok(ScanResult { faults, ..offsets.into() });
         }
         let mut start = begin_of_text(first) as u64;
         let mut at = start;
@@ -68,25 +68,25 @@ impl RandomAccess for Lines {
     }
 
     /// Behind a line may be blank ones, which are left out.
-    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
         let end = memchr(b'\n', frame).unwrap_or(frame.len());
         Ok(line(frame, 0, end))
     }
 }
 
 struct Splitter {
-    file: Arc<FileOrigin>,
+    file: Arc<FileProvenance>,
     skips_blank: bool,
 }
 
 impl Splitter {
-    fn new(file: &Arc<FileOrigin>, skips_blank: bool) -> Self {
+    fn new(file: &Arc<FileProvenance>, skips_blank: bool) -> Self {
         Self { file: Arc::clone(file), skips_blank }
     }
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
         let mut found = Found::default();
         let mut start = 0;
         if at.offset_bytes == 0 {
@@ -117,7 +117,7 @@ fn is_blank(chunk: &[u8], span: Span) -> bool {
     chunk[span.start..][..span.length].trim_ascii_start().is_empty()
 }
 
-fn leave_out_blank(chunk: &[u8], at: Place, found: &mut Found) {
+fn leave_out_blank(chunk: &[u8], at: RecordPosition, found: &mut Found) {
     if !found.spans.iter().any(|span| is_blank(chunk, *span)) {
         return;
     }

@@ -1,12 +1,12 @@
 //! A file as its uncompressed bytes.
 
-use super::codec::{Codec, MARK_BYTES};
-use super::lz4::{self, Lz4};
 use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};
 use crate::files::input::{Input, inner};
 use crate::files::output::retried;
-use crate::pipeline::block::FileOrigin;
+use crate::pipeline::blocks::block::FileProvenance;
+use crate::pipeline::formats::codec::{Codec, MARK_BYTES};
+use crate::pipeline::formats::lz4::{self, Lz4};
 use crate::tensor::allocate::{self, Unread};
 use bzip2::read::MultiBzDecoder;
 use liblzma::read::XzDecoder;
@@ -79,7 +79,7 @@ impl<R: Read> Read for Decoded<R> {
 }
 
 /// Whether a file is compressed, by its first bytes.
-pub fn is_compressed(file: &FileOrigin, codec: Codec) -> Result<bool> {
+pub fn is_compressed(file: &FileProvenance, codec: Codec) -> Result<bool> {
     Source::open(file, codec).map(|source| source.is_compressed())
 }
 
@@ -127,7 +127,7 @@ fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
 
 impl Source {
     /// Opens a file at its beginning.
-    pub fn open(file: &FileOrigin, codec: Codec) -> Result<Self> {
+    pub fn open(file: &FileProvenance, codec: Codec) -> Result<Self> {
         let (mut input, _) = file.open()?;
         let name = file.name.text();
         let failed = |error: io::Error| match error.kind() {
@@ -153,7 +153,7 @@ impl Source {
     }
 
     /// The error for a read that has failed `at` this place.
-    pub fn error(&self, file: &FileOrigin, error: &io::Error, at: &str) -> Error {
+    pub fn error(&self, file: &FileProvenance, error: &io::Error, at: &str) -> Error {
         let name = file.name.text();
         let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
         match &self.0 {
@@ -172,7 +172,7 @@ impl Source {
     }
 
     /// Goes on at byte `offset` of the uncompressed data, from the beginning of the file. Fails if it ends before.
-    pub fn skip_to(&mut self, file: &FileOrigin, offset: u64) -> Result<()> {
+    pub fn skip_to(&mut self, file: &FileProvenance, offset: u64) -> Result<()> {
         if offset == 0 {
             return Ok(());
         }
@@ -185,11 +185,11 @@ impl Source {
             }
             _ => io::copy(&mut self.by_ref().take(offset), &mut io::sink()),
         };
-        let place = format!("byte {offset} of the data");
-        match skipped.map_err(|error| self.error(file, &error, &place))? == offset {
+        let position = format!("byte {offset} of the data");
+        match skipped.map_err(|error| self.error(file, &error, &position))? == offset {
             true => Ok(()),
             false => Err(Error::data_loss(format!(
-                "{}: it ends before {place}, where it was read before. Resume with the files as they were.",
+                "{}: it ends before {position}, where it was read before. Resume with the files as they were.",
                 file.name.text()
             ))),
         }
@@ -219,12 +219,12 @@ impl Read for Source {
 
 /// Reads the first bytes of a file behind those that are there, fewer if it has not as many.
 fn read_start(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
-    let mut mark = [0; MARK_BYTES];
+    let mut checkpoint = [0; MARK_BYTES];
     while start.len() < MARK_BYTES {
         let missing = MARK_BYTES - start.len();
-        match retried(|| input.read(&mut mark[..missing]))? {
+        match retried(|| input.read(&mut checkpoint[..missing]))? {
             0 => break,
-            count => start.extend_from_slice(&mark[..count]),
+            count => start.extend_from_slice(&checkpoint[..count]),
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! The beginning of a text file: its byte order mark, and what is not a text.
 
-use super::chunks::CHUNK_BYTES;
 use crate::error::Error;
 use crate::files::content::{Kind, content};
-use crate::pipeline::file_origin::FileOrigin;
+use crate::pipeline::blocks::file_provenance::FileProvenance;
+use crate::pipeline::formats::chunks::CHUNK_BYTES;
 use memchr::memchr;
 
 /// Left out at the beginning of a text in UTF-8.
@@ -16,7 +16,7 @@ pub fn begin_of_text(start: &[u8]) -> usize {
 
 /// Why a file with this beginning cannot be read as a text of lines; `is_table` if an HTML page is none either. `is_whole` says
 /// that the file has no other bytes.
-pub fn not_a_text(file: &FileOrigin, start: &[u8], is_whole: bool, is_table: bool) -> Option<Error> {
+pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table: bool) -> Option<Error> {
     let name = file.name.text();
     if let Some(found) = content(start).filter(|found| found.kind != Kind::Page || is_table) {
         let remedy = found.remedy();
@@ -24,7 +24,7 @@ pub fn not_a_text(file: &FileOrigin, start: &[u8], is_whole: bool, is_table: boo
     }
     let start = &start[..start.len().min(CHUNK_BYTES)];
     let is_known = is_whole || start.len() == CHUNK_BYTES;
-    let has_returns = memchr(b'\r', start).is_some_and(|place| place + 1 < start.len());
+    let has_returns = memchr(b'\r', start).is_some_and(|position| position + 1 < start.len());
     (is_known && has_returns && memchr(b'\n', start).is_none()).then(|| {
         Error::invalid_argument(format!(
             "{name}: its lines end with \\r alone, expected \\n or \\r\\n. Convert it, with tr '\\r' '\\n' for example."

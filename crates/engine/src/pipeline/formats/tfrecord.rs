@@ -1,14 +1,14 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
-use super::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
-use super::codec::Codec;
-use super::format::{Format, Place, Scan};
 use crate::error::{Error, Lost, Result};
 use crate::files::compression::Compression;
 use crate::files::content::{Kind, content};
-use crate::pipeline::block::FileOrigin;
-use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, ScanFault, Scanned};
+use crate::pipeline::blocks::block::FileProvenance;
+use crate::pipeline::blocks::column::Span;
+use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct TfRecords {
 }
 
 impl Format for TfRecords {
-    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
         Ok(Box::new(Chunks::open(file, self.codec, Splitter { name: Arc::clone(file), codec: self.codec }, at)?))
     }
 
@@ -38,10 +38,10 @@ impl RandomAccess for TfRecords {
     }
 
     /// Goes from header to header; the data are checked when they are read.
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
         let mut offsets = Offsets::new();
-        let mut at = Place { offset_bytes: 0, record: 0 };
+        let mut at = RecordPosition { offset_bytes: 0, record: 0 };
         let size = input.len();
         let mut faults = Vec::new();
         while at.offset_bytes < size {
@@ -60,13 +60,13 @@ impl RandomAccess for TfRecords {
                 break;
             };
             offsets.push(at.offset_bytes)?;
-            at = Place { offset_bytes: end, record: at.record + 1 };
+            at = RecordPosition { offset_bytes: end, record: at.record + 1 };
         }
         offsets.push(at.offset_bytes)?;
-        Ok(Scanned { faults, ..offsets.into() })
+        Ok(ScanResult { faults, ..offsets.into() })
     }
 
-    fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
+    fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
         let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
         match record(frame) {
             Ok(Some(length)) => Ok(Span { start: HEADER_BYTES, length }),
@@ -77,15 +77,15 @@ impl RandomAccess for TfRecords {
 }
 
 struct Splitter {
-    name: Arc<FileOrigin>,
+    name: Arc<FileProvenance>,
     codec: Codec,
 }
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
         let mut found = Found::default();
         loop {
-            let place = Place {
+            let position = RecordPosition {
                 offset_bytes: at.offset_bytes + found.used as u64,
                 record: at.record + found.spans.len() as u64,
             };
@@ -96,7 +96,7 @@ impl Split for Splitter {
                     found.used += HEADER_BYTES + length + FOOTER_BYTES;
                 }
                 Ok(None) => {
-                    found.fault = (is_last && !rest.is_empty()).then(|| self.truncated(rest, place).into());
+                    found.fault = (is_last && !rest.is_empty()).then(|| self.truncated(rest, position).into());
                     return found;
                 }
                 Err(part) => {
@@ -107,7 +107,7 @@ impl Split for Splitter {
                             Some(Extent { num_bytes, num_records: 1 })
                         }
                     };
-                    found.fault = Some(Fault { error: self.corrupted(part, rest, place), extent });
+                    found.fault = Some(Fault { error: self.corrupted(part, rest, position), extent });
                     return found;
                 }
             }
@@ -160,13 +160,13 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
 }
 
 /// What a file is that begins with these bytes, if not TFRecords. What is compressed is told otherwise.
-fn other_file(rest: &[u8], place: Place) -> Option<String> {
-    let found = content(rest).filter(|found| place.offset_bytes == 0 && !matches!(found.kind, Kind::Records))?;
+fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
+    let found = content(rest).filter(|found| position.offset_bytes == 0 && !matches!(found.kind, Kind::Records))?;
     Some(format!("It is {found}. {}", found.remedy()))
 }
 
 impl Splitter {
-    fn truncated(&self, rest: &[u8], place: Place) -> Error {
+    fn truncated(&self, rest: &[u8], position: RecordPosition) -> Error {
         let text = match rest.first_chunk::<8>() {
             Some(length) if rest.len() >= HEADER_BYTES => {
                 let length = u64::from_le_bytes(*length);
@@ -174,17 +174,17 @@ impl Splitter {
             }
             _ => "it ends within its header".to_owned(),
         };
-        if let Some(other) = other_file(rest, place) {
-            return self.damage("truncated", place, &format!("{text}. {other}"));
+        if let Some(other) = other_file(rest, position) {
+            return self.damage("truncated", position, &format!("{text}. {other}"));
         }
         // Its header is right, so nothing but this record is there.
         let text = format!("{text}. The file is cut short; copy it again.");
-        self.damage("truncated", place, &text).losing(Lost::Records(1))
+        self.damage("truncated", position, &text).losing(Lost::Records(1))
     }
 
-    fn corrupted(&self, part: Part, rest: &[u8], place: Place) -> Error {
-        let other = other_file(rest, place);
-        let remedy = match (place.record, self.codec) {
+    fn corrupted(&self, part: Part, rest: &[u8], position: RecordPosition) -> Error {
+        let other = other_file(rest, position);
+        let remedy = match (position.record, self.codec) {
             _ if other.is_some() => format!(". {}", other.unwrap_or_default()),
             (0, Codec::Known(compression)) if Compression::guess(rest) != compression => {
                 format!(". {}", compression.remedy(rest))
@@ -193,14 +193,14 @@ impl Splitter {
             _ => "; copy the file again.".to_owned(),
         };
         let data_bytes = if matches!(part, Part::Data(_)) { HEADER_BYTES as u64 } else { 0 };
-        let place = Place { offset_bytes: place.offset_bytes + data_bytes, ..place };
-        self.damage("corrupted", place, &format!("the checksum of its {} does not match{remedy}", part.word()))
+        let position = RecordPosition { offset_bytes: position.offset_bytes + data_bytes, ..position };
+        self.damage("corrupted", position, &format!("the checksum of its {} does not match{remedy}", part.word()))
     }
 
     /// `PATH: corrupted record at OFFSET (record N): TEXT`
-    fn damage(&self, how: &str, place: Place, text: &str) -> Error {
+    fn damage(&self, how: &str, position: RecordPosition, text: &str) -> Error {
         let name = self.name.name.text();
-        let Place { offset_bytes, record } = place;
+        let RecordPosition { offset_bytes, record } = position;
         Error::data_loss(format!("{name}: {how} record at {offset_bytes} (record {record}): {text}"))
     }
 }

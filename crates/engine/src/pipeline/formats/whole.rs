@@ -1,13 +1,13 @@
 //! Files that are one record each.
 
-use super::codec::Codec;
-use super::format::{Format, Place, Scan};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
-use crate::pipeline::block::{Block, FileOrigin, Origins};
-use crate::pipeline::budget::Charge;
-use crate::pipeline::column::{Column, Span, Text};
-use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
+use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
+use crate::pipeline::blocks::column::{Column, Span, Text};
+use crate::pipeline::execution::budget::Charge;
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanResult};
 use crate::reader::read_to_end;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
@@ -21,7 +21,7 @@ const EXPECTED_BYTES: usize = 128 * 1024;
 pub struct Whole;
 
 impl Format for Whole {
-    fn open(&self, file: &Arc<FileOrigin>, _at: Place) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileProvenance>, _at: RecordPosition) -> Result<Box<dyn Scan>> {
         Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: None }))
     }
 
@@ -51,7 +51,7 @@ pub struct Labelled {
 }
 
 impl Format for Labelled {
-    fn open(&self, file: &Arc<FileOrigin>, _at: Place) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileProvenance>, _at: RecordPosition) -> Result<Box<dyn Scan>> {
         let label = self.label(file)?;
         Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: Some(label) }))
     }
@@ -74,7 +74,7 @@ impl Format for Labelled {
 }
 
 impl Labelled {
-    fn label(&self, file: &FileOrigin) -> Result<i64> {
+    fn label(&self, file: &FileProvenance) -> Result<i64> {
         let below = file.name.bytes().get(self.root_bytes..).unwrap_or_default();
         let class = below.split(|byte| *byte == b'/').next().unwrap_or_default();
         let unknown = || Error::internal(format!("{}: a file of no class", file.name.text()));
@@ -83,12 +83,12 @@ impl Labelled {
 }
 
 /// The file of each of so many rows.
-fn files(origins: &Origins, num_rows: usize) -> Result<Vec<Arc<FileOrigin>>> {
+fn files(provenance: &Provenance, num_rows: usize) -> Result<Vec<Arc<FileProvenance>>> {
     let unknown = || Error::internal("the path of a file is not known");
-    (0..num_rows).map(|row| origins.get(row).map(|origin| origin.file).ok_or_else(unknown)).collect()
+    (0..num_rows).map(|row| provenance.get(row).map(|row_provenance| row_provenance.file).ok_or_else(unknown)).collect()
 }
 
-fn paths(files: &[Arc<FileOrigin>]) -> Result<Column> {
+fn paths(files: &[Arc<FileProvenance>]) -> Result<Column> {
     let paths = files.iter().map(|file| file.name.bytes().clone()).collect();
     Tensor::strings(Shape::new(&[files.len()]), paths).map(Column::Dense)
 }
@@ -98,16 +98,16 @@ impl RandomAccess for Labelled {
         Whole.codec()
     }
 
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         Whole.scan(file, input)
     }
 
-    fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
+    fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
         Whole.unframe(file, frame, at)
     }
 
-    fn columns(&self, data: Text, _offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
-        let files = files(origins, data.len())?;
+    fn columns(&self, data: Text, _offsets: &[u64], provenance: &Provenance) -> Result<Vec<Column>> {
+        let files = files(provenance, data.len())?;
         let labels = files.iter().map(|file| self.label(file)).collect::<Result<Vec<_>>>()?;
         let labels = Tensor::from_values(Shape::new(&[files.len()]), labels)?;
         Ok(vec![Column::Text(data), Column::Dense(labels), paths(&files)?])
@@ -119,28 +119,28 @@ impl RandomAccess for Whole {
         Codec::Known(Compression::None)
     }
 
-    fn scan(&self, _file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+    fn scan(&self, _file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         Ok(Offsets::Even { first: 0, length: input.len(), count: 1 }.into())
     }
 
-    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
         Ok(Span { start: 0, length: frame.len() })
     }
 
-    fn columns(&self, data: Text, _offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
-        Ok(vec![paths(&files(origins, data.len())?)?, Column::Text(data)])
+    fn columns(&self, data: Text, _offsets: &[u64], provenance: &Provenance) -> Result<Vec<Column>> {
+        Ok(vec![paths(&files(provenance, data.len())?)?, Column::Text(data)])
     }
 }
 
 struct WholeFile {
     /// `None` after the file was read.
-    file: Option<Arc<FileOrigin>>,
+    file: Option<Arc<FileProvenance>>,
     label: Option<i64>,
 }
 
 impl Scan for WholeFile {
-    fn place(&self) -> Place {
-        Place::default()
+    fn position(&self) -> RecordPosition {
+        RecordPosition::default()
     }
 
     fn find(&mut self, record: u64) -> Result<Option<u64>> {
@@ -158,6 +158,6 @@ impl Scan for WholeFile {
             None => vec![path, data],
             Some(label) => vec![data, Column::Dense(Tensor::from_values(Shape::new(&[1]), vec![label])?), path],
         };
-        Block::new(columns, 1, Origins::Run(file, 0)).map(Some)
+        Block::new(columns, 1, Provenance::Run(file, 0)).map(Some)
     }
 }

@@ -1,20 +1,20 @@
 //! Where the records of files begin: what a shuffle of all examples reaches them by.
 
-mod hops;
+mod header_scan;
 mod offsets;
-mod reached;
-mod scanned;
+mod record_lookup;
+mod scan_result;
 
-pub use hops::Hops;
+pub use header_scan::HeaderScan;
 pub use offsets::Offsets;
-pub use reached::{FileIndex, Kept, ReachedFiles};
-pub use scanned::{Numbers, ScanFault, Scanned};
+pub use record_lookup::{FileIndex, Kept, RecordLookup};
+pub use scan_result::{Numbers, ScanFault, ScanResult};
 
-use super::block::{FileOrigin, Origins};
-use super::column::{Column, Span, Text};
-use super::file_origin::Layout;
-use super::formats::{Codec, Place};
 use crate::error::Result;
+use crate::pipeline::blocks::block::{FileProvenance, Provenance};
+use crate::pipeline::blocks::column::{Column, Span, Text};
+use crate::pipeline::blocks::file_provenance::Layout;
+use crate::pipeline::formats::{Codec, RecordPosition};
 use std::sync::Arc;
 
 /// How the records of a format are found, and read one by one.
@@ -23,7 +23,7 @@ pub trait RandomAccess: Send + Sync {
     fn codec(&self) -> Codec;
 
     /// Where each record of a file begins, and which number it has.
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned>;
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult>;
 
     /// Whether an earlier scan looked for the same columns as this one would.
     fn fits(&self, _layout: &Layout) -> bool {
@@ -32,10 +32,10 @@ pub trait RandomAccess: Send + Sync {
 
     /// Where the record is in its frame, the bytes from its beginning to that of the next one. `at` is the place of the
     /// frame, for errors.
-    fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span>;
+    fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span>;
 
     /// The columns of records, whose frames begin at these offsets of their files.
-    fn columns(&self, records: Text, _offsets: &[u64], _origins: &Origins) -> Result<Vec<Column>> {
+    fn columns(&self, records: Text, _offsets: &[u64], _provenance: &Provenance) -> Result<Vec<Column>> {
         Ok(vec![Column::Text(records)])
     }
 }

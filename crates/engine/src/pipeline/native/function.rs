@@ -1,10 +1,10 @@
 //! A function of the components of a row, as programs.
 
-use super::stacking::Stacking;
 use crate::error::{Code, Error, Result};
-use crate::pipeline::block::Block;
-use crate::pipeline::column::Column;
-use crate::pipeline::rows::Rows;
+use crate::pipeline::blocks::block::Block;
+use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::native::stacking::Stacking;
 use crate::program::{Program, Repeated};
 use crate::run::{Run, check_current};
 use crate::sync::cancellation::Cancellation;
@@ -160,11 +160,11 @@ fn looped(
     for (index, (block, row)) in rows.iter().enumerate() {
         check_current()?;
         if is_random {
-            run.set_row_key(block.place(row).map(|place| place.key()));
+            run.set_row_key(block.row_id(row).map(|row_id| row_id.key()));
         }
         let feeds = inputs.iter().map(|value| value.row(index, block, row));
-        repeated.run(feeds, &run).map_err(|error| match block.origin(row) {
-            Some(origin) => error.while_reading(&origin),
+        repeated.run(feeds, &run).map_err(|error| match block.row_provenance(row) {
+            Some(row_provenance) => error.while_reading(&row_provenance),
             None => error,
         })?;
         for (fetch, value) in repeated.fetched().enumerate() {

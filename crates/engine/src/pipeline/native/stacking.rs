@@ -1,7 +1,7 @@
 //! The values of an output, row by row, put together to a column.
 
 use crate::error::Result;
-use crate::pipeline::column::Column;
+use crate::pipeline::blocks::column::Column;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;

@@ -1,13 +1,13 @@
 //! Rows that are kept in memory, so that what is before them is computed once.
 
 use crate::error::{Code, Error, Result};
-use crate::pipeline::block::{Block, Pass};
-use crate::pipeline::budget::{Budget, Charge};
-use crate::pipeline::mark::Mark;
+use crate::pipeline::blocks::block::{Block, Pass};
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::execution::budget::{Budget, Charge};
 use crate::pipeline::node::{Context, Node, Poll};
-use crate::pipeline::nodes::sampled::Indexed;
-use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::Note;
+use crate::pipeline::nodes::sources::indexed::Indexed;
+use crate::pipeline::skip_event::SkipEvent;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -61,11 +61,11 @@ struct Kept {
     /// For each block the number behind its last row.
     ends: Vec<u64>,
     /// Where the rows of each block can be made again.
-    marks: Vec<Mark>,
+    checkpoints: Vec<Checkpoint>,
     /// Where the rows behind the last block can be made.
-    rest: Mark,
+    rest: Checkpoint,
     /// What was left out, each with the number of blocks before it.
-    notes: Vec<(usize, Note)>,
+    skip_events: Vec<(usize, SkipEvent)>,
     num_bytes: usize,
 }
 
@@ -82,8 +82,8 @@ impl Kept {
 
 impl Cached {
     /// What was left out while the rows were kept.
-    pub fn notes(&self) -> impl Iterator<Item = &Note> {
-        self.kept.notes.iter().map(|(_, note)| note)
+    pub fn skip_events(&self) -> impl Iterator<Item = &SkipEvent> {
+        self.kept.skip_events.iter().map(|(_, skip_event)| skip_event)
     }
 
     /// Charges the rows to the budget of another iteration. Fails if they do not fit.
@@ -113,7 +113,7 @@ pub struct Fill {
     store: Arc<Store>,
     pass: Pass,
     kept: Kept,
-    /// The number of the next block to be given of those that are kept, and that of the next note.
+    /// The number of the next block to be given of those that are kept, and that of the next skip event.
     next: (usize, usize),
     budget: Option<Arc<Budget>>,
     /// What was kept in another iteration is charged once to the budget of this one.
@@ -125,9 +125,9 @@ pub struct Fill {
 
 impl Fill {
     /// The rows of a whole pass, which is kept in `store`. They are given as those of `pass`. `start` makes the node before
-    /// this one, which begins at a mark. With `in_any_order`, the rows may come in any order.
+    /// this one, which begins at a checkpoint. With `in_any_order`, the rows may come in any order.
     pub fn new(
-        start: impl FnOnce(&Mark) -> Result<Box<dyn Node>>,
+        start: impl FnOnce(&Checkpoint) -> Result<Box<dyn Node>>,
         store: Arc<Store>,
         pass: Pass,
         in_any_order: bool,
@@ -152,8 +152,8 @@ impl Fill {
         let kept = &mut self.kept;
         kept.num_bytes += block.held_bytes();
         kept.blocks.push(block);
-        kept.marks.push(rows.mark(0));
-        kept.rest = rows.mark(rows.len());
+        kept.checkpoints.push(rows.checkpoint(0));
+        kept.rest = rows.checkpoint(rows.len());
         kept.ends.push(kept.num_rows() + rows.len() as u64);
         match kept.num_bytes > budget.limit_bytes() {
             true => Err(too_large(&format!("more than {} bytes", kept.num_bytes), budget)),
@@ -163,12 +163,12 @@ impl Fill {
 
     /// What is kept and was not given yet.
     fn kept(&mut self) -> Option<Poll> {
-        let (block, note) = &mut self.next;
-        if let Some((num_blocks, found)) = self.kept.notes.get(*note)
+        let (block, skip_event) = &mut self.next;
+        if let Some((num_blocks, found)) = self.kept.skip_events.get(*skip_event)
             && num_blocks == block
         {
-            *note += 1;
-            return Some(Poll::Note(found.clone()));
+            *skip_event += 1;
+            return Some(Poll::SkipEvent(found.clone()));
         }
         (*block < self.kept.blocks.len()).then(|| {
             *block += 1;
@@ -190,7 +190,7 @@ impl Node for Fill {
         }
         match self.input.pull(context)? {
             Poll::Ready(rows) => self.keep(&rows, context.budget)?,
-            Poll::Note(note) => self.kept.notes.push((self.kept.blocks.len(), note)),
+            Poll::SkipEvent(skip_event) => self.kept.skip_events.push((self.kept.blocks.len(), skip_event)),
             Poll::Pending => return Ok(Poll::Pending),
             Poll::End => {
                 self.store.keep_whole(std::mem::take(&mut self.kept), context.budget);
@@ -211,7 +211,7 @@ impl Drop for Fill {
         }
         // Those behind the last row come again when the rows behind it are made.
         let num_blocks = kept.blocks.len();
-        kept.notes.retain(|(blocks_before, _)| *blocks_before < num_blocks);
+        kept.skip_events.retain(|(blocks_before, _)| *blocks_before < num_blocks);
         self.store.keep_begun(kept, budget);
     }
 }
@@ -220,9 +220,9 @@ impl Kept {
     /// All rows of a block, as those of a pass.
     fn rows(&self, index: usize, pass: Pass) -> Rows {
         let block = &self.blocks[index];
-        let origins = block.origins().in_pass(pass);
-        let mark = Mark::new([self.first(index)], [self.marks[index].clone()]);
-        Rows::all(block.share().with_origins(origins)).marked(mark)
+        let provenance = block.provenance().in_pass(pass);
+        let checkpoint = Checkpoint::new([self.first(index)], [self.checkpoints[index].clone()]);
+        Rows::all(block.share().with_provenance(provenance)).with_checkpoint(checkpoint)
     }
 }
 
@@ -244,20 +244,20 @@ impl Node for Rest {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         let poll = self.input.pull(context)?;
         let Poll::Ready(rows) = poll else { return Ok(poll) };
-        let mark = Mark::new([self.next], [rows.mark(0)]);
+        let checkpoint = Checkpoint::new([self.next], [rows.checkpoint(0)]);
         self.next += rows.len() as u64;
-        let origins = rows.origins().in_pass(self.pass);
-        Ok(Poll::Ready(rows.with_origins(origins)?.marked(mark)))
+        let provenance = rows.provenance().in_pass(self.pass);
+        Ok(Poll::Ready(rows.with_provenance(provenance)?.with_checkpoint(checkpoint)))
     }
 }
 
 /// Gives the rows that are kept.
-pub struct Replay {
+pub struct FromCache {
     cached: Arc<Cached>,
     /// The number of the next block.
     next: usize,
-    /// That of the next note.
-    next_note: usize,
+    /// That of the next skip event.
+    next_skip_event: usize,
     /// So many rows of it are left out.
     skip: usize,
     pass: Pass,
@@ -265,26 +265,26 @@ pub struct Replay {
     charge: Option<Charge>,
 }
 
-impl Replay {
+impl FromCache {
     /// The rows from number `first` on, as those of `pass`.
     pub fn new(cached: Arc<Cached>, first: u64, pass: Pass) -> Self {
         let next = cached.kept.ends.partition_point(|end| *end <= first);
         let skip = (first - cached.kept.first(next)) as usize;
-        let next_note = cached.kept.notes.partition_point(|(num_blocks, _)| *num_blocks < next);
-        Self { cached, next, next_note, skip, pass, is_charged: false, charge: None }
+        let next_skip_event = cached.kept.skip_events.partition_point(|(num_blocks, _)| *num_blocks < next);
+        Self { cached, next, next_skip_event, skip, pass, is_charged: false, charge: None }
     }
 }
 
-impl Node for Replay {
+impl Node for FromCache {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if !std::mem::replace(&mut self.is_charged, true) {
             self.charge = self.cached.charge(context.budget)?;
         }
-        if let Some((num_blocks, note)) = self.cached.kept.notes.get(self.next_note)
+        if let Some((num_blocks, skip_event)) = self.cached.kept.skip_events.get(self.next_skip_event)
             && *num_blocks == self.next
         {
-            self.next_note += 1;
-            return Ok(Poll::Note(note.clone()));
+            self.next_skip_event += 1;
+            return Ok(Poll::SkipEvent(skip_event.clone()));
         }
         if self.next == self.cached.kept.blocks.len() {
             return Ok(Poll::End);

@@ -1,15 +1,15 @@
 //! A pipeline several times over, and pipelines one after the other.
 
 use crate::error::{Error, Result};
+use crate::pipeline::checkpoint::{Checkpoint, damaged};
 use crate::pipeline::function_states::FunctionStates;
-use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::node::{Context, Ended, Node, Poll};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Makes the node of pass number `n` from a mark on, or `None` if there are no more. If so told, its rows
+/// Makes the node of pass number `n` from a checkpoint on, or `None` if there are no more. If so told, its rows
 /// were given before: it works in step, so that it asks for rows, and begins tasks, only when their results are wanted.
-pub type NextPass = Box<dyn FnMut(u64, &Mark, bool) -> Option<Result<Box<dyn Node>>> + Send>;
+pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
 /// Gives the rows of one pass after the other. The next pass begins as soon as the last row of one is asked for.
 pub struct Passes {
@@ -18,7 +18,7 @@ pub struct Passes {
     number: u64,
     current: Option<Box<dyn Node>>,
     /// Where the pass that follows begins.
-    first: Mark,
+    first: Checkpoint,
     /// Whether the current pass has given anything.
     has_rows: bool,
     ends_after_nothing: bool,
@@ -35,11 +35,11 @@ pub struct Passes {
 struct Shards {
     /// How many there are.
     count: u64,
-    /// How many there were where the mark was made.
+    /// How many there were where the checkpoint was made.
     old_count: u64,
     /// Whether a pass before this one had another number of rows for another shard, so that they are at different places.
     is_uneven: bool,
-    /// So many rows of each old shard are skipped, from the state of the mark of the current pass on, if there is another
+    /// So many rows of each old shard are skipped, from the state of the checkpoint of the current pass on, if there is another
     /// number of shards now.
     skip: u64,
     /// So many more come before them.
@@ -49,8 +49,8 @@ struct Shards {
 /// Which Python functions keep a state from one pass to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Keepers {
-    /// Their lanes.
-    pub lanes: Vec<usize>,
+    /// Their Python workers.
+    pub python_workers: Vec<usize>,
     /// Those of which a row may have been asked for in vain: what is beside it has ended.
     pub zipped: Vec<usize>,
     /// Whether a pass may end before all rows that they made are used, so that their states are those of other rows.
@@ -70,7 +70,7 @@ struct Keeping {
     /// What they have in the pass under way.
     inner: Arc<FunctionStates>,
     /// Where the rows begin that were given last, and how many they are.
-    last: (Mark, usize),
+    last: (Checkpoint, usize),
     settling: Option<Settling>,
 }
 
@@ -94,7 +94,7 @@ impl Settling {
             match self.node.pull(context)? {
                 Poll::Ready(rows) => self.num_rows = self.num_rows.saturating_sub(rows.len()),
                 // It was given before.
-                Poll::Note(_) => {}
+                Poll::SkipEvent(_) => {}
                 Poll::Pending => return Ok(false),
                 Poll::End => return Ok(true),
             }
@@ -105,11 +105,11 @@ impl Settling {
 impl Keeping {
     fn new(keepers: Keepers, outer: Arc<FunctionStates>) -> Self {
         let (begin, inner) = (outer.copy(), outer.copy());
-        Self { keepers, outer, begin, inner, last: (Mark::default(), 0), settling: None }
+        Self { keepers, outer, begin, inner, last: (Checkpoint::default(), 0), settling: None }
     }
 
     /// Where a pass begins that begins now.
-    fn begin(&mut self, first: &Mark) -> Mark {
+    fn begin(&mut self, first: &Checkpoint) -> Checkpoint {
         self.begin = self.outer.copy();
         self.inner = if self.keepers.in_step { Arc::clone(&self.outer) } else { self.outer.copy() };
         self.last = (first.clone(), 0);
@@ -122,13 +122,16 @@ impl Keeping {
             return Ok(true);
         }
         if !self.keepers.are_cut_short {
-            self.keepers.lanes.iter().for_each(|lane| self.outer.set(*lane, self.inner.get(*lane)));
+            self.keepers
+                .python_workers
+                .iter()
+                .for_each(|python_worker| self.outer.set(*python_worker, self.inner.get(*python_worker)));
             return Ok(true);
         }
         if self.settling.is_none() {
             let states = self.begin.copy();
-            let (mark, num_rows) = (self.last.0.clone().with_states(Some(Arc::clone(&states))), self.last.1);
-            let Some(node) = next(number, &mark, true) else { return Ok(true) };
+            let (checkpoint, num_rows) = (self.last.0.clone().with_states(Some(Arc::clone(&states))), self.last.1);
+            let Some(node) = next(number, &checkpoint, true) else { return Ok(true) };
             self.settling = Some(Settling { node: node?, states, num_rows, behind_rows: None });
         }
         let Some(settling) = &mut self.settling else { return Ok(true) };
@@ -136,9 +139,9 @@ impl Keeping {
             return Ok(false);
         }
         let behind_rows = settling.behind_rows.as_ref().unwrap_or(&settling.states);
-        for lane in &self.keepers.lanes {
-            let states = if self.keepers.zipped.contains(lane) { behind_rows } else { &settling.states };
-            self.outer.set(*lane, states.get(*lane));
+        for python_worker in &self.keepers.python_workers {
+            let states = if self.keepers.zipped.contains(python_worker) { behind_rows } else { &settling.states };
+            self.outer.set(*python_worker, states.get(*python_worker));
         }
         self.settling = None;
         Ok(true)
@@ -152,7 +155,7 @@ impl Passes {
             next,
             number: 0,
             current: None,
-            first: Mark::default(),
+            first: Checkpoint::default(),
             has_rows: true,
             ends_after_nothing,
             has_ended: false,
@@ -162,9 +165,9 @@ impl Passes {
         }
     }
 
-    /// How many shards there were where a mark of passes over one was made.
-    pub fn old_shards(mark: &Mark) -> Result<Option<u64>> {
-        Ok(mark.numbers()?.map(|[_, old_count, _]| old_count))
+    /// How many shards there were where a checkpoint of passes over one was made.
+    pub fn old_shards(checkpoint: &Checkpoint) -> Result<Option<u64>> {
+        Ok(checkpoint.numbers()?.map(|[_, old_count, _]| old_count))
     }
 
     /// The passes of one of so many shards; see [`Passes::skips`].
@@ -173,18 +176,18 @@ impl Passes {
         self
     }
 
-    /// Whether it skips the rows behind the state of the mark by itself: those of another number of shards.
+    /// Whether it skips the rows behind the state of the checkpoint by itself: those of another number of shards.
     pub fn skips(&self) -> bool {
         self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
     }
 
     /// Where the next pass begins, behind one that has ended.
-    fn after(&mut self, ended: Option<Ended>) -> Result<Mark> {
-        let (Some(shards), Some(ended)) = (&mut self.shards, ended) else { return Ok(Mark::default()) };
+    fn after(&mut self, ended: Option<Ended>) -> Result<Checkpoint> {
+        let (Some(shards), Some(ended)) = (&mut self.shards, ended) else { return Ok(Checkpoint::default()) };
         let (is_uneven, skip) = (ended.fewest != ended.most, shards.skip);
         (shards.is_uneven, shards.skip) = (shards.is_uneven || is_uneven, 0);
         if shards.old_count == shards.count || !ended.is_within_skip {
-            return Ok(Mark::default());
+            return Ok(Checkpoint::default());
         }
         if is_uneven {
             return Err(shards.uneven(self.number));
@@ -192,44 +195,44 @@ impl Passes {
         let num_skipped = ended.mine.saturating_sub(std::mem::take(&mut shards.num_before));
         self.has_rows = ended.mine > 0;
         shards.skip = skip.saturating_sub(num_skipped);
-        Ok(Mark::default().behind(shards.skip))
+        Ok(Checkpoint::default().behind(shards.skip))
     }
 
     /// With Python functions that keep a state from one pass to the next.
     pub fn keeping(mut self, keepers: Keepers, states: Option<&Arc<FunctionStates>>) -> Self {
         self.states = states.cloned();
-        if let Some(states) = states.filter(|_| !keepers.lanes.is_empty()) {
+        if let Some(states) = states.filter(|_| !keepers.python_workers.is_empty()) {
             self.keeping = Some(Keeping::new(keepers, Arc::clone(states)));
         }
         self
     }
 
-    /// From a mark on, without those that are to be left out behind its state.
-    pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
-        let number = match (&mut self.shards, mark.state()) {
+    /// From a checkpoint on, without those that are to be left out behind its state.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let number = match (&mut self.shards, checkpoint.state()) {
             (_, None) => return Ok(self),
-            (None, Some(_)) => mark.numbers()?.map_or(0, |[number]| number),
+            (None, Some(_)) => checkpoint.numbers()?.map_or(0, |[number]| number),
             (Some(shards), Some(_)) => {
-                let [number, old_count, is_uneven] = mark.numbers()?.unwrap_or_default();
+                let [number, old_count, is_uneven] = checkpoint.numbers()?.unwrap_or_default();
                 (shards.old_count, shards.is_uneven) = (old_count, is_uneven > 0);
                 number
             }
         };
-        (self.number, self.first) = (number, mark.input(0)?);
+        (self.number, self.first) = (number, checkpoint.input(0)?);
         if let Some(shards) = &mut self.shards
             && shards.old_count != shards.count
         {
             if shards.is_uneven {
                 return Err(shards.uneven(number));
             }
-            (shards.skip, shards.num_before) = (mark.skip(), self.first.skip());
-            self.first = self.first.behind(mark.skip());
+            (shards.skip, shards.num_before) = (checkpoint.skip(), self.first.skip());
+            self.first = self.first.behind(checkpoint.skip());
         }
         if let Some(keeping) = &self.keeping {
-            for (index, lane) in keeping.keepers.lanes.iter().enumerate() {
-                keeping.outer.set(*lane, mark.input(index + 1)?.text());
+            for (index, python_worker) in keeping.keepers.python_workers.iter().enumerate() {
+                keeping.outer.set(*python_worker, checkpoint.input(index + 1)?.text());
             }
-        } else if mark.state().is_some_and(|state| state.inputs.len() > 1) {
+        } else if checkpoint.state().is_some_and(|state| state.inputs.len() > 1) {
             return Err(damaged());
         }
         Ok(self)
@@ -254,20 +257,20 @@ impl Node for Passes {
                 match current.pull(context)? {
                     Poll::Ready(rows) => {
                         self.has_rows = true;
-                        let inner = rows.mark(0);
+                        let inner = rows.checkpoint(0);
                         let mut numbers: SmallVec<[u64; 3]> = smallvec![self.number - 1];
                         if let Some(Shards { count, is_uneven, .. }) = &self.shards {
                             numbers.extend([*count, u64::from(*is_uneven)]);
                         }
                         let Some(keeping) = &mut self.keeping else {
-                            return Ok(Poll::Ready(rows.marked(Mark::new(numbers, [inner]))));
+                            return Ok(Poll::Ready(rows.with_checkpoint(Checkpoint::new(numbers, [inner]))));
                         };
                         keeping.last = (inner.clone(), rows.len());
-                        let states = keeping.begin.marks(&keeping.keepers.lanes);
-                        let mark = Mark::new(numbers, std::iter::once(inner).chain(states));
-                        return Ok(Poll::Ready(rows.marked(mark)));
+                        let states = keeping.begin.checkpoints(&keeping.keepers.python_workers);
+                        let checkpoint = Checkpoint::new(numbers, std::iter::once(inner).chain(states));
+                        return Ok(Poll::Ready(rows.with_checkpoint(checkpoint)));
                     }
-                    Poll::Note(note) => return Ok(Poll::Note(note)),
+                    Poll::SkipEvent(skip_event) => return Ok(Poll::SkipEvent(skip_event)),
                     Poll::Pending => return Ok(Poll::Pending),
                     Poll::End => {
                         let ended = current.ended();
@@ -293,7 +296,7 @@ impl Node for Passes {
             let Some(node) = (self.next)(self.number, &start, false) else { return Ok(Poll::End) };
             self.number += 1;
             // What is taken up has given something before.
-            self.has_rows = first != Mark::default();
+            self.has_rows = first != Checkpoint::default();
             self.current = Some(node?);
         }
     }

@@ -1,17 +1,17 @@
 //! Work on rows in parallel, whose results come in the order of the rows.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, RowOrigin};
-use crate::pipeline::budget::Charge;
+use crate::pipeline::blocks::block::{Block, RowProvenance};
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::execution::budget::Charge;
+use crate::pipeline::execution::meters::{Meter, Meters, Stopwatch, enter_stage};
+use crate::pipeline::execution::task::{Outcome, PythonTask, Ring};
 use crate::pipeline::function_states::FunctionState;
-use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::{Meter, Meters, Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Ended, Node, Poll, Position};
-use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
-use crate::pipeline::nodes::expected::Expected;
-use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::{Notes, Skipped, is_of_example};
-use crate::pipeline::task::{HostTask, Outcome, Ring};
+use crate::pipeline::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
+use crate::pipeline::nodes::size_estimate::SizeEstimate;
+use crate::pipeline::skip_event::{SkipEvents, Skipped, is_of_example};
 use crate::run::catch_panic;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -51,7 +51,7 @@ pub enum Worker {
     /// The pool: these stages, one after the other; then the rows are gathered into one block.
     Pool(Arc<[Arc<dyn Stage>]>),
     /// A thread of Python's, one task after the other. Set if it makes one row of each, and keeps no state.
-    Lane(usize, bool),
+    Python(usize, bool),
 }
 
 impl Worker {
@@ -60,7 +60,7 @@ impl Worker {
         match self {
             Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
             // A function with a state of its own sees what it saw before.
-            Self::Lane(_, keeps_count) => *keeps_count,
+            Self::Python(_, keeps_count) => *keeps_count,
         }
     }
 }
@@ -77,8 +77,8 @@ pub struct Map {
     /// Since when the input had nothing while no task was left.
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
-    expected: Expected,
-    /// The state of the function of a lane.
+    size_estimate: SizeEstimate,
+    /// The state of the function of a Python worker.
     state: FunctionState,
     /// What a task has given and is not given yet.
     ready: VecDeque<Poll>,
@@ -97,7 +97,7 @@ impl Map {
     /// Up to `ahead` tasks are begun before their results are wanted.
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
-        let (waiting, expected) = (Rows::new(), Expected::default());
+        let (waiting, size_estimate) = (Rows::new(), SizeEstimate::default());
         Self {
             input,
             waiting,
@@ -106,22 +106,22 @@ impl Map {
             position,
             starving_since: None,
             ring,
-            expected,
+            size_estimate,
             state: FunctionState::default(),
             ready: VecDeque::new(),
             ended: None,
         }
     }
 
-    /// The function of a lane has this state before the first task.
+    /// The function of a Python worker has this state before the first task.
     pub fn with_state(mut self, state: FunctionState) -> Self {
         self.state = state;
         self
     }
 
     /// With what is known of the results of other passes.
-    pub fn expecting(mut self, expected: Expected) -> Self {
-        self.expected = expected;
+    pub fn with_size_estimate(mut self, size_estimate: SizeEstimate) -> Self {
+        self.size_estimate = size_estimate;
         self
     }
 
@@ -153,9 +153,9 @@ impl Map {
         let Input::Open(input) = &mut self.input else { return false };
         match input.pull(context) {
             Ok(Poll::Ready(rows)) => self.waiting = rows,
-            Ok(Poll::Note(note)) => {
+            Ok(Poll::SkipEvent(skip_event)) => {
                 // It takes its turn among the results.
-                self.ring.start(Mark::default()).set(Ok(Outcome::of_note(note)));
+                self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
                 return self.ring.len() < self.ahead && self.fill(context);
             }
             Ok(Poll::Pending) => {
@@ -176,42 +176,52 @@ impl Map {
     fn is_row_wise(&self) -> bool {
         match &self.worker {
             Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
-            Worker::Lane(..) => true,
+            Worker::Python(..) => true,
         }
     }
 
-    /// Where the result of a task can be made again that begins at a mark of the input.
-    fn mark(&self, input: Mark) -> Mark {
+    /// Where the result of a task can be made again that begins at a checkpoint of the input.
+    fn checkpoint(&self, input: Checkpoint) -> Checkpoint {
         match self.worker.keeps_count() && self.position.skipper.is_none() {
             true => input,
-            false => Mark::new([], [input]),
+            false => Checkpoint::new([], [input]),
         }
     }
 
     /// How many of the rows that wait go into the next task, and what its result is expected to take.
     fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
-        match (self.is_row_wise(), self.expected.task_bytes()) {
-            (true, _) if self.position.in_step => (1, self.expected.bytes_of(1, &self.waiting)),
+        match (self.is_row_wise(), self.size_estimate.task_bytes()) {
+            (true, _) if self.position.in_step => (1, self.size_estimate.bytes_of(1, &self.waiting)),
             (true, _) => {
-                let num_rows = self.expected.part_of(&self.waiting, Expected::wanted_bytes(limit_bytes));
-                (num_rows, self.expected.bytes_of(num_rows, &self.waiting))
+                let num_rows = self.size_estimate.part_of(&self.waiting, SizeEstimate::wanted_bytes(limit_bytes));
+                (num_rows, self.size_estimate.bytes_of(num_rows, &self.waiting))
             }
             (false, Some(num_bytes)) => (self.waiting.len(), num_bytes),
-            (false, None) => (self.waiting.len(), self.expected.bytes_of(self.waiting.len(), &self.waiting)),
+            (false, None) => (self.waiting.len(), self.size_estimate.bytes_of(self.waiting.len(), &self.waiting)),
         }
     }
 
     fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
-        let (slot, expected) = (self.ring.start(self.mark(rows.mark(0))), self.expected.clone());
+        let (slot, size_estimate) = (self.ring.start(self.checkpoint(rows.checkpoint(0))), self.size_estimate.clone());
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
-            Worker::Lane(lane, _) => {
-                let wanted_bytes = Expected::wanted_bytes(context.budget.room_bytes());
+            Worker::Python(python_worker, _) => {
+                let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
                 let state = self.state.clone();
-                let task =
-                    HostTask { rows, pass: 0, first: 0, state, stage, charge, wanted_bytes, expected, skipper, slot };
-                return context.start_hosted(*lane, task);
+                let task = PythonTask {
+                    rows,
+                    pass: 0,
+                    first: 0,
+                    state,
+                    stage,
+                    charge,
+                    wanted_bytes,
+                    size_estimate,
+                    skipper,
+                    slot,
+                };
+                return context.start_python(*python_worker, task);
             }
         };
         let (meters, position) = (Arc::clone(context.meters), self.position);
@@ -220,10 +230,10 @@ impl Map {
             let result = catch_panic(|| {
                 let num_rows = rows.len();
                 let work = Work { stages: &stages, rows, meters: &meters, position };
-                let Applied { block, notes, error } = work.apply()?;
+                let Applied { block, skip_events, error } = work.apply()?;
                 charge.correct(block.held_bytes());
-                expected.note(num_rows, block.held_bytes());
-                Ok(Outcome { notes, ..Outcome::new(Rows::all(block.charged(charge)), error) })
+                size_estimate.add(num_rows, block.held_bytes());
+                Ok(Outcome { skip_events, ..Outcome::new(Rows::all(block.charged(charge)), error) })
             });
             drop(watch);
             slot.set(result);
@@ -254,7 +264,7 @@ struct Work<'a> {
 struct Applied {
     block: Block,
     /// What was left out.
-    notes: Notes,
+    skip_events: SkipEvents,
     /// What happened at the row behind the block's.
     error: Option<Error>,
 }
@@ -266,7 +276,7 @@ impl Work<'_> {
     /// At an error, the rows before it if each row goes by itself; or all but those that failed, if they may be left out.
     fn apply(mut self) -> Result<Applied> {
         let failure = match self.apply_to(self.rows.clone()) {
-            Ok(block) => return Ok(Applied { block, notes: Vec::new(), error: None }),
+            Ok(block) => return Ok(Applied { block, skip_events: Vec::new(), error: None }),
             Err(failure) => failure,
         };
         let is_row_wise = self.stages.iter().all(|stage| stage.is_row_wise());
@@ -275,8 +285,8 @@ impl Work<'_> {
             (false, None) => Err(failure.0),
             (_, Some(_)) => {
                 let num_parts = if is_row_wise { self.rows.len() } else { 1 };
-                let (good, notes) = work_apart(&mut self, num_parts, failure)?;
-                Ok(Applied { block: good.copy()?, notes, error: None })
+                let (good, skip_events) = bisect_failures(&mut self, num_parts, failure)?;
+                Ok(Applied { block: good.copy()?, skip_events, error: None })
             }
         }
     }
@@ -294,7 +304,7 @@ impl Work<'_> {
         }
         match good.is_empty() {
             true => Err(met.unwrap_or(error)),
-            false => Ok(Applied { block: good.copy()?, notes: Vec::new(), error: met.or(Some(error)) }),
+            false => Ok(Applied { block: good.copy()?, skip_events: Vec::new(), error: met.or(Some(error)) }),
         }
     }
 
@@ -322,15 +332,15 @@ impl Work<'_> {
     }
 
     /// Where row `row` comes from: of rows that become a batch, the batch.
-    fn origin(&self, row: usize) -> Option<RowOrigin> {
+    fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         match self.rows.group() {
-            Some((file, number)) => Some(RowOrigin { file: Arc::clone(file), record: *number, sub: 0 }),
-            None => self.rows.origin(row),
+            Some((file, number)) => Some(RowProvenance { file: Arc::clone(file), record: *number, sub: 0 }),
+            None => self.rows.row_provenance(row),
         }
     }
 }
 
-impl Parts for Work<'_> {
+impl Bisectable for Work<'_> {
     type Failure = Failure;
 
     fn work(&mut self, range: Range<usize>) -> std::result::Result<Block, Failure> {
@@ -343,7 +353,7 @@ impl Parts for Work<'_> {
         match self.position.skipper.filter(|_| is_of_example(&error)) {
             Some(skipper) => {
                 let stage = stage.unwrap_or(self.position.stage);
-                Ok(Skipped::row(skipper, stage, self.origin(row), error))
+                Ok(Skipped::row(skipper, stage, self.row_provenance(row), error))
             }
             None => Err(error),
         }
@@ -362,8 +372,8 @@ impl Node for Map {
                 self.start_tasks(context)?;
                 result = self.ring.pop();
             }
-            let Some((mark, result)) = result else { break };
-            let Outcome { rows, notes, error, state } = result?;
+            let Some((checkpoint, result)) = result else { break };
+            let Outcome { rows, skip_events, error, state } = result?;
             if let Some(error) = error {
                 self.input = Input::Failed(error);
                 self.waiting = Rows::new();
@@ -371,7 +381,7 @@ impl Node for Map {
                     self.ring = Ring::new();
                 }
             }
-            self.ready.extend(polls(rows, notes, mark.with_text(state)));
+            self.ready.extend(polls(rows, skip_events, checkpoint.with_text(state)));
         }
         // What waits did not fit.
         if !self.ring.is_empty() || !self.waiting.is_empty() {

@@ -1,9 +1,9 @@
 //! Where what failed before is left out: counts what comes through.
 
 use crate::error::Result;
-use crate::pipeline::mark::Mark;
+use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::node::{Context, Node, Poll};
-use crate::pipeline::skipped::{Note, PassedRows};
+use crate::pipeline::skip_event::{PassedRows, SkipEvent};
 
 /// Gives what its input gives; says of what was left out how many rows came before it, and at the end how many came.
 pub struct SkipErrors {
@@ -28,17 +28,17 @@ impl Node for SkipErrors {
         }
         Ok(match self.input.pull(context)? {
             Poll::Ready(rows) => {
-                let mark = Mark::new([self.passed.count], [rows.mark(0)]);
+                let checkpoint = Checkpoint::new([self.passed.count], [rows.checkpoint(0)]);
                 self.passed.count += rows.len() as u64;
-                Poll::Ready(rows.marked(mark))
+                Poll::Ready(rows.with_checkpoint(checkpoint))
             }
-            Poll::Note(Note::Skipped(mut skipped)) if skipped.skipper == self.stage => {
+            Poll::SkipEvent(SkipEvent::Skipped(mut skipped)) if skipped.skipper == self.stage => {
                 skipped.passed = self.passed;
-                Poll::Note(Note::Skipped(skipped))
+                Poll::SkipEvent(SkipEvent::Skipped(skipped))
             }
             Poll::End => {
                 self.is_over = true;
-                Poll::Note(Note::Passed { skipper: self.stage, rows: self.passed })
+                Poll::SkipEvent(SkipEvent::Passed { skipper: self.stage, rows: self.passed })
             }
             other => other,
         })

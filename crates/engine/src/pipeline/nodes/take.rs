@@ -1,10 +1,10 @@
 //! Some of the rows, by their places: `take`, `skip`, `shard` and shares of batches.
 
 use crate::error::{Error, Result};
-use crate::pipeline::budget::Budget;
-use crate::pipeline::mark::{Mark, damaged};
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::{Checkpoint, damaged};
+use crate::pipeline::execution::budget::Budget;
 use crate::pipeline::node::{Context, Ended, Node, Poll};
-use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 
 /// The first rows.
@@ -29,10 +29,10 @@ impl Node for Take {
         let poll = self.input.pull(context)?;
         let Poll::Ready(mut rows) = poll else { return Ok(poll) };
         let rows = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
-        let mark = Mark::new([self.given], [rows.mark(0)]);
+        let checkpoint = Checkpoint::new([self.given], [rows.checkpoint(0)]);
         self.given += rows.len() as u64;
         self.rest -= rows.len() as u64;
-        Ok(Poll::Ready(rows.marked(mark)))
+        Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
     }
 }
 
@@ -51,20 +51,20 @@ impl Skip {
 }
 
 impl Node for Skip {
-    /// Its marks have a state of their own, even though it needs only that of its input: a mark without a state is the beginning,
+    /// Its checkpoints have a state of their own, even though it needs only that of its input: a checkpoint without a state is the beginning,
     /// where rows are left out, and some inputs count their rows from their beginning.
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         Ok(match self.input.pull(context)? {
             Poll::Ready(rows) => {
-                let mark = Mark::new([self.count], [rows.mark(0)]);
-                Poll::Ready(rows.marked(mark))
+                let checkpoint = Checkpoint::new([self.count], [rows.checkpoint(0)]);
+                Poll::Ready(rows.with_checkpoint(checkpoint))
             }
             poll => poll,
         })
     }
 }
 
-/// The rows of a node that was taken up again, behind the first: the marks are those of the node.
+/// The rows of a node that was taken up again, behind the first: the checkpoints are those of the node.
 pub struct Behind {
     input: Box<dyn Node>,
     rest: u64,
@@ -115,7 +115,7 @@ pub struct Shard {
     /// How many rows of the next `count` rows of the input have come.
     place: u64,
     /// Where the first of these is, if it has come.
-    group: Mark,
+    group: Checkpoint,
     /// How many rows were given since it was started.
     given_here: u64,
     skipping: Option<Skipping>,
@@ -134,7 +134,7 @@ struct Skipping {
 impl Shard {
     /// Row `index` of each `count` rows of `input`, before which `given` were given.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
-        let (place, group, given_here, skipping) = (0, Mark::default(), 0, None);
+        let (place, group, given_here, skipping) = (0, Checkpoint::default(), 0, None);
         Self { input, index, count, given, place, group, given_here, skipping }
     }
 
@@ -162,13 +162,13 @@ impl Shard {
 
     /// Where the next row that is given can be taken up again, by any shard: at the first of the `count` rows that it is one
     /// of. `rows` have come.
-    fn mark(&self, rows: &Rows) -> Mark {
+    fn checkpoint(&self, rows: &Rows) -> Checkpoint {
         let group = match self.place {
-            0 => rows.mark(0),
+            0 => rows.checkpoint(0),
             place if place <= self.index => self.group.clone(),
-            place => rows.mark((self.count - place) as usize),
+            place => rows.checkpoint((self.count - place) as usize),
         };
-        Mark::new([self.given, self.count], [group])
+        Checkpoint::new([self.given, self.count], [group])
     }
 }
 
@@ -181,7 +181,7 @@ impl Node for Shard {
             if rows.is_empty() {
                 continue;
             }
-            let mark = self.mark(&rows);
+            let checkpoint = self.checkpoint(&rows);
             let mut taken = Rows::new();
             for (number, (block, row)) in rows.iter().enumerate() {
                 if self.place == self.index {
@@ -192,13 +192,13 @@ impl Node for Shard {
                     self.place = 0;
                 }
                 if self.place == 1 && number + (self.count as usize) > rows.len() {
-                    self.group = rows.mark(number);
+                    self.group = rows.checkpoint(number);
                 }
             }
             if !taken.is_empty() {
                 self.given += taken.len() as u64;
                 self.given_here += taken.len() as u64;
-                return Ok(Poll::Ready(few(taken, context.budget)?.marked(mark)));
+                return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));
             }
         }
     }
@@ -239,13 +239,13 @@ pub struct Share {
     /// How many rows of the next `count` runs of the input have come.
     place: u64,
     /// Where the first of these is.
-    group: Mark,
+    group: Checkpoint,
 }
 
 impl Share {
     /// Run `index` of each `count` runs of `input`.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, run: u64) -> Self {
-        Self { input, index, count, run, place: 0, group: Mark::default() }
+        Self { input, index, count, run, place: 0, group: Checkpoint::default() }
     }
 }
 
@@ -254,21 +254,22 @@ impl Node for Share {
         loop {
             let poll = self.input.pull(context)?;
             let Poll::Ready(rows) = poll else { return Ok(poll) };
-            let (mut taken, mut mark) = (Rows::new(), None);
+            let (mut taken, mut checkpoint) = (Rows::new(), None);
             for (number, (block, row)) in rows.iter().enumerate() {
                 if self.place == 0 {
-                    self.group = rows.mark(number);
+                    self.group = rows.checkpoint(number);
                 }
                 if self.place / self.run == self.index {
                     // As many rows are given of each of the `count` runs, so those behind are counted by themselves.
                     let behind = self.place % self.run;
-                    mark.get_or_insert_with(|| Mark::new([self.count], [self.group.clone()]).behind(behind));
+                    checkpoint
+                        .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).behind(behind));
                     taken.push(block, row, 1);
                 }
                 self.place = (self.place + 1) % (self.run * self.count);
             }
-            if let Some(mark) = mark {
-                return Ok(Poll::Ready(few(taken, context.budget)?.marked(mark)));
+            if let Some(checkpoint) = checkpoint {
+                return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));
             }
         }
     }

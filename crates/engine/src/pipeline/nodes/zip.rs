@@ -1,13 +1,13 @@
 //! The rows of several inputs side by side.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins};
-use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::{Stopwatch, enter_stage};
+use crate::pipeline::blocks::block::{Block, Provenance};
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::execution::meters::{Stopwatch, enter_stage};
+use crate::pipeline::execution::task::{Outcome, Ring};
 use crate::pipeline::node::{Context, Node, Poll, Position};
-use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::Note;
-use crate::pipeline::task::{Outcome, Ring};
+use crate::pipeline::skip_event::SkipEvent;
 use crate::run::catch_panic;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ struct Input {
     rows: Rows,
     state: State,
     /// Word of what was left out before its next row.
-    notes: Vec<Note>,
+    skip_events: Vec<SkipEvent>,
 }
 
 enum State {
@@ -47,7 +47,7 @@ enum State {
 impl Zip {
     /// Up to `ahead` tasks are begun before their results are wanted.
     pub fn new(inputs: Vec<Box<dyn Node>>, is_strict: bool, ahead: usize, position: Position) -> Self {
-        let input = |node| Input { node, rows: Rows::new(), state: State::Open, notes: Vec::new() };
+        let input = |node| Input { node, rows: Rows::new(), state: State::Open, skip_events: Vec::new() };
         let inputs = inputs.into_iter().map(input).collect();
         let ahead = if position.in_step { 1 } else { ahead };
         Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
@@ -68,8 +68,8 @@ impl Zip {
             let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
             // What comes before a row that is not wanted any more is not told of: it is not always asked for.
             let is_told = |input: &&mut Input| num_rows > 0 || input.rows.is_empty();
-            for note in self.inputs.iter_mut().filter(is_told).flat_map(|input| input.notes.drain(..)) {
-                self.ring.start(Mark::default()).set(Ok(Outcome::of_note(note)));
+            for skip_event in self.inputs.iter_mut().filter(is_told).flat_map(|input| input.skip_events.drain(..)) {
+                self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
             }
             if num_rows == 0 {
                 self.end = Some(self.ending());
@@ -79,8 +79,8 @@ impl Zip {
             let num_bytes = num_rows * self.inputs.iter().map(mean).sum::<usize>();
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
             let parts: Vec<_> = self.inputs.iter_mut().map(|input| input.rows.take_front(num_rows)).collect();
-            let marks: Vec<_> = parts.iter().map(|part| part.mark(0)).collect();
-            let slot = self.ring.start(Mark::new([self.num_rows], marks));
+            let checkpoints: Vec<_> = parts.iter().map(|part| part.checkpoint(0)).collect();
+            let slot = self.ring.start(Checkpoint::new([self.num_rows], checkpoints));
             self.num_rows += num_rows as u64;
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
@@ -129,8 +129,8 @@ impl Input {
                     self.rows = rows;
                     State::Open
                 }
-                Ok(Poll::Note(note)) => {
-                    self.notes.push(note);
+                Ok(Poll::SkipEvent(skip_event)) => {
+                    self.skip_events.push(skip_event);
                     State::Open
                 }
                 Ok(Poll::Pending) => State::Waits,
@@ -151,21 +151,21 @@ fn side_by_side(mut parts: Vec<Rows>) -> Result<Block> {
         columns.extend_from_slice(&part.gather()?.columns);
     }
     let first = parts.swap_remove(0);
-    Block::new(columns, first.len(), Origins::of(first)).map(Block::settled)
+    Block::new(columns, first.len(), Provenance::of(first)).map(Block::settled)
 }
 
 impl Node for Zip {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         self.start_tasks(context);
-        if let Some((mark, outcome)) = self.ring.pop() {
-            let Outcome { rows, notes, .. } = outcome?;
+        if let Some((checkpoint, outcome)) = self.ring.pop() {
+            let Outcome { rows, skip_events, .. } = outcome?;
             if !self.position.in_step {
                 self.start_tasks(context);
             }
-            // A task has rows, and anything else a note.
-            return Ok(match notes.into_iter().next() {
-                Some((_, note)) => Poll::Note(note),
-                None => Poll::Ready(rows.marked(mark)),
+            // A task has rows, and anything else a skip event.
+            return Ok(match skip_events.into_iter().next() {
+                Some((_, skip_event)) => Poll::SkipEvent(skip_event),
+                None => Poll::Ready(rows.with_checkpoint(checkpoint)),
             });
         }
         if !self.ring.is_empty() {

@@ -1,10 +1,10 @@
 //! Rows put together into one batch, and batches taken apart.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins};
-use crate::pipeline::column::Column;
+use crate::pipeline::blocks::block::{Block, Provenance};
+use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
@@ -70,9 +70,9 @@ impl Stage for Collate {
             columns.push(Column::Dense(mask));
         }
         let batches = columns.into_iter().map(|column| Column::Batches(Arc::new([column]))).collect();
-        let origins =
-            rows.group().map_or(Origins::Unknown, |(batches, number)| Origins::Run(Arc::clone(batches), *number));
-        Block::new(batches, 1, origins).map(Rows::all)
+        let provenance =
+            rows.group().map_or(Provenance::Unknown, |(batches, number)| Provenance::Run(Arc::clone(batches), *number));
+        Block::new(batches, 1, provenance).map(Rows::all)
     }
 
     fn is_row_wise(&self) -> bool {
@@ -271,8 +271,8 @@ impl Stage for Unbatch {
                     other.len()
                 )));
             }
-            let origins = block.origins().made_of((0..num_rows as u64).map(|number| (row, number)));
-            unbatched.append(&Rows::all(Block::new(columns, num_rows, origins)?));
+            let provenance = block.provenance().made_of((0..num_rows as u64).map(|number| (row, number)));
+            unbatched.append(&Rows::all(Block::new(columns, num_rows, provenance)?));
         }
         Ok(unbatched)
     }
@@ -291,7 +291,7 @@ fn unstacked(column: &Column, row: usize) -> Result<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::column::Ragged;
+    use crate::pipeline::blocks::column::Ragged;
 
     fn vector(values: &[i32]) -> Tensor {
         Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap()
@@ -299,7 +299,7 @@ mod tests {
 
     fn rows(column: Column) -> Rows {
         let num_rows = column.len();
-        Rows::all(Block::new(vec![column], num_rows, Origins::Unknown).unwrap())
+        Rows::all(Block::new(vec![column], num_rows, Provenance::Unknown).unwrap())
     }
 
     fn padding(multiple_of: usize, boundaries: &[usize]) -> Padding {

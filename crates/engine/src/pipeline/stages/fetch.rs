@@ -1,11 +1,11 @@
 //! Rows that go through a pipeline as their numbers, and are read once it is known which of them are wanted.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin, Origins, Pass};
-use crate::pipeline::column::Column;
+use crate::pipeline::blocks::block::{Block, FileProvenance, Pass, Provenance};
+use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::nodes::sampled::Indexed;
-use crate::pipeline::rows::Rows;
+use crate::pipeline::nodes::sources::indexed::Indexed;
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 /// How the rows are reached. Whoever gives their numbers finds it out.
 #[derive(Default)]
-pub struct Reached(Mutex<Option<Arc<dyn Indexed>>>);
+pub struct SharedLookup(Mutex<Option<Arc<dyn Indexed>>>);
 
-impl Reached {
+impl SharedLookup {
     /// Says how they are reached; returns the numbers of all of them, as rows.
     pub fn set(&self, rows: Arc<dyn Indexed>) -> Numbers {
-        let numbers = Numbers { len: rows.len(), origin: FileOrigin::unnamed("example", Pass::default()) };
+        let numbers = Numbers { len: rows.len(), file_provenance: FileProvenance::unnamed("example", Pass::default()) };
         *self.0.lock() = Some(rows);
         numbers
     }
@@ -32,7 +32,7 @@ impl Reached {
 pub struct Numbers {
     len: u64,
     /// Tells in which pass a number was given.
-    origin: Arc<FileOrigin>,
+    file_provenance: Arc<FileProvenance>,
 }
 
 impl Indexed for Numbers {
@@ -42,8 +42,8 @@ impl Indexed for Numbers {
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
         let column = Tensor::from_values(Shape::new(&[numbers.len()]), numbers.to_vec())?;
-        let origins = Origins::records(&self.origin, numbers.iter().copied());
-        Block::new(vec![Column::Dense(column)], numbers.len(), origins)
+        let provenance = Provenance::records(&self.file_provenance, numbers.iter().copied());
+        Block::new(vec![Column::Dense(column)], numbers.len(), provenance)
     }
 
     fn row_bytes(&self) -> usize {
@@ -57,22 +57,23 @@ impl Indexed for Numbers {
 }
 
 /// Replaces numbers by the rows that they stand for.
-pub struct Fetch(pub Arc<Reached>);
+pub struct Fetch(pub Arc<SharedLookup>);
 
 impl Stage for Fetch {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let reached = self.0.get()?;
+        let lookup = self.0.get()?;
         let numbers = rows.gather_column(0)?.to_tensor()?;
         let mut numbers: &[u64] = numbers.values()?;
         let lost = || Error::internal("the pass of a row is not known");
-        let passes = rows.iter().map(|(block, row)| block.origins().file(row).map(|file| file.pass).ok_or_else(lost));
+        let passes =
+            rows.iter().map(|(block, row)| block.provenance().file(row).map(|file| file.pass).ok_or_else(lost));
         let passes = passes.collect::<Result<Vec<_>>>()?;
         let mut fetched = Rows::new();
         for run in passes.chunk_by(|one, other| one == other) {
             let (here, rest) = numbers.split_at(run.len());
-            let block = reached.read(here)?;
-            let origins = block.origins().in_pass(run[0]);
-            fetched.append(&Rows::all(block.with_origins(origins)));
+            let block = lookup.read(here)?;
+            let provenance = block.provenance().in_pass(run[0]);
+            fetched.append(&Rows::all(block.with_provenance(provenance)));
             numbers = rest;
         }
         Ok(fetched)

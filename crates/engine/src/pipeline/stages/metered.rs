@@ -1,8 +1,8 @@
 //! Stages whose work is counted.
 
 use crate::error::Result;
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 
 /// A stage, with the number under which its work is counted.

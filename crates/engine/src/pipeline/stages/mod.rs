@@ -3,12 +3,8 @@
 pub mod collate;
 pub mod component;
 pub mod csv;
-mod csv_values;
 pub mod fetch;
 pub mod json;
-pub(super) mod json_constants;
-mod json_objects;
-mod json_values;
 pub mod metered;
 pub mod native;
 pub mod pack;

@@ -1,11 +1,11 @@
 //! Native functions of rows: what `map` and `filter` do with them.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, Origins};
-use crate::pipeline::column::Column;
+use crate::pipeline::blocks::block::{Block, Provenance};
+use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::native::function::Function;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 use crate::pipeline::stages::collate::Unbatch;
 
 /// Replaces each row by what a function makes of it.
@@ -32,7 +32,7 @@ impl Stage for MapNative {
             Source::Result(result) => Ok(results[*result].clone()),
         };
         let columns = self.columns.iter().map(column).collect::<Result<_>>()?;
-        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
     fn keeps_count(&self) -> bool {

@@ -1,10 +1,10 @@
 //! Lists packed into rows of one length, and lists cut into pieces before that.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins, RowOrigin};
-use crate::pipeline::column::{Column, Ragged};
+use crate::pipeline::blocks::block::{Block, Provenance, RowProvenance};
+use crate::pipeline::blocks::column::{Column, Ragged};
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
@@ -41,8 +41,9 @@ impl Stage for PackRows {
             column.extend(std::iter::repeat_n(0, self.length.saturating_sub(column.len())));
             columns.push(Column::Dense(Tensor::from_values(Shape::new(&[1, self.length]), column)?));
         }
-        let origins = rows.group().map_or(Origins::Unknown, |(rows, number)| Origins::Run(Arc::clone(rows), *number));
-        Block::new(columns, 1, origins).map(Rows::all)
+        let provenance =
+            rows.group().map_or(Provenance::Unknown, |(rows, number)| Provenance::Run(Arc::clone(rows), *number));
+        Block::new(columns, 1, provenance).map(Rows::all)
     }
 
     fn is_row_wise(&self) -> bool {
@@ -134,8 +135,8 @@ impl Stage for CutLists {
         check_lengths(&all, &rows)?;
         let mut columns: Vec<_> = all.iter().cloned().map(cut).collect();
         columns.push(Column::Dense(Tensor::from_values(Shape::new(&[num_pieces]), starts)?));
-        let origins = rows.origins().made_of(pieces().map(|(row, piece, _)| (row, piece)));
-        Block::new(columns, num_pieces, origins).map(Rows::all)
+        let provenance = rows.provenance().made_of(pieces().map(|(row, piece, _)| (row, piece)));
+        Block::new(columns, num_pieces, provenance).map(Rows::all)
     }
 }
 
@@ -143,26 +144,26 @@ fn check_lengths(all: &[Ragged], rows: &Rows) -> Result<()> {
     let Some((first, others)) = all.split_first() else { return Ok(()) };
     for row in 0..first.len() {
         if let Some(other) = others.iter().find(|other| other.row_length(row) != first.row_length(row)) {
-            return Err(unequal(first.row_length(row), other.row_length(row), rows.origin(row)));
+            return Err(unequal(first.row_length(row), other.row_length(row), rows.row_provenance(row)));
         }
     }
     Ok(())
 }
 
 /// The error for components of an example that are packed together and have different lengths.
-pub fn unequal(length: usize, other: usize, origin: Option<RowOrigin>) -> Error {
+pub fn unequal(length: usize, other: usize, row_provenance: Option<RowProvenance>) -> Error {
     let text = format!(
         "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them apart, \
          or make them equal in map"
     );
-    misfit(text, origin)
+    misfit(text, row_provenance)
 }
 
 /// An error for an example, with the place at which it was read.
-pub fn misfit(text: String, origin: Option<RowOrigin>) -> Error {
+pub fn misfit(text: String, row_provenance: Option<RowProvenance>) -> Error {
     let error = Error::invalid_argument(text);
-    match origin {
-        Some(origin) => error.while_reading(&origin),
+    match row_provenance {
+        Some(row_provenance) => error.while_reading(&row_provenance),
         None => error,
     }
 }

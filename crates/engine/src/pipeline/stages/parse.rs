@@ -1,16 +1,16 @@
 //! Serialized `Example`s to columns.
 
-use super::sightings::Sightings;
-use super::text;
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::records::parse_example::{
     Column as Values, DenseFeature, Example, Extent, Feature, Features, Record,
 };
-use crate::pipeline::block::{Block, Origins};
-use crate::pipeline::column::{Column, Ragged, Text, look_ahead};
+use crate::pipeline::blocks::block::{Block, Provenance};
+use crate::pipeline::blocks::column::{Column, Ragged, Text, look_ahead};
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
+use crate::pipeline::stages::sightings::Sightings;
+use crate::pipeline::stages::text;
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use bytes::Bytes;
@@ -122,8 +122,8 @@ impl Parse {
 
     /// The error again, with the file and the record in it.
     fn named(&self, rows: &Rows, index: usize, bytes: &[u8], error: Error) -> Error {
-        let Some(origin) = rows.origin(index) else { return error };
-        let name = Bytes::from(origin.to_string());
+        let Some(row_provenance) = rows.row_provenance(index) else { return error };
+        let name = Bytes::from(row_provenance.to_string());
         let example = Example { record: Record::Lent(bytes), index, name: Some(&name) };
         let again = self.parsed(Values::new).and_then(|mut parsed| self.parse(&example, &mut parsed));
         again.err().unwrap_or(error)
@@ -190,7 +190,7 @@ impl Stage for Parse {
             }
         }
         columns.extend(made);
-        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
     fn keeps_count(&self) -> bool {

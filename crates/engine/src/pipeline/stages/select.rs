@@ -1,9 +1,9 @@
 //! Some of the columns, in another order.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, Origins};
+use crate::pipeline::blocks::block::{Block, Provenance};
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 
 /// The columns of these numbers.
 pub struct Select(pub Vec<usize>);
@@ -11,7 +11,7 @@ pub struct Select(pub Vec<usize>);
 impl Stage for Select {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let columns = self.0.iter().map(|column| rows.gather_column(*column)).collect::<Result<_>>()?;
-        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
     fn keeps_count(&self) -> bool {

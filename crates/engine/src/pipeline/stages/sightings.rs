@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// So many names of a record are remembered.
 const MOST_NAMES: usize = 50;
 
-/// What was seen of the lists that a [`Parse`](super::parse::Parse) asks for. Its tasks write it, and whoever made it reads.
+/// What was seen of the lists that a [`Parse`](crate::pipeline::stages::parse::Parse) asks for. Its tasks write it, and whoever made it reads.
 #[derive(Default)]
 pub struct Sightings {
     seen: Mutex<Seen>,

@@ -1,9 +1,9 @@
 //! Parts of the examples, by the places of their records: for training and validation.
 
 use crate::error::{Error, Result};
+use crate::pipeline::blocks::row_id::{RowId, mix};
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::place::{Place, mix};
-use crate::pipeline::rows::Rows;
 use std::ops::RangeInclusive;
 
 /// Keeps the rows whose records have a key in a range. Other ranges of the same seed keep the others.
@@ -19,8 +19,8 @@ impl Stage for Split {
         let mut kept = Rows::new();
         for (block, row) in rows.iter() {
             let unknown = || Error::internal("split: the record of a row is not known");
-            let place = block.place(row).ok_or_else(unknown)?;
-            if self.kept.contains(&key(self.seed, &place)) {
+            let row_id = block.row_id(row).ok_or_else(unknown)?;
+            if self.kept.contains(&key(self.seed, &row_id)) {
                 kept.push(block, row, 1);
             }
         }
@@ -29,32 +29,32 @@ impl Stage for Split {
 }
 
 /// The key of a record. It is the same in all passes, and for all that is made of the record.
-fn key(seed: u64, place: &Place) -> u64 {
-    let [_, record, file, _] = place.words();
+fn key(seed: u64, row_id: &RowId) -> u64 {
+    let [_, record, file, _] = row_id.words();
     [record, file].into_iter().fold(seed, mix)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::place::Pass;
+    use crate::pipeline::blocks::row_id::Pass;
 
-    fn place(epoch: u64, file: u64, record: u64, sub: u64) -> Place {
-        Place { pass: Pass { number: epoch, branch: 0 }, file, record, sub }
+    fn row_id(epoch: u64, file: u64, record: u64, sub: u64) -> RowId {
+        RowId { pass: Pass { number: epoch, branch: 0 }, file, record, sub }
     }
 
     #[test]
     fn the_key_of_a_record_is_that_of_all_passes_and_of_what_is_made_of_it() {
-        let first = key(7, &place(0, 2, 3, 0));
-        assert_eq!(first, key(7, &place(5, 2, 3, 11)));
-        for other in [key(8, &place(0, 2, 3, 0)), key(7, &place(0, 3, 2, 0)), key(7, &place(0, 2, 4, 0))] {
+        let first = key(7, &row_id(0, 2, 3, 0));
+        assert_eq!(first, key(7, &row_id(5, 2, 3, 11)));
+        for other in [key(8, &row_id(0, 2, 3, 0)), key(7, &row_id(0, 3, 2, 0)), key(7, &row_id(0, 2, 4, 0))] {
             assert_ne!(first, other);
         }
     }
 
     #[test]
     fn keys_are_spread_evenly() {
-        let below = (0..100_000).filter(|record| key(1, &place(0, 0, *record, 0)) < u64::MAX / 10).count();
+        let below = (0..100_000).filter(|record| key(1, &row_id(0, 0, *record, 0)) < u64::MAX / 10).count();
         assert!((9_700..10_300).contains(&below), "{below}");
     }
 }

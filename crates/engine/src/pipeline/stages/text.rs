@@ -1,9 +1,9 @@
 //! Strings that a program gets as text: they must be UTF-8.
 
 use crate::error::{Error, Result};
-use crate::pipeline::column::Column;
+use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 use crate::text::excerpt::excerpt;
 
 /// Refuses rows in whose columns of these numbers and names a string is not UTF-8.
@@ -55,6 +55,6 @@ fn not_text(string: &[u8], name: &str, place: usize, remedy: &str) -> Error {
 
 /// The error with where row `row` comes from.
 pub fn at(rows: &Rows, row: usize, error: &Error) -> Error {
-    let origin = rows.origin(row).map_or(String::new(), |origin| format!("{origin}: "));
-    Error::invalid_argument(format!("{origin}{}", error.message()))
+    let row_provenance = rows.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
+    Error::invalid_argument(format!("{row_provenance}{}", error.message()))
 }

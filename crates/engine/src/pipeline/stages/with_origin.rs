@@ -1,10 +1,10 @@
 //! The file and the number of each record, as components.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin, Origins};
-use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
+use crate::pipeline::blocks::column::{Column, Span, Text};
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
-use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ impl Stage for WithOrigin {
         let mut records = Vec::new();
         for (block, row) in rows.iter() {
             let unknown = || Error::internal("with_origin: the record of a row is not known");
-            let origin = block.origin(row).ok_or_else(unknown)?;
-            names.push(&origin.file)?;
-            records.push(origin.record.cast_signed());
+            let row_provenance = block.row_provenance(row).ok_or_else(unknown)?;
+            names.push(&row_provenance.file)?;
+            records.push(row_provenance.record.cast_signed());
         }
         columns.push(Column::Text(Text::new(names.text.into(), names.spans)));
         columns.push(Column::Dense(Tensor::from_values(Shape::new(&[records.len()]), records)?));
-        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
     fn keeps_count(&self) -> bool {
@@ -38,12 +38,12 @@ impl Stage for WithOrigin {
 struct Names {
     text: Vec<u8>,
     spans: Vec<Span>,
-    last: Option<Arc<FileOrigin>>,
+    last: Option<Arc<FileProvenance>>,
 }
 
 impl Names {
     /// Fails if the name is not UTF-8, as text must be.
-    fn push(&mut self, file: &Arc<FileOrigin>) -> Result<()> {
+    fn push(&mut self, file: &Arc<FileProvenance>) -> Result<()> {
         let is_same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, file));
         match self.spans.last() {
             Some(span) if is_same => self.spans.push(*span),

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::pipeline::index::Kept;
-use crate::pipeline::nodes::bucket::Buckets;
 use crate::pipeline::nodes::cache::Store;
+use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::plan::{Mix, Shuffle};
 use crate::pipeline::stages::with_origin::WithOrigin;
 
@@ -13,7 +13,7 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 }
 
 fn shuffled(input: Arc<Plan>, seed: u64) -> Arc<Plan> {
-    let plan = Plan::Shuffled(input, Shuffle { seed, kept: Arc::new(Kept::default()), reached: None });
+    let plan = Plan::Shuffled(input, Shuffle { seed, kept: Arc::new(Kept::default()), lookup: None });
     map(Arc::new(plan), vec![])
 }
 
@@ -131,7 +131,7 @@ fn the_origin_of_a_row_is_a_component() {
     let directory = Directory::new();
     let plan = map(directory.lines(&[2, 3]), vec![Arc::new(WithOrigin(1))]);
     let budget = Budget::new(usize::MAX);
-    let executor = Executor::new(plan.start(0, Settings::new(1), 0, &Mark::default()).unwrap(), 0, budget, 3);
+    let executor = Executor::new(plan.start(0, Settings::new(1), 0, &Checkpoint::default()).unwrap(), 0, budget, 3);
     let mut found = Vec::new();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| executor.work());

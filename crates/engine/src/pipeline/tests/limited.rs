@@ -1,12 +1,12 @@
 //! What nodes do while there is no memory, and something waits for the consumer.
 
 use super::*;
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::execution::meters::Meters;
+use crate::pipeline::execution::task::{Outcome, Tasks};
 use crate::pipeline::index::Kept;
-use crate::pipeline::meters::Meters;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::plan::Shuffle;
-use crate::pipeline::rows::Rows;
-use crate::pipeline::task::{Outcome, Tasks};
 use std::cell::Cell;
 
 /// Nodes without any memory, and what they have started.
@@ -19,7 +19,7 @@ struct Limited {
 
 impl Limited {
     fn new(plan: &Arc<Plan>) -> Self {
-        let root = plan.start(0, Settings::new(2), 0, &Mark::default()).unwrap();
+        let root = plan.start(0, Settings::new(2), 0, &Checkpoint::default()).unwrap();
         Self { root, tasks: Tasks::new(1), budget: Budget::new(0), meters: Arc::new(Meters::new(0)) }
     }
 
@@ -55,7 +55,7 @@ impl Limited {
                         work();
                     }
                 }
-                Poll::Note(note) => panic!("{note:?}"),
+                Poll::SkipEvent(skip_event) => panic!("{skip_event:?}"),
                 Poll::End => return rows,
             }
         }
@@ -67,7 +67,7 @@ fn rows_that_do_not_fit_while_others_wait_are_made_later() {
     let directory = Directory::new();
     let lines = map(directory.lines(&LENGTHS), vec![]);
     assert_eq!(Limited::new(&lines).drain(), expected(&LENGTHS));
-    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), reached: None };
+    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None };
     let shuffled = map(Arc::new(Plan::Shuffled(directory.lines(&LENGTHS), shuffle)), vec![]);
     assert_eq!(Limited::new(&shuffled).drain(), result(&shuffled, 0));
     assert_eq!(Limited::new(&batches(lines, 1000)).drain().len(), 71);
@@ -75,23 +75,23 @@ fn rows_that_do_not_fit_while_others_wait_are_made_later() {
 
 #[test]
 fn python_is_asked_for_rows_once_nothing_waits() {
-    let mut limited = Limited::new(&Arc::new(Plan::Hosted(0)));
+    let mut limited = Limited::new(&Arc::new(Plan::PythonSource(0)));
     assert!(matches!(limited.pull(false), Poll::Pending));
     assert!(limited.tasks.is_empty());
     assert!(matches!(limited.pull(true), Poll::Pending));
-    assert_eq!(limited.tasks.num_hosted(0), 1);
+    assert_eq!(limited.tasks.num_python(0), 1);
 }
 
 #[test]
 fn only_one_task_at_a_time_goes_beyond_the_memory() {
-    let inputs = [0, 1].map(|lane| Arc::new(Plan::Hosted(lane)));
+    let inputs = [0, 1].map(|python_worker| Arc::new(Plan::PythonSource(python_worker)));
     let mut limited = Limited::new(&Arc::new(Plan::Zip(Arc::new(inputs), false)));
     limited.tasks = Tasks::new(2);
-    let started = |limited: &Limited| [0, 1].map(|lane| limited.tasks.num_hosted(lane));
+    let started = |limited: &Limited| [0, 1].map(|python_worker| limited.tasks.num_python(python_worker));
     assert!(matches!(limited.pull(true), Poll::Pending));
     assert_eq!(started(&limited), [1, 0]);
     // It is under way.
-    let task = limited.tasks.pop_hosted(0).unwrap();
+    let task = limited.tasks.pop_python(0).unwrap();
     assert!(matches!(limited.pull(false), Poll::Pending));
     assert_eq!(started(&limited), [0, 0]);
     task.slot.set(Ok(Outcome::new(Rows::new(), None)));

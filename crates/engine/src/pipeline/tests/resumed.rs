@@ -1,13 +1,13 @@
-//! Pipelines that are taken up again at each of their marks.
+//! Pipelines that are taken up again at each of their checkpoints.
 
 use super::*;
 use crate::pipeline::index::Kept;
-use crate::pipeline::nodes::bucket::Buckets;
 use crate::pipeline::nodes::cache::Store;
+use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::plan::{Mix, Shuffle};
 
-/// What is given from a mark on: each row with the place at which it can be taken up again.
-fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Mark) -> Vec<(String, Mark)> {
+/// What is given from a checkpoint on: each row with the place at which it can be taken up again.
+fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Checkpoint) -> Vec<(String, Checkpoint)> {
     let executor = Executor::new(plan.start(0, settings, 0, from).unwrap(), 0, Budget::new(limit_bytes), 3);
     let mut given = Vec::new();
     std::thread::scope(|scope| {
@@ -15,12 +15,12 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ma
         executor.start();
         loop {
             match executor.next(PATIENCE).unwrap() {
-                Output::Block(block, mark) => {
+                Output::Block(block, checkpoint) => {
                     let rows = strings(&block.columns[0]).into_iter().enumerate();
-                    given.extend(rows.map(|(number, row)| (row, mark.behind(number as u64))));
+                    given.extend(rows.map(|(number, row)| (row, checkpoint.behind(number as u64))));
                 }
                 Output::End => break,
-                Output::Note(note) => panic!("{note:?}"),
+                Output::SkipEvent(skip_event) => panic!("{skip_event:?}"),
                 Output::Timeout => panic!("nothing came"),
             }
         }
@@ -32,8 +32,8 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ma
 
 /// Takes the plan up again at some of its rows, and what follows at some of theirs.
 fn check(plan: &dyn Fn() -> Arc<Plan>) {
-    let whole = rows_from(&plan(), Settings::new(2), usize::MAX, &Mark::default());
-    let rows = |given: &[(String, Mark)]| given.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>();
+    let whole = rows_from(&plan(), Settings::new(2), usize::MAX, &Checkpoint::default());
+    let rows = |given: &[(String, Checkpoint)]| given.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>();
     let step = (whole.len() / 23).max(1);
     for number in (0..whole.len()).step_by(step).chain(whole.len().checked_sub(1)) {
         let again = rows_from(&plan(), Settings::new(1), 3_000_000, &whole[number].1);
@@ -112,7 +112,7 @@ fn shuffles_are_taken_up_again() {
     check(&|| batches(then(window(filtered(one.lines(&[4000, 37])), 100), Step::Epochs(Some(2))), 10));
     let both = || Arc::new(Plan::Concat(Arc::new([map(one.lines(&[3000, 7]), vec![]), other.lines(&[500])])));
     let shuffled =
-        |input| Arc::new(Plan::Shuffled(input, Shuffle { seed: 3, kept: Arc::new(Kept::default()), reached: None }));
+        |input| Arc::new(Plan::Shuffled(input, Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None }));
     check(&|| batches(shuffled(both()), 10));
     check(&|| batches(then(shuffled(one.lines(&[3000, 7])), Step::Epochs(Some(2))), 10));
 }
@@ -169,11 +169,11 @@ fn other_numbers_of_shards_go_on_with_the_same_order() {
         let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count });
         map(then(shard, Step::Batch { size: 12, drops_remainder: false, turn: Turn::ALL }), vec![])
     };
-    let all = |index, count, from: &Mark| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
-    let one = all(0, 1, &Mark::default());
+    let all = |index, count, from: &Checkpoint| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
+    let one = all(0, 1, &Checkpoint::default());
     for (index, taken, count) in [(0, 120, 2), (3, 120, 8), (2, 120, 3), (1, 0, 5), (3, 468, 2)] {
-        let (_, mark) = &all(index, 4, &Mark::default())[taken];
-        let mut parts: Vec<_> = (0..count).map(|index| all(index, count, mark).into_iter()).collect();
+        let (_, checkpoint) = &all(index, 4, &Checkpoint::default())[taken];
+        let mut parts: Vec<_> = (0..count).map(|index| all(index, count, checkpoint).into_iter()).collect();
         let mut rows = Vec::new();
         'all: loop {
             for part in &mut parts {
@@ -184,23 +184,23 @@ fn other_numbers_of_shards_go_on_with_the_same_order() {
         let wanted: Vec<_> = one[4 * taken..].iter().map(|(row, _)| row.clone()).collect();
         assert_eq!(rows, wanted, "{count} shards after {taken} rows");
     }
-    let (_, mark) = &all(1, 4, &Mark::default())[12];
-    let error = plan(0, 5).start(0, Settings::new(1), 0, mark).err().unwrap();
+    let (_, checkpoint) = &all(1, 4, &Checkpoint::default())[12];
+    let error = plan(0, 5).start(0, Settings::new(1), 0, checkpoint).err().unwrap();
     assert!(error.message().contains("it was taken after 48 examples of the global order, in 4 shards"), "{error}");
 }
 
 #[test]
-fn marks_of_other_plans_are_refused_or_give_something() {
+fn checkpoints_of_other_plans_are_refused_or_give_something() {
     let directory = Directory::new();
     let plan = batches(then(directory.lines(&[40]), Step::Window { size: 5, seed: 3 }), 10);
-    for mark in [
-        Mark::new([1], []),
-        Mark::new([1, 2, 3], [Mark::default()]),
-        Mark::new([1, 10], [Mark::new([1, 1, 0, 0, 9], [Mark::default()])]),
-        Mark::new([1, 10], [Mark::new([9, 9, 4, 9, 0], [Mark::default()])]),
-        Mark::new([1, 10], [Mark::new([0, 0, 0, 0, 0], [Mark::new([7, 0, 0], [])])]),
+    for checkpoint in [
+        Checkpoint::new([1], []),
+        Checkpoint::new([1, 2, 3], [Checkpoint::default()]),
+        Checkpoint::new([1, 10], [Checkpoint::new([1, 1, 0, 0, 9], [Checkpoint::default()])]),
+        Checkpoint::new([1, 10], [Checkpoint::new([9, 9, 4, 9, 0], [Checkpoint::default()])]),
+        Checkpoint::new([1, 10], [Checkpoint::new([0, 0, 0, 0, 0], [Checkpoint::new([7, 0, 0], [])])]),
     ] {
-        let error = plan.start(0, Settings::new(1), 0, &mark).err().unwrap();
+        let error = plan.start(0, Settings::new(1), 0, &checkpoint).err().unwrap();
         assert!(error.message().starts_with("it says what no pipeline"), "{error}");
     }
 }

@@ -1,0 +1,378 @@
+//! The columns of a block: one component of many examples, without an object for each example.
+
+use crate::error::{Error, Result};
+use crate::pipeline::blocks::gather::{gather_batches, gather_dense, gather_each, gather_ragged, gather_text, stack};
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One component of the rows of a block.
+#[derive(Clone, Debug)]
+pub enum Column {
+    /// Rows of one shape: a tensor whose first dimension counts the rows.
+    Dense(Tensor),
+    /// A string a row, as a place in a buffer that many rows share.
+    Text(Text),
+    /// A list a row: row `i` is `values[ends[i - 1]..ends[i]]`.
+    Ragged(Ragged),
+    /// A tensor a row, of any shape.
+    Each(Arc<[Tensor]>),
+    /// A batch a row: the rows of the batch in a column of their own.
+    Batches(Arc<[Column]>),
+}
+
+/// Strings that lie in one buffer.
+#[derive(Clone, Debug)]
+pub struct Text {
+    buffer: Bytes,
+    spans: Arc<[Span]>,
+    /// The bytes of all strings.
+    num_bytes: usize,
+}
+
+/// The place of a string in its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// How many bytes it has.
+    pub length: usize,
+}
+
+impl Span {
+    fn range(self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+}
+
+/// Lists of any length.
+#[derive(Clone, Debug)]
+pub struct Ragged {
+    values: Tensor,
+    ends: Arc<[usize]>,
+}
+
+impl Text {
+    /// Strings at `spans`, which must lie inside of `buffer`.
+    pub fn new(buffer: Bytes, spans: Vec<Span>) -> Self {
+        let num_bytes = spans.iter().map(|span| span.length).sum();
+        Self { buffer, spans: spans.into(), num_bytes }
+    }
+
+    /// Strings one behind the other, which end at `ends` of `buffer`.
+    pub fn joined_of(buffer: Bytes, ends: &[usize]) -> Self {
+        let mut start = 0;
+        let span = |end: &usize| Span { start, length: end - std::mem::replace(&mut start, *end) };
+        Self::new(buffer, ends.iter().map(span).collect())
+    }
+
+    /// The same strings. References to these are counted apart from those to others, so that threads that take strings of
+    /// one text do not wait for each other.
+    pub fn counted_apart(&self) -> Self {
+        Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
+    }
+
+    /// The bytes of all strings, if they lie one behind the other.
+    pub fn joined(&self) -> Option<Bytes> {
+        let start = self.spans.first().map_or(0, |span| span.start);
+        let end = self.spans.iter().try_fold(start, |end, span| (span.start == end).then_some(end + span.length))?;
+        Some(self.buffer.slice(start..end))
+    }
+
+    /// How many strings there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The bytes of row `row`.
+    pub fn row(&self, row: usize) -> &[u8] {
+        &self.buffer[self.spans[row].range()]
+    }
+
+    /// Row `row` as bytes that keep the buffer alive.
+    pub fn shared_row(&self, row: usize) -> Bytes {
+        self.buffer.slice(self.spans[row].range())
+    }
+
+    /// `string`, a row of this text, as bytes that keep the buffer alive.
+    pub fn shared(&self, string: &[u8]) -> Bytes {
+        self.buffer.slice_ref(string)
+    }
+
+    /// The bytes of each row.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.spans.iter().map(|span| &self.buffer[span.range()])
+    }
+
+    fn num_bytes(&self) -> usize {
+        self.num_bytes
+    }
+}
+
+/// Looks at strings that lie all over the memory before they are needed, so that the processor waits for many of them at the
+/// same time.
+pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
+    /// What the processor fetches at a time.
+    const LINE_BYTES: usize = 64;
+    /// What follows is fetched in time by itself.
+    const MAX_BYTES: usize = 1024;
+    let look = |sum, string: &[u8]| {
+        let lines = string.iter().take(MAX_BYTES).step_by(LINE_BYTES);
+        lines.chain(string.last()).fold(sum, |sum, byte| sum ^ byte)
+    };
+    std::hint::black_box(strings.fold(0, look));
+}
+
+impl Ragged {
+    /// Lists that end at `ends` of `values`, a vector.
+    pub fn new(values: Tensor, ends: Vec<usize>) -> Self {
+        Self { values, ends: ends.into() }
+    }
+
+    /// Where list number `row` is in the values.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
+    }
+
+    /// List number `row`, as a vector.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        let range = self.range(row);
+        let shape = Shape::new(&[range.len()]);
+        self.values.part(range, shape)
+    }
+
+    /// How many lists there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// How many values list number `row` has.
+    pub fn row_length(&self, row: usize) -> usize {
+        self.range(row).len()
+    }
+
+    /// The values of all lists, as a vector.
+    pub fn values(&self) -> &Tensor {
+        &self.values
+    }
+}
+
+impl Column {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.shape().first().copied().unwrap_or(0),
+            Self::Text(text) => text.len(),
+            Self::Ragged(ragged) => ragged.ends.len(),
+            Self::Each(tensors) => tensors.len(),
+            Self::Batches(batches) => batches.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes the elements have.
+    pub fn num_bytes(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.num_bytes(),
+            Self::Text(text) => text.num_bytes(),
+            Self::Ragged(ragged) => ragged.values.num_bytes(),
+            Self::Each(tensors) => tensors.iter().map(Tensor::num_bytes).sum(),
+            Self::Batches(batches) => batches.iter().map(Self::num_bytes).sum(),
+        }
+    }
+
+    /// How much memory it takes, with what it keeps beside the elements: the places of strings and lists.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => held_by(tensor),
+            Self::Text(text) => text.num_bytes() + size_of_val(&*text.spans),
+            Self::Ragged(ragged) => held_by(&ragged.values) + size_of_val(&*ragged.ends),
+            Self::Each(tensors) => size_of_val(&**tensors) + tensors.iter().map(held_by).sum::<usize>(),
+            Self::Batches(batches) => size_of_val(&**batches) + batches.iter().map(Self::held_bytes).sum::<usize>(),
+        }
+    }
+
+    /// Row `row` as a tensor.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        match self {
+            Self::Dense(tensor) => tensor.row(row),
+            Self::Text(text) => Ok(Tensor::string(text.shared_row(row))),
+            Self::Ragged(ragged) => ragged.row(row),
+            Self::Each(tensors) => Ok(tensors[row].clone()),
+            Self::Batches(batches) => batches[row].to_tensor(),
+        }
+    }
+
+    /// Row `row`, a batch: its rows as a column.
+    pub fn batch(&self, row: usize) -> Result<Self> {
+        match self {
+            Self::Batches(batches) => Ok(batches[row].clone()),
+            other => other.row(row).map(Self::Dense),
+        }
+    }
+
+    /// As [`Column::batch`], but what nobody else has goes with it. Each row is taken once.
+    pub fn take_batch(&mut self, row: usize) -> Result<Self> {
+        if let Self::Batches(batches) = self
+            && let Some(batches) = Arc::get_mut(batches)
+        {
+            return Ok(std::mem::replace(&mut batches[row], Self::Each([].into())));
+        }
+        self.batch(row)
+    }
+
+    /// Row `row`, which is a string.
+    pub fn string(&self, row: usize) -> Result<&[u8]> {
+        let none = || Error::internal("a string of a row that has none");
+        match self {
+            Self::Text(text) => Ok(text.row(row)),
+            Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
+            Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
+            Self::Ragged(_) | Self::Batches(_) => Err(none()),
+        }
+    }
+
+    /// How long row `row` is: its first dimension, for strings their bytes.
+    pub fn row_length(&self, row: usize) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
+            Self::Text(text) => text.spans[row].length,
+            Self::Ragged(ragged) => ragged.row_length(row),
+            Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
+            Self::Batches(batches) => batches[row].len(),
+        }
+    }
+
+    /// All rows as one tensor whose first dimension counts them.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        match self {
+            Self::Dense(tensor) => Ok(tensor.clone()),
+            Self::Text(text) => {
+                let shape = Shape::new(&[text.len()]);
+                let strings = allocate::elements(DType::String, &shape);
+                let strings = strings.collect((0..text.len()).map(|row| text.shared_row(row)))?;
+                Tensor::strings(shape, strings)
+            }
+            Self::Ragged(_) => Err(Error::invalid_argument(
+                "its lists have lengths of their own, expected rows of one shape. Use padded_batch, \
+                 bucket_by_length or pack in place of batch",
+            )),
+            Self::Each(tensors) => stack(tensors),
+            Self::Batches(batches) => {
+                let tensors = batches.iter().map(Self::to_tensor).collect::<Result<Vec<_>>>()?;
+                stack(&tensors)
+            }
+        }
+    }
+
+    /// Rows of several columns, copied: `rows` gives the number of a column and a row of it. Those of columns that differ in
+    /// kind, type or shape become tensors of their own.
+    pub fn gather(columns: &[&Self], rows: impl ExactSizeIterator<Item = (usize, usize)> + Clone) -> Result<Self> {
+        let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
+        if !columns[1..].iter().all(|column| column.is_like(first)) {
+            return gather_each(columns, rows).map(Self::Each);
+        }
+        match first {
+            Self::Dense(_) => gather_dense(columns, rows).map(Self::Dense),
+            Self::Text(_) => gather_text(columns, rows).map(Self::Text),
+            Self::Ragged(_) => gather_ragged(columns, rows).map(Self::Ragged),
+            Self::Each(_) => gather_each(columns, rows).map(Self::Each),
+            Self::Batches(_) => gather_batches(columns, rows).map(Self::Batches),
+        }
+    }
+
+    /// Whether the rows of both fit into one column of their kind.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Dense(one), Self::Dense(other)) => {
+                one.dtype() == other.dtype() && one.shape().get(1..) == other.shape().get(1..)
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// How much memory a tensor takes beside itself.
+fn held_by(tensor: &Tensor) -> usize {
+    /// What counts the references to memory, roughly.
+    const COUNT_BYTES: usize = 64;
+    let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
+    tensor.num_bytes() + strings + COUNT_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: &[&str]) -> Column {
+        let mut spans = Vec::new();
+        let mut buffer = Vec::new();
+        for line in lines {
+            spans.push(Span { start: buffer.len(), length: line.len() });
+            buffer.extend_from_slice(line.as_bytes());
+        }
+        Column::Text(Text::new(buffer.into(), spans))
+    }
+
+    fn numbers(rows: usize, values: &[i32]) -> Column {
+        let shape = Shape::new(&[rows, values.len() / rows]);
+        Column::Dense(Tensor::from_values(shape, values.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn rows_are_gathered_in_the_order_asked_for() {
+        let (a, b) = (numbers(2, &[1, 2, 3, 4]), numbers(1, &[5, 6]));
+        let rows = [(1, 0), (0, 1), (1, 0)];
+        let gathered = Column::gather(&[&a, &b], rows.into_iter()).unwrap().to_tensor().unwrap();
+        assert_eq!(gathered, Tensor::from_values(Shape::new(&[3, 2]), vec![5, 6, 3, 4, 5, 6]).unwrap());
+        let (a, b) = (text(&["x", "", "yy"]), text(&["z"]));
+        let Column::Text(gathered) = Column::gather(&[&a, &b], [(0, 2), (1, 0), (0, 1)].into_iter()).unwrap() else {
+            panic!("expected strings");
+        };
+        assert_eq!(gathered.rows().collect::<Vec<_>>(), [b"yy".as_slice(), b"z", b""]);
+    }
+
+    #[test]
+    fn lists_keep_their_lengths() {
+        let values = |values: &[i64]| Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
+        let a = Column::Ragged(Ragged::new(values(&[1, 2, 3]), vec![1, 1, 3]));
+        let Column::Ragged(gathered) = Column::gather(&[&a], [(0, 2), (0, 1), (0, 0)].into_iter()).unwrap() else {
+            panic!("expected lists");
+        };
+        let rows: Vec<_> = (0..3).map(|row| gathered.row(row).unwrap()).collect();
+        assert_eq!(rows, [values(&[2, 3]), values(&[]), values(&[1])]);
+        assert!(Column::Ragged(gathered).to_tensor().unwrap_err().message().contains("Use padded_batch"));
+    }
+
+    #[test]
+    fn rows_of_different_shapes_are_no_batch() {
+        let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
+        let gathered = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
+        assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());
+        assert_eq!((gathered.row_length(0), gathered.row_length(1)), (2, 1));
+        let error = gathered.to_tensor().unwrap_err();
+        assert_eq!(
+            error.message(),
+            "one example has int32 of shape [2], another int32 of shape [1], expected the same in all examples of a \
+             batch. Resize or pad them, or use padded_batch"
+        );
+    }
+}

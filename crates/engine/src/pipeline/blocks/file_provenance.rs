@@ -1,0 +1,151 @@
+//! The files that rows are read from: how they are opened, in which pass, and how errors count their records.
+
+use crate::error::Result;
+use crate::files::input::Input;
+use crate::files::name::FileName;
+use crate::files::positioned;
+use crate::files::storage::{self, Ahead, Cache, OpeningStream, Status};
+use crate::pipeline::blocks::row_id::{Pass, mix};
+use crate::reader::Numbering;
+use crate::sync::Mutex;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// A file that rows were read from, or another source of rows, in one pass over it.
+#[derive(Clone, Debug)]
+pub struct FileProvenance {
+    /// Its path; empty for what has no name, such as the batches of a pipeline.
+    pub name: FileName,
+    /// How errors count its records.
+    pub numbering: Numbering,
+    /// Its number among the files of the source.
+    pub number: u64,
+    /// The pass in which it is read.
+    pub pass: Pass,
+    /// Of a table: where the columns are in its records. Set by whoever opens it.
+    pub layout: OnceLock<Arc<Layout>>,
+    /// Finds where its records begin, if somebody may want to know.
+    pub locate: Option<Arc<dyn Locate>>,
+    /// Of a remote file: where parts of it are kept, if somewhere.
+    pub cache: Option<Arc<Cache>>,
+    /// Of a remote file: what has begun to open it.
+    pub begun: Arc<Begun>,
+}
+
+/// A remote file that is being opened, if it is.
+#[derive(Default)]
+pub struct Begun(Mutex<Option<OpeningStream>>);
+
+impl Begun {
+    /// Whether the file that is being opened can be read at once. True if none is.
+    pub fn is_ready(&self) -> bool {
+        self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
+    }
+}
+
+impl fmt::Debug for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begun")
+    }
+}
+
+/// Finds where records begin that were read before.
+pub trait Locate: fmt::Debug + Send + Sync {
+    /// The offset of the first byte of a record in its uncompressed file, with what frames it. May read the file again;
+    /// `None` if it is not as it was.
+    fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64>;
+}
+
+/// Where the wanted columns are among the fields of a record.
+#[derive(Debug)]
+pub struct Layout {
+    /// The names of the columns; none for files without a header.
+    pub names: Arc<[String]>,
+    /// The number of each field that is wanted and the number of its column, in the order of the fields.
+    pub fields: Vec<(usize, usize)>,
+    /// How many fields a record has.
+    pub num_fields: usize,
+}
+
+impl FileProvenance {
+    /// File number `number` of a source.
+    pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
+        Self {
+            name,
+            numbering,
+            number,
+            pass: Pass::default(),
+            layout: OnceLock::new(),
+            locate: None,
+            cache: None,
+            begun: Arc::default(),
+        }
+    }
+
+    /// The same file, opened anew.
+    pub fn reopened(&self) -> Arc<Self> {
+        Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
+    }
+
+    /// The same file; if it is remote, parts of it are kept in `cache`.
+    pub fn cached(&self, cache: &Arc<Cache>) -> Arc<Self> {
+        Arc::new(Self { cache: Some(Arc::clone(cache)), ..self.clone() })
+    }
+
+    /// Begins to open a remote file, and to read up to so many bytes of it. What is opened next is that. Does not wait.
+    pub fn begin(&self, num_bytes: usize) {
+        if let Some(url) = self.name.url()
+            && let Ok(storage) = storage::storage()
+        {
+            let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
+            *self.begun.0.lock() = Some(storage.begin(url, &ahead));
+        }
+    }
+
+    /// Opens the file to read it from its beginning to its end. Goes on with what [`FileProvenance::begin`] has begun.
+    pub fn open(&self) -> Result<(Input, Status)> {
+        let begun = self.begun.0.lock().take();
+        match begun {
+            Some(begun) => begun.wait().map(Input::of_stream).map_err(|error| self.name.not_opened(&error)),
+            None => self.name.open(),
+        }
+    }
+
+    /// How many bytes the file has, `None` if that is not known.
+    pub fn size(&self) -> Option<u64> {
+        self.name.status().ok().filter(|status| status.is_regular).map(|status| status.len)
+    }
+
+    /// Begins to open the file to read parts of it. A remote file that is `known` is not looked at before.
+    pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
+        positioned::Begun::new(&self.name, self.cache.as_ref(), known)
+    }
+
+    /// The same file, whose records have their columns at these places.
+    pub fn laid_out(&self, layout: &Arc<Layout>) -> Arc<Self> {
+        Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
+    }
+
+    /// The same file, whose records are found by `locate`.
+    pub fn with_locate(&self, locate: Arc<dyn Locate>) -> Arc<Self> {
+        Arc::new(Self { locate: Some(locate), ..self.clone() })
+    }
+
+    /// What has no files: rows called `word` in messages, counted from 0.
+    pub fn unnamed(word: &'static str, pass: Pass) -> Arc<Self> {
+        let numbering = Numbering { word, first: 0 };
+        Arc::new(Self { pass, ..Self::new(FileName::new(""), numbering, 0) })
+    }
+
+    /// The same file in another pass. Pipelines that were put together before stay apart.
+    pub fn in_pass(self: &Arc<Self>, pass: Pass) -> Arc<Self> {
+        let branch = match self.pass.branch {
+            0 => pass.branch,
+            branch => mix(pass.branch, branch),
+        };
+        match self.pass == pass {
+            true => Arc::clone(self),
+            false => Arc::new(Self { pass: Pass { branch, ..pass }, ..Self::clone(self) }),
+        }
+    }
+}

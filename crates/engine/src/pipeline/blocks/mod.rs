@@ -1,0 +1,12 @@
+//! Blocks of rows: their columns, selections of their rows, and the records that rows come from.
+
+pub mod arrays;
+pub mod arrow;
+pub mod batches;
+pub mod block;
+pub mod column;
+pub mod file_provenance;
+mod gather;
+pub mod provenance;
+pub mod row_id;
+pub mod rows;

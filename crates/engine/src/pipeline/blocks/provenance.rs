@@ -1,0 +1,294 @@
+//! Where rows come from: for messages, and as the key of what is drawn at random for a row.
+
+use crate::pipeline::blocks::file_provenance::FileProvenance;
+use crate::pipeline::blocks::row_id::{Pass, RowId, mix};
+use crate::pipeline::blocks::rows::Rows;
+use crate::tensor::allocate;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Where the rows of a block come from. A row costs nothing in a run and 16 bytes elsewhere.
+#[derive(Clone, Debug)]
+pub enum Provenance {
+    /// Nothing is known.
+    Unknown,
+    /// Consecutive records of one file; the number is that of the first.
+    Run(Arc<FileProvenance>, u64),
+    /// Any records of these files.
+    Each(Arc<[Arc<FileProvenance>]>, Arc<Records>),
+    /// Those of other rows; nothing was copied yet.
+    Of(Arc<Deferred>),
+}
+
+/// Rows that have the same provenance. It is rarely asked for, so it is put together when somebody does.
+#[derive(Debug)]
+pub struct Deferred {
+    rows: Rows,
+    provenance: OnceLock<Provenance>,
+}
+
+impl Deferred {
+    fn provenance(&self) -> &Provenance {
+        self.provenance.get_or_init(|| self.rows.provenance())
+    }
+}
+
+/// The record of each of some rows.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// The place of the file in the list of files, and the number of the record in it.
+    records: Vec<(u32, u64)>,
+    /// Which of the rows made of its record each row is; empty if each is the record itself.
+    subs: Vec<u64>,
+}
+
+/// Origins in the making.
+#[derive(Debug, Default)]
+pub struct ProvenanceBuilder {
+    files: Vec<Arc<FileProvenance>>,
+    rows: Records,
+}
+
+/// The record that a row was read from.
+#[derive(Clone, Debug)]
+pub struct RowProvenance {
+    /// The file.
+    pub file: Arc<FileProvenance>,
+    /// From 0.
+    pub record: u64,
+    /// 0 for the record itself. What a `flat_map` makes of one record has different numbers.
+    pub sub: u64,
+}
+
+impl fmt::Display for RowProvenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let record = self.file.numbering.of(self.record);
+        match self.file.name.bytes().is_empty() {
+            true => write!(f, "{record}"),
+            false => write!(f, "{}: {record}", self.file.name.text()),
+        }
+    }
+}
+
+impl RowProvenance {
+    /// The offset of the first byte of the record in its uncompressed file, with what frames it, if that can be found.
+    pub fn offset_bytes(&self) -> Option<u64> {
+        self.file.locate.as_ref().and_then(|locate| locate.offset(&self.file, self.record))
+    }
+
+    /// The same record in another pass.
+    pub fn in_pass(self, pass: Pass) -> Self {
+        Self { file: self.file.in_pass(pass), ..self }
+    }
+
+    /// The place of the row.
+    pub fn row_id(&self) -> RowId {
+        RowId { pass: self.file.pass, file: self.file.number, record: self.record, sub: self.sub }
+    }
+}
+
+impl Provenance {
+    /// The records of these numbers of one file.
+    pub fn records(file: &Arc<FileProvenance>, records: impl Iterator<Item = u64>) -> Self {
+        let records = records.map(|record| (0, record)).collect();
+        Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
+    }
+
+    /// Those of these rows, put together when they are asked for. Meanwhile the blocks of the rows stay alive.
+    pub fn of(rows: Rows) -> Self {
+        Self::Of(Arc::new(Deferred { rows, provenance: OnceLock::new() }))
+    }
+
+    /// The same, without other rows that stay alive for them.
+    pub fn settled(self) -> Self {
+        match self {
+            Self::Of(deferred) => deferred.provenance().clone(),
+            settled => settled,
+        }
+    }
+
+    /// How much memory they take.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Unknown | Self::Run(..) => 0,
+            Self::Each(files, rows) => {
+                let subs = rows.subs.capacity() * size_of::<u64>();
+                size_of_val(&**files) + rows.records.capacity() * size_of::<(u32, u64)>() + subs
+            }
+            Self::Of(deferred) => deferred.provenance.get().map_or(0, Self::held_bytes),
+        }
+    }
+
+    /// The origin of row `row`, if that is known.
+    pub fn get(&self, row: usize) -> Option<RowProvenance> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, first) => {
+                Some(RowProvenance { file: Arc::clone(file), record: first + row as u64, sub: 0 })
+            }
+            Self::Each(files, rows) => {
+                let (file, record) = *rows.records.get(row)?;
+                let sub = rows.subs.get(row).copied().unwrap_or(0);
+                Some(RowProvenance { file: Arc::clone(&files[file as usize]), record, sub })
+            }
+            Self::Of(deferred) => deferred.provenance().get(row),
+        }
+    }
+
+    /// The file of row `row`, if that is known.
+    pub fn file(&self, row: usize) -> Option<&Arc<FileProvenance>> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, _) => Some(file),
+            Self::Each(files, rows) => rows.records.get(row).and_then(|(file, _)| files.get(*file as usize)),
+            Self::Of(deferred) => deferred.provenance().file(row),
+        }
+    }
+
+    /// The same records in another pass.
+    pub fn in_pass(&self, pass: Pass) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Run(file, first) => Self::Run(file.in_pass(pass), *first),
+            Self::Each(files, rows) => {
+                Self::Each(files.iter().map(|file| file.in_pass(pass)).collect(), Arc::clone(rows))
+            }
+            Self::Of(deferred) => deferred.provenance().in_pass(pass),
+        }
+    }
+
+    /// Rows that were made of these: row `i` is number `subs[i]` of those made of row `rows[i]`.
+    pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {
+        let mut made = ProvenanceBuilder::default();
+        for (row, sub) in rows {
+            let Some(row_provenance) = self.get(row) else { return Self::Unknown };
+            let file = made.file(&row_provenance.file);
+            made.rows.records.push((file, row_provenance.record));
+            made.rows.subs.push(mix(row_provenance.sub, sub + 1));
+        }
+        made.finish()
+    }
+}
+
+impl ProvenanceBuilder {
+    /// No provenance, with room for those of so many rows if there is memory for them.
+    pub fn with_room(num_rows: usize) -> Self {
+        let records = allocate::room(num_rows).unwrap_or_default();
+        Self { files: Vec::new(), rows: Records { records, subs: Vec::new() } }
+    }
+
+    /// How many of the files that came last are looked at for the next row.
+    const REMEMBERED: usize = 8;
+
+    /// The provenance of all rows that were added.
+    pub fn finish(self) -> Provenance {
+        Provenance::Each(self.files.into(), Arc::new(self.rows))
+    }
+
+    /// The place of a file in the list.
+    fn file(&mut self, file: &Arc<FileProvenance>) -> u32 {
+        let num_files = self.files.len();
+        let mut last = self.files.iter().enumerate().rev().take(Self::REMEMBERED);
+        match last.find(|(_, other)| Arc::ptr_eq(other, file)) {
+            Some((number, _)) => number as u32,
+            None => {
+                self.files.push(Arc::clone(file));
+                num_files as u32
+            }
+        }
+    }
+
+    /// Adds one record.
+    pub fn push_record(&mut self, file: &Arc<FileProvenance>, record: u64) {
+        let file = self.file(file);
+        self.rows.records.push((file, record));
+    }
+
+    /// Adds rows `start..start + length` of a block. False if their provenance is not known.
+    pub fn push(&mut self, provenance: &Provenance, start: usize, length: usize) -> bool {
+        match provenance {
+            Provenance::Unknown => return false,
+            Provenance::Of(deferred) => return self.push(deferred.provenance(), start, length),
+            Provenance::Run(file, first) => {
+                let (file, first) = (self.file(file), first + start as u64);
+                self.rows.records.extend((first..first + length as u64).map(|record| (file, record)));
+            }
+            Provenance::Each(files, rows) => {
+                let range = start..start + length;
+                if !rows.subs.is_empty() {
+                    self.rows.fill_subs();
+                    self.rows.subs.extend_from_slice(&rows.subs[range.clone()]);
+                }
+                for (file, record) in &rows.records[range] {
+                    let file = self.file(&files[*file as usize]);
+                    self.rows.records.push((file, *record));
+                }
+            }
+        }
+        if !self.rows.subs.is_empty() {
+            self.rows.fill_subs();
+        }
+        true
+    }
+}
+
+impl Records {
+    /// Says that the rows behind those with a number are records themselves.
+    fn fill_subs(&mut self) {
+        let missing = self.records.len() - self.subs.len();
+        self.subs.extend(std::iter::repeat_n(0, missing));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::name::FileName;
+    use crate::reader::Numbering;
+
+    fn file(number: u64) -> Arc<FileProvenance> {
+        Arc::new(FileProvenance::new(FileName::new("f"), Numbering::RECORDS, number))
+    }
+
+    #[test]
+    fn rows_of_several_files_keep_their_records() {
+        let (one, other) = (Provenance::Run(file(0), 10), Provenance::Run(file(1), 20));
+        let mut each = ProvenanceBuilder::default();
+        assert!(each.push(&one, 2, 2) && each.push(&other, 0, 1) && each.push(&one, 0, 1));
+        assert!(!each.push(&Provenance::Unknown, 0, 1));
+        let provenance = each.finish();
+        let mut again = ProvenanceBuilder::default();
+        assert!(again.push(&provenance, 1, 3));
+        let again = again.finish();
+        let of = |provenance: &Provenance, row| {
+            provenance.get(row).map(|row_provenance| (row_provenance.file.number, row_provenance.record))
+        };
+        assert_eq!([of(&again, 0), of(&again, 1), of(&again, 2)], [Some((0, 13)), Some((1, 20)), Some((0, 10))]);
+        assert_eq!(of(&again, 3), None);
+    }
+
+    #[test]
+    fn what_is_made_of_a_row_has_a_place_of_its_own() {
+        let run = Provenance::Run(file(0), 10);
+        let made = run.made_of([(0, 0), (0, 1), (3, 0)].into_iter());
+        let twice = made.made_of([(0, 0), (1, 0), (1, 1)].into_iter());
+        let mut each = ProvenanceBuilder::default();
+        assert!(each.push(&run, 0, 2) && each.push(&made, 0, 3) && each.push(&twice, 0, 3) && each.push(&run, 2, 1));
+        let all = each.finish();
+        let places: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().words()).collect();
+        let records: Vec<_> = places.iter().map(|words| words[1]).collect();
+        assert_eq!(records, [10, 11, 10, 10, 13, 10, 10, 10, 12]);
+        assert_eq!([places[0][3], places[1][3], places[8][3]], [0; 3]);
+        assert!((0..9).all(|row| !places[..row].contains(&places[row])), "{places:?}");
+    }
+
+    #[test]
+    fn draws_differ_between_rows_passes_and_branches_and_are_the_same_again() {
+        let draw = |provenance: &Provenance, row| provenance.get(row).unwrap().row_id().random(7).next_u32();
+        let run = Provenance::Run(file(0), 10);
+        let passes = [(0, 0), (1, 0), (0, 1)].map(|(number, branch)| run.in_pass(Pass { number, branch }));
+        let draws: Vec<_> = passes.iter().flat_map(|provenance| [draw(provenance, 0), draw(provenance, 1)]).collect();
+        assert!((0..6).all(|index| !draws[..index].contains(&draws[index])), "{draws:?}");
+        assert_eq!(draw(&Provenance::records(&file(0), [10].into_iter()), 0), draws[0]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What tells a row from all others: the key of what is drawn at random for it.
+
+use crate::philox::Philox;
+
+/// One pass over a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// The epoch, from 0.
+    pub number: u64,
+    /// Differs between pipelines that were put together, by `concat` for example; 0 where there is only one.
+    pub branch: u64,
+}
+
+/// What tells a row from all others of all passes. It is the same for any number of threads and any order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowId {
+    /// The pass.
+    pub pass: Pass,
+    /// The number of the file among those of its source.
+    pub file: u64,
+    /// The number of the record in the file.
+    pub record: u64,
+    /// 0 for the record itself; other numbers for rows that were made of it.
+    pub sub: u64,
+}
+
+impl RowId {
+    /// Numbers that no two places share: the epoch, the record, and (folded into one) the file and the branch, and what
+    /// was made of the record.
+    pub fn words(&self) -> [u64; 4] {
+        let file = match self.pass.branch {
+            0 => self.file,
+            branch => mix(branch, self.file),
+        };
+        [self.pass.number, self.record, file, self.sub]
+    }
+
+    /// One number for the place; other places have others, but for chance.
+    pub fn key(&self) -> u64 {
+        self.words().into_iter().fold(0, mix)
+    }
+
+    /// The random draws for this row that belong to `seed`.
+    pub fn random(&self, seed: u64) -> Philox {
+        Philox::of_row(seed, self.key())
+    }
+}
+
+/// A number for a pair of numbers; other pairs have others, but for chance.
+///
+/// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
+/// 2014).
+pub fn mix(one: u64, other: u64) -> u64 {
+    let mut mixed = (one ^ other.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ mixed >> 31
+}

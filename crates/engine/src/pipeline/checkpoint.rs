@@ -1,0 +1,212 @@
+//! Checkpoints: where the rows of a node can be taken up again, in another process too.
+
+use crate::error::{Error, Result};
+use crate::pipeline::function_states::FunctionStates;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// All numbers are counts. One above this was made up, and adding to it would overflow.
+const MOST: u64 = i64::MAX as u64;
+
+/// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
+/// there on come before.
+///
+/// A checkpoint without a state counts from the beginning of the node that gave it. So a node hands on checkpoints of its input only if it
+/// makes one row of each; any other gives checkpoints with a state of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Checkpoint {
+    /// `None` for the beginning.
+    state: Option<Arc<State>>,
+    skip: u64,
+    /// The states of Python functions, for nodes that begin here. They are no part of the checkpoint: a node that runs passes
+    /// has them in its own.
+    states: Option<Arc<FunctionStates>>,
+}
+
+impl PartialEq for Checkpoint {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.state, self.skip) == (&other.state, other.skip)
+    }
+}
+
+/// What a node needs to go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Numbers of its own, whose meaning only the node knows.
+    pub numbers: SmallVec<[u64; 5]>,
+    /// Where its inputs go on.
+    pub inputs: SmallVec<[Checkpoint; 1]>,
+    /// What a Python function that keeps a state has said of it.
+    pub text: Option<Arc<str>>,
+}
+
+impl Checkpoint {
+    /// At this state.
+    pub fn new(numbers: impl IntoIterator<Item = u64>, inputs: impl IntoIterator<Item = Self>) -> Self {
+        let (numbers, inputs) = (numbers.into_iter().collect(), inputs.into_iter().collect());
+        Self::at(State { numbers, inputs, text: None }, 0)
+    }
+
+    /// The same with what a Python function has said of its state.
+    pub fn with_text(self, text: Option<Arc<str>>) -> Self {
+        match (text, self.state) {
+            (Some(text), Some(state)) => {
+                let state = Arc::unwrap_or_clone(state);
+                Self { states: self.states, ..Self::at(State { text: Some(text), ..state }, self.skip) }
+            }
+            (_, state) => Self { state, ..self },
+        }
+    }
+
+    /// What a Python function has said of its state.
+    pub fn text(&self) -> Option<Arc<str>> {
+        self.state.as_ref().and_then(|state| state.text.clone())
+    }
+
+    /// `skip` rows behind a state.
+    pub fn at(state: State, skip: u64) -> Self {
+        Self { state: Some(Arc::new(state)), skip, states: None }
+    }
+
+    /// The same for nodes that begin with these states of Python functions.
+    pub fn with_states(self, states: Option<Arc<FunctionStates>>) -> Self {
+        Self { states, ..self }
+    }
+
+    /// The states of Python functions that nodes begin with here.
+    pub fn states(&self) -> Option<&Arc<FunctionStates>> {
+        self.states.as_ref()
+    }
+
+    /// The beginning, with the same states of Python functions.
+    pub fn beginning(&self) -> Self {
+        Self::default().with_states(self.states.clone())
+    }
+
+    /// `count` rows behind this one.
+    pub fn behind(&self, count: u64) -> Self {
+        Self { skip: self.skip.saturating_add(count), ..self.clone() }
+    }
+
+    /// The state itself.
+    pub fn base(&self) -> Self {
+        Self { skip: 0, ..self.clone() }
+    }
+
+    /// The state; `None` for the beginning.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_deref()
+    }
+
+    /// How many rows behind the state it is.
+    pub fn skip(&self) -> u64 {
+        self.skip
+    }
+
+    /// The numbers of a node that has `N` of them, none above [`MOST`]; `None` for the beginning.
+    pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
+        let Some(state) = &self.state else { return Ok(None) };
+        if state.numbers.iter().any(|number| *number > MOST) {
+            return Err(damaged());
+        }
+        <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
+    }
+
+    /// Where input number `index` goes on: at its beginning, if this is the beginning.
+    pub fn input(&self, index: usize) -> Result<Self> {
+        match &self.state {
+            None => Ok(self.beginning()),
+            Some(state) => {
+                state.inputs.get(index).map(|input| input.clone().with_states(self.states.clone())).ok_or_else(damaged)
+            }
+        }
+    }
+}
+
+/// The error for a state that no node of this kind can have had.
+pub fn damaged() -> Error {
+    Error::invalid_argument("it says what no pipeline of this description can have said")
+}
+
+/// The checkpoints of rows that wait: row `i` of those that belong to a checkpoint is `i` rows behind it.
+#[derive(Clone, Debug, Default)]
+pub struct RowCheckpoints(SmallVec<[(Checkpoint, usize); 1]>);
+
+impl RowCheckpoints {
+    /// So many rows from a checkpoint on.
+    pub fn of(checkpoint: Checkpoint, num_rows: usize) -> Self {
+        Self(SmallVec::from_buf([(checkpoint, num_rows)]))
+    }
+
+    /// The checkpoints, each with the number of rows that belong to it.
+    pub fn iter(&self) -> impl Iterator<Item = (&Checkpoint, usize)> {
+        self.0.iter().map(|(checkpoint, num_rows)| (checkpoint, *num_rows))
+    }
+
+    /// Adds the checkpoints of rows behind these.
+    pub fn append(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    /// Where row `row` is: behind the last checkpoint if there are fewer.
+    pub fn get(&self, row: usize) -> Checkpoint {
+        let mut rest = row;
+        for (index, (checkpoint, num_rows)) in self.0.iter().enumerate() {
+            if rest < *num_rows || index + 1 == self.0.len() {
+                return checkpoint.behind(rest as u64);
+            }
+            rest -= num_rows;
+        }
+        Checkpoint::default()
+    }
+
+    /// Takes the checkpoints of the first `count` rows out of these.
+    pub fn take_front(&mut self, count: usize) -> Self {
+        let (mut num_whole, mut rest) = (0, count);
+        while self.0.get(num_whole).is_some_and(|(_, num_rows)| *num_rows <= rest) {
+            rest -= self.0[num_whole].1;
+            num_whole += 1;
+        }
+        let mut front: SmallVec<_> = self.0.drain(..num_whole).collect();
+        if rest > 0
+            && let Some((checkpoint, num_rows)) = self.0.first_mut()
+        {
+            front.push((checkpoint.clone(), rest));
+            (*checkpoint, *num_rows) = (checkpoint.behind(rest as u64), *num_rows - rest);
+        }
+        Self(front)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkpoint(number: u64) -> Checkpoint {
+        Checkpoint::new([number], [])
+    }
+
+    #[test]
+    fn each_row_has_its_checkpoint() {
+        let mut trail = RowCheckpoints::of(checkpoint(1), 3);
+        trail.append(&RowCheckpoints::of(checkpoint(2), 2));
+        let front = trail.take_front(2);
+        assert_eq!(front.get(1), checkpoint(1).behind(1));
+        assert_eq!(
+            [trail.get(0), trail.get(1), trail.get(2)],
+            [checkpoint(1).behind(2), checkpoint(2), checkpoint(2).behind(1)]
+        );
+        assert_eq!(trail.get(9), checkpoint(2).behind(8));
+        assert_eq!(trail.take_front(9).iter().count(), 2);
+        assert_eq!(trail.get(0), Checkpoint::default());
+    }
+
+    #[test]
+    fn a_state_of_another_shape_is_refused() {
+        assert_eq!(checkpoint(7).numbers().unwrap(), Some([7]));
+        assert!(checkpoint(7).numbers::<2>().is_err() && checkpoint(7).input(0).is_err());
+        assert_eq!(Checkpoint::default().numbers::<2>().unwrap(), None);
+        assert!(checkpoint(MOST).numbers::<1>().is_ok() && checkpoint(MOST + 1).numbers::<1>().is_err());
+        assert_eq!(Checkpoint::default().input(3).unwrap(), Checkpoint::default());
+    }
+}

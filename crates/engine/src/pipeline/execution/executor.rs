@@ -1,0 +1,492 @@
+//! Runs a pipeline: a pool of workers, and the nodes, which are asked by one thread at a time.
+//!
+//! Whoever changes what the nodes would say (a task has ended, the consumer has taken rows) leaves word that they are to be
+//! asked. A thread that has nothing better to do asks them: a worker between two tasks, or a thread that would otherwise
+//! wait. So there is no thread that directs the others, and a consumer that finds rows never works for the pool. The
+//! lock is held for a few words only: not while nodes move row numbers, nor while anything is read, decoded or computed.
+
+use crate::error::{Error, Result};
+use crate::pipeline::blocks::block::Block;
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::execution::budget::Budget;
+use crate::pipeline::execution::meters::Meters;
+use crate::pipeline::execution::snapshot::{Doing, Snapshot, Worker};
+use crate::pipeline::execution::task::{PythonTask, Tasks};
+use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::skip_event::SkipEvent;
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The running state of one iteration over a pipeline, shared by its threads.
+pub struct Executor {
+    state: Mutex<State>,
+    /// Idle workers wait here until they are called.
+    has_work: Condvar,
+    /// For each Python worker, its thread waits here for tasks.
+    has_python: Vec<Condvar>,
+    /// The consumer waits here for rows.
+    has_output: Condvar,
+    budget: Arc<Budget>,
+    meters: Arc<Meters>,
+    max_outputs: usize,
+}
+
+struct State {
+    nodes: Nodes,
+    /// The nodes may say something else than when they were asked last.
+    is_changed: bool,
+    tasks: Tasks,
+    /// What each worker does.
+    workers: Vec<Worker>,
+    /// Tasks that were begun and have not ended.
+    num_running: usize,
+    /// Workers that wait and were not called.
+    num_idle: usize,
+    /// Workers that were called and do not know it yet.
+    num_called: usize,
+    outputs: VecDeque<Given>,
+    is_consumer_waiting: bool,
+    /// Comes after the outputs.
+    error: Option<Error>,
+    is_closed: bool,
+    /// When the nodes were asked last, something did not fit into the budget.
+    is_refused: bool,
+    /// Since when workers have nothing to do but what does not fit into the budget.
+    refused_since: Option<Instant>,
+}
+
+/// What waits for the consumer.
+enum Given {
+    Rows(Rows),
+    SkipEvent(SkipEvent),
+}
+
+/// Whom to wake.
+enum Wake {
+    Nobody,
+    /// So many workers that were called.
+    Workers(usize),
+    Consumer,
+}
+
+/// Where the nodes are.
+enum Nodes {
+    /// Here, and nobody asks them.
+    Here(Box<dyn Node>),
+    /// Some thread asks them.
+    Asked,
+    /// Nowhere: they have ended, with or without an error, or the pipeline was closed.
+    Ended,
+}
+
+type Guard<'a> = MutexGuard<'a, State>;
+
+impl State {
+    /// Whether it is time to ask the nodes, and nobody does.
+    fn must_ask(&self, max_outputs: usize) -> bool {
+        self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < max_outputs
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.nodes, Nodes::Ended)
+    }
+}
+
+/// What the consumer gets.
+pub enum Output {
+    /// Some rows, and where the first of them can be taken up again.
+    Block(Arc<Block>, Checkpoint),
+    /// Word of what was left out behind them.
+    SkipEvent(SkipEvent),
+    /// Nothing came in time.
+    Timeout,
+    /// There is no more.
+    End,
+}
+
+impl Executor {
+    /// Prepares to run `root`, whose rows leave as whole blocks; up to `max_outputs` of them wait for the consumer.
+    pub fn new(root: Box<dyn Node>, num_python_workers: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
+        let state = State {
+            nodes: Nodes::Here(root),
+            is_changed: false,
+            tasks: Tasks::new(num_python_workers),
+            workers: Vec::new(),
+            num_running: 0,
+            num_idle: 0,
+            num_called: 0,
+            outputs: VecDeque::new(),
+            is_consumer_waiting: false,
+            error: None,
+            is_closed: false,
+            is_refused: false,
+            refused_since: None,
+        };
+        Self {
+            state: Mutex::new(state),
+            has_work: Condvar::new(),
+            has_python: (0..num_python_workers).map(|_| Condvar::new()).collect(),
+            has_output: Condvar::new(),
+            budget,
+            meters: Arc::new(Meters::new(0)),
+            max_outputs,
+        }
+    }
+
+    /// Counts what so many stages do.
+    pub fn metered(self, num_stages: usize) -> Self {
+        Self { meters: Arc::new(Meters::new(num_stages)), ..self }
+    }
+
+    /// What the stages have done so far.
+    pub fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// The memory of the pipeline.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Lets the workers begin.
+    pub fn start(&self) {
+        let wake = self.note_change(&mut self.state.lock());
+        self.wake(wake);
+    }
+
+    /// Works until the pipeline is closed. Each worker is a thread that calls this.
+    pub fn work(&self) {
+        let mut state = self.state.lock();
+        let me = state.workers.len();
+        state.workers.push(Worker::of_this_thread());
+        while !state.is_closed {
+            if state.must_ask(self.max_outputs) {
+                state.workers[me].begin(Doing::Asking);
+                state = self.ask(state, self.max_outputs);
+            } else if let Some(work) = state.tasks.pop() {
+                state.workers[me].begin(Doing::Task);
+                state.num_running += 1;
+                drop(state);
+                work();
+                state = self.state.lock();
+                state.num_running -= 1;
+                state.is_changed = true;
+            } else {
+                state.workers[me].begin(Doing::Nothing);
+                state = self.idle(state);
+            }
+        }
+        state.workers[me].begin(Doing::Ended);
+    }
+
+    /// What goes on now, for somebody who wants to know why nothing comes.
+    pub fn snapshot(&self) -> Snapshot {
+        let state = self.state.lock();
+        Snapshot {
+            workers: state.workers.clone(),
+            num_tasks: state.tasks.num_native(),
+            num_python: (0..self.has_python.len()).map(|python_worker| state.tasks.num_python(python_worker)).collect(),
+            num_ready: state.outputs.len(),
+            max_ready: self.max_outputs,
+            is_consumer_waiting: state.is_consumer_waiting,
+            is_refused: state.is_refused,
+            is_asked: matches!(state.nodes, Nodes::Asked),
+            is_over: state.is_over(),
+            is_closed: state.is_closed,
+        }
+    }
+
+    /// Waits until the worker is called.
+    fn idle<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
+        state.num_idle += 1;
+        self.note_refusal(&mut state);
+        let since = Instant::now();
+        while state.num_called == 0 && !state.is_closed {
+            state = self.has_work.wait(state);
+        }
+        self.meters.idle.add(since.elapsed());
+        state.num_called = state.num_called.saturating_sub(1);
+        self.note_refusal(&mut state);
+        state
+    }
+
+    /// Calls up to `count` idle workers; returns how many are to be woken.
+    #[must_use]
+    fn call(state: &mut State, count: usize) -> usize {
+        let count = count.min(state.num_idle);
+        state.num_idle -= count;
+        state.num_called += count;
+        count
+    }
+
+    /// Says that the nodes may say something else now. Somebody must ask them: an idle worker, or the consumer if it waits, or
+    /// the worker that ends its task first.
+    #[must_use]
+    fn note_change(&self, state: &mut State) -> Wake {
+        state.is_changed = true;
+        if !state.must_ask(self.max_outputs) || state.num_called > 0 {
+            return Wake::Nobody;
+        }
+        match state.num_idle {
+            0 if state.is_consumer_waiting => Wake::Consumer,
+            _ => Wake::Workers(Self::call(state, 1)),
+        }
+    }
+
+    /// Says that the consumer has taken something. Nobody is woken for it while enough is left: a worker that ends a task asks
+    /// the nodes anyway, and a worker that is woken for each batch costs as much as a small batch.
+    #[must_use]
+    fn note_taken(&self, state: &mut State) -> Wake {
+        if 2 * state.outputs.len() < self.max_outputs || state.num_running == 0 && state.is_refused {
+            return self.note_change(state);
+        }
+        state.is_changed = true;
+        Wake::Nobody
+    }
+
+    /// Wakes others. The lock is free meanwhile, and the nodes too: whoever is woken may take the processor at once, and would
+    /// have to wait for them.
+    fn wake(&self, wake: Wake) {
+        match wake {
+            Wake::Nobody => {}
+            Wake::Workers(count) => (0..count).for_each(|_| self.has_work.notify_one()),
+            Wake::Consumer => self.has_output.notify_one(),
+        }
+    }
+
+    /// The next task of a Python worker, or `None` once the pipeline is closed. Waits. [`Executor::end_python`] must follow.
+    pub fn take_python(&self, python_worker: usize) -> Option<PythonTask> {
+        let mut state = self.state.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            // What they held is free, and nobody ends them: the nodes may say something else now.
+            state.is_changed |= state.tasks.drop_unwanted(python_worker);
+            if let Some(task) = state.tasks.pop_python(python_worker) {
+                state.num_running += 1;
+                return Some(task);
+            }
+            state = match state.must_ask(self.max_outputs) {
+                true => self.ask(state, self.max_outputs),
+                false => self.has_python.get(python_worker)?.wait(state),
+            };
+        }
+    }
+
+    /// Says that a task of a Python worker has ended and its slot is set.
+    pub fn end_python(&self) {
+        let mut state = self.state.lock();
+        state.num_running -= 1;
+        let wake = self.note_change(&mut state);
+        drop(state);
+        self.wake(wake);
+    }
+
+    /// The next rows, as a block. Waits for at most `timeout`, and longer only while it asks the nodes.
+    pub fn next(&self, timeout: Duration) -> Result<Output> {
+        let mut state = self.state.lock();
+        if state.outputs.is_empty() && !state.is_over() {
+            let since = Instant::now();
+            state = self.wait_for_output(state, since.checked_add(timeout));
+            self.meters.consumer_waiting.add(since.elapsed());
+        }
+        if let Some(given) = state.outputs.pop_front() {
+            // What the consumer has is charged to nobody: there is room for the next.
+            let wake = self.note_taken(&mut state);
+            drop(state);
+            self.wake(wake);
+            return match given {
+                Given::Rows(rows) => {
+                    let checkpoint = rows.checkpoint(0);
+                    rows.gather().map(|block| Output::Block(block, checkpoint)).inspect_err(|_| self.close())
+                }
+                Given::SkipEvent(skip_event) => Ok(Output::SkipEvent(skip_event)),
+            };
+        }
+        match (state.error.take(), state.is_over()) {
+            // Rows before the error are gone.
+            _ if state.is_closed => Ok(Output::End),
+            (Some(error), _) => Err(error),
+            (None, false) => Ok(Output::Timeout),
+            (None, true) => Ok(Output::End),
+        }
+    }
+
+    /// Says that the consumer could not use rows that were ready, since it waited for the interpreter.
+    pub fn waited_behind_next(&self, time: Duration) {
+        self.meters.consumer_waiting.add(time);
+    }
+
+    /// Says that the consumer has let go of something that was charged.
+    pub fn note_room(&self) {
+        let mut state = self.state.lock();
+        // Whoever asks the nodes now may have looked before.
+        if state.is_refused || matches!(state.nodes, Nodes::Asked) {
+            let wake = self.note_change(&mut state);
+            drop(state);
+            self.wake(wake);
+        }
+    }
+
+    /// Waits until there are rows, or the pipeline is over, or it is late. Asks the nodes if nobody else does.
+    fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
+        while state.outputs.is_empty() && !state.is_over() {
+            if state.must_ask(self.max_outputs) {
+                state = self.ask(state, 1);
+                continue;
+            }
+            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if rest.is_zero() {
+                break;
+            }
+            state.is_consumer_waiting = true;
+            state = self.has_output.wait_timeout(state, rest);
+            state.is_consumer_waiting = false;
+        }
+        state
+    }
+
+    /// Ends the pipeline: nothing new is begun, and those who wait return. What runs is not waited for.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        let nodes = std::mem::replace(&mut state.nodes, Nodes::Ended);
+        let outputs = std::mem::take(&mut state.outputs);
+        let tasks = std::mem::replace(&mut state.tasks, Tasks::new(0));
+        self.has_work.notify_all();
+        self.has_python.iter().for_each(Condvar::notify_all);
+        self.has_output.notify_all();
+        // They may free much memory, so not under the lock.
+        drop(state);
+        drop((nodes, outputs, tasks));
+    }
+
+    /// Asks the nodes for all that can be done now, until `enough` outputs wait. Nobody else asks them meanwhile.
+    fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
+        let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
+        let mut tasks = Tasks::new(self.has_python.len());
+        while !state.is_closed && state.is_changed && state.outputs.len() < enough {
+            state.is_changed = false;
+            let is_starving = state.outputs.is_empty();
+            let is_stuck = is_starving && state.num_running == 0 && state.tasks.is_empty();
+            drop(state);
+            let is_refused = Cell::new(false);
+            let (budget, meters) = (&self.budget, &self.meters);
+            let publish = |tasks: &mut Tasks| self.publish(tasks);
+            let mut context = Context {
+                tasks: &mut tasks,
+                publish: &publish,
+                has_started: false,
+                budget,
+                meters,
+                is_starving,
+                is_stuck,
+                is_refused,
+            };
+            let poll = root.pull(&mut context);
+            let is_refused = context.is_refused.get();
+            state = self.state.lock();
+            state.is_refused = is_refused;
+            let is_over = match poll {
+                Ok(Poll::Ready(rows)) => {
+                    self.give(&mut state, Given::Rows(rows));
+                    false
+                }
+                Ok(Poll::SkipEvent(skip_event)) => {
+                    self.give(&mut state, Given::SkipEvent(skip_event));
+                    false
+                }
+                Ok(Poll::Pending) => {
+                    let is_idle = state.num_running == 0 && state.tasks.is_empty();
+                    // While something waits for the consumer, room is made when that is taken.
+                    if is_idle && is_starving && !state.is_changed && !state.is_closed {
+                        state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
+                    }
+                    state.error.is_some()
+                }
+                Ok(Poll::End) => true,
+                Err(error) => {
+                    state.error = Some(error);
+                    true
+                }
+            };
+            if is_over {
+                return self.end(state, root);
+            }
+            if state.is_consumer_waiting && !state.outputs.is_empty() && !state.is_closed {
+                // It goes on at once, perhaps on this thread's processor. Another worker may ask the nodes meanwhile.
+                state.is_consumer_waiting = false;
+                state.nodes = Nodes::Here(root);
+                self.note_refusal(&mut state);
+                drop(state);
+                self.wake(Wake::Consumer);
+                return self.state.lock();
+            }
+        }
+        if state.is_closed {
+            // It may free much memory, so not under the lock.
+            drop(state);
+            drop(root);
+            return self.state.lock();
+        }
+        state.nodes = Nodes::Here(root);
+        self.note_refusal(&mut state);
+        state
+    }
+
+    /// Lets something wait for the consumer. The nodes may have more.
+    fn give(&self, state: &mut State, given: Given) {
+        state.is_changed = true;
+        if !state.is_closed {
+            state.outputs.push_back(given);
+        }
+    }
+
+    /// Lets others see tasks.
+    fn publish(&self, tasks: &mut Tasks) {
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return;
+        }
+        let num_called = Self::call(&mut state, tasks.num_native());
+        let num_python: SmallVec<[usize; 4]> =
+            (0..self.has_python.len()).map(|python_worker| tasks.num_python(python_worker)).collect();
+        state.tasks.append(tasks);
+        drop(state);
+        self.wake(Wake::Workers(num_called));
+        for (has_python, count) in self.has_python.iter().zip(num_python) {
+            (0..count).for_each(|_| has_python.notify_one());
+        }
+    }
+
+    /// After the last rows, or an error: nobody waits for the tasks that were not begun.
+    fn end<'a>(&'a self, mut state: Guard<'a>, root: Box<dyn Node>) -> Guard<'a> {
+        let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_python.len()));
+        state.nodes = Nodes::Ended;
+        state.is_refused = false;
+        self.note_refusal(&mut state);
+        self.has_output.notify_one();
+        // They may free much memory, so not under the lock.
+        drop(state);
+        drop((root, tasks));
+        self.state.lock()
+    }
+
+    /// Measures how long workers are idle since something does not fit into the budget.
+    fn note_refusal(&self, state: &mut State) {
+        match (state.is_refused && state.num_idle > 0, state.refused_since) {
+            (true, None) => state.refused_since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.meters.budget_waiting.add(since.elapsed());
+                state.refused_since = None;
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The execution of a chain of nodes: tasks, workers, the memory budget, and what is reported of them.
+
+pub mod budget;
+pub mod executor;
+pub mod meters;
+pub mod snapshot;
+pub mod task;

@@ -1,0 +1,69 @@
+//! The samples of tar archives one by one. The bytes from the first header of a sample to that of the next one are a small
+//! archive.
+
+use crate::error::{Error, Result};
+use crate::pipeline::blocks::column::{Column, Span, Text};
+use crate::pipeline::blocks::file_provenance::FileProvenance;
+use crate::pipeline::blocks::provenance::Provenance;
+use crate::pipeline::formats::codec::Codec;
+use crate::pipeline::formats::format::RecordPosition;
+use crate::pipeline::formats::tar::input::HeaderScanInput;
+use crate::pipeline::formats::tar::samples::Samples;
+use crate::pipeline::formats::tar::{Archive, Tar};
+use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use bytes::Bytes;
+use std::sync::Arc;
+
+impl RandomAccess for Tar {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Goes from header to header; which files a sample has is looked at when it is read.
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
+        let len = input.len();
+        let mut archive = Archive::new(file, HeaderScanInput::new(input), 0);
+        let mut offsets = Offsets::new();
+        // The sample whose files come next: its key, and where it begins.
+        let mut sample: Option<(Vec<u8>, u64)> = None;
+        let (end, fault) = loop {
+            match archive.next() {
+                Ok(Some(member)) if sample.as_ref().is_some_and(|(key, _)| *key == member.key) => {}
+                Ok(member) => {
+                    if let Some((_, begin)) = &sample {
+                        offsets.push(*begin)?;
+                    }
+                    let Some(member) = member else { break (archive.begin, None) };
+                    sample = Some((member.key, archive.begin));
+                }
+                Err(error) => {
+                    // Nobody can tell whether that sample has more files: it is lost, and the others end where it begins.
+                    let offset_bytes = sample.map_or(archive.begin, |(_, begin)| begin);
+                    let at = RecordPosition { offset_bytes, record: offsets.num_pushed() };
+                    break (offset_bytes, Some(ScanFault::end(at, error, len)));
+                }
+            }
+        };
+        offsets.push(end)?;
+        Ok(ScanResult { faults: fault.into_iter().collect(), ..offsets.into() })
+    }
+
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
+        Ok(Span { start: 0, length: frame.len() })
+    }
+
+    fn columns(&self, records: Text, offsets: &[u64], provenance: &Provenance) -> Result<Vec<Column>> {
+        let lost = || Error::internal("a sample that was found before is not there");
+        let mut bytes = Vec::new();
+        let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
+        for (row, (frame, offset)) in records.rows().zip(offsets).enumerate() {
+            let row_provenance = provenance.get(row).ok_or_else(lost)?;
+            let archive = Archive::new(&row_provenance.file, frame, *offset);
+            let mut samples = Samples::new(archive, Arc::clone(&self.extensions), row_provenance.record);
+            let spans = samples.read(&mut bytes)?.ok_or_else(lost)?;
+            columns.iter_mut().zip(spans).for_each(|(column, span)| column.push(span));
+        }
+        let bytes = Bytes::from(bytes);
+        Ok(columns.into_iter().map(|spans| Column::Text(Text::new(bytes.clone(), spans))).collect())
+    }
+}

@@ -1,0 +1,77 @@
+//! A file of which a scan looks at some places, from the beginning to the end.
+
+use crate::error::{Error, Result};
+use crate::files::positioned::Positioned;
+use crate::pipeline::blocks::block::FileProvenance;
+use crate::tensor::allocate;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+/// What is read at a time where the places are near each other.
+const WINDOW_BYTES: usize = 256 * 1024;
+/// What is read at a time where they are far from each other.
+const SMALL_WINDOW_BYTES: usize = 4 * 1024;
+/// Places that are so far from each other are read one by one.
+const FAR_BYTES: u64 = 64 * 1024;
+/// What is read at a time of a remote file: a request takes as long as many bytes do.
+const REMOTE_WINDOW_BYTES: usize = 4 * 1024 * 1024;
+
+/// The file.
+pub struct HeaderScan {
+    file: Positioned,
+    name: Arc<FileProvenance>,
+    len: u64,
+    window: Vec<u8>,
+    /// How much of the window was read.
+    filled: usize,
+    start: u64,
+    /// The place that was looked at last.
+    last: u64,
+}
+
+impl HeaderScan {
+    /// `len` is the size of the file.
+    pub fn new(file: Positioned, name: &Arc<FileProvenance>, len: u64) -> Result<Self> {
+        let window_bytes = if file.is_remote() { REMOTE_WINDOW_BYTES } else { WINDOW_BYTES };
+        let window = allocate::zeros(window_bytes).map_err(|refusal| refusal.at(name.name.text()))?;
+        Ok(Self { file, name: Arc::clone(name), len, window, filled: 0, start: 0, last: 0 })
+    }
+
+    /// The size of the file.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes from `offset` on, as many as there are in the window: at least `least`, unless the file ends before.
+    pub fn at(&mut self, offset: u64, least: usize) -> Result<&[u8]> {
+        let far_bytes = if self.file.is_remote() { REMOTE_WINDOW_BYTES as u64 } else { FAR_BYTES };
+        let is_far = offset.saturating_sub(self.last) > far_bytes;
+        self.last = offset;
+        let end = self.start + self.filled as u64;
+        let wanted = self.len.min(offset.saturating_add(least as u64));
+        if offset < self.start || wanted > end {
+            let length = if is_far { SMALL_WINDOW_BYTES } else { self.window.len() };
+            let length = length.min(usize::try_from(self.len - offset).unwrap_or(usize::MAX));
+            (self.start, self.filled) = (offset, 0);
+            let read = self.file.read(&mut self.window[..length], offset);
+            read.map_err(|error| self.failed(&error))?;
+            self.filled = length;
+        }
+        Ok(&self.window[(offset - self.start) as usize..self.filled])
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        let name = self.name.name.text();
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Error::data_loss(format!(
+                "{name}: the file became shorter while it was read. Write the files before they are read"
+            )),
+            _ => Error::io(name, error),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows that are worked on in parts, since some of them fail and are left out.
+
+use crate::error::Result;
+use crate::pipeline::blocks::block::Block;
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::node::Poll;
+use crate::pipeline::skip_event::{RowsAndSkips, SkipEvents, Skipped};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What is done with the rows of a range, and what is said of one that failed.
+pub trait Bisectable {
+    /// Why it failed.
+    type Failure;
+
+    /// The rows that come of those in `range`.
+    fn work(&mut self, range: Range<usize>) -> std::result::Result<Block, Self::Failure>;
+
+    /// What is left out if row `row` failed. Fails if it cannot be left out.
+    fn leave_out(&mut self, row: usize, failure: Self::Failure) -> Result<Skipped>;
+}
+
+/// Works on `num_rows` rows, which have failed together. What fails is parted until single rows are left, which are left out.
+pub fn bisect_failures<P: Bisectable>(parts: &mut P, num_rows: usize, failure: P::Failure) -> Result<RowsAndSkips> {
+    let mut worked = (Rows::new(), Vec::new());
+    bisect(parts, 0..num_rows, failure, &mut worked)?;
+    Ok(worked)
+}
+
+fn bisect<P: Bisectable>(
+    parts: &mut P,
+    range: Range<usize>,
+    failure: P::Failure,
+    worked: &mut RowsAndSkips,
+) -> Result<()> {
+    if range.len() <= 1 {
+        let skipped = parts.leave_out(range.start, failure)?;
+        worked.1.push((worked.0.len(), skipped.into()));
+        return Ok(());
+    }
+    let middle = range.start + range.len() / 2;
+    for half in [range.start..middle, middle..range.end] {
+        match parts.work(half.clone()) {
+            Ok(block) => worked.0.append(&Rows::all(block)),
+            Err(failure) => bisect(parts, half, failure, worked)?,
+        }
+    }
+    Ok(())
+}
+
+/// What a node gives of the result of a task: its rows, which begin at a checkpoint, and the skip events at their rows.
+pub fn polls(rows: Rows, skip_events: SkipEvents, checkpoint: Checkpoint) -> impl Iterator<Item = Poll> {
+    let mut rest = rows.with_checkpoint(checkpoint);
+    let mut polls = VecDeque::new();
+    let mut num_given = 0;
+    for (place, skip_event) in skip_events {
+        polls.push_back(Poll::Ready(rest.take_front(place - num_given)));
+        polls.push_back(Poll::SkipEvent(skip_event));
+        num_given = place;
+    }
+    polls.push_back(Poll::Ready(rest));
+    // A filter may leave nothing.
+    polls.into_iter().filter(|poll| !matches!(poll, Poll::Ready(rows) if rows.is_empty()))
+}

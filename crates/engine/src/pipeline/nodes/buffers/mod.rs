@@ -1,0 +1,5 @@
+//! Rows that nodes hold back: their blocks, their checkpoints, and how they are read again.
+
+pub mod buffered_checkpoint;
+pub mod pending_rows;
+pub mod replay;

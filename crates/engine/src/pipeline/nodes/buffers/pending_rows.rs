@@ -1,0 +1,377 @@
+//! Blocks of which some rows wait. A block of which few rows wait is replaced by a copy of those.
+
+use crate::error::Result;
+use crate::pipeline::blocks::block::Block;
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::execution::budget::{Budget, Charge};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A block is replaced once no more than this part of its rows waits.
+const KEPT_PART: usize = 4;
+/// The same where memory is short.
+const TIGHT_PART: usize = 2;
+
+/// A row that waits: the number of its block, and its number in the block as it came.
+pub type PendingRow = (u32, u32);
+
+/// The blocks, by numbers.
+#[derive(Default)]
+pub struct PendingRows {
+    blocks: Vec<PendingBlock>,
+    /// Numbers of `blocks` that are free.
+    free: Vec<u32>,
+    /// The block that came last, of which more rows may come.
+    last: Option<u32>,
+    /// Counts the groups of rows that were given.
+    group: u64,
+    /// What came and of which rows may wait, the oldest first.
+    arrivals: VecDeque<Arrival>,
+    /// Counts the arrivals.
+    arrival: u64,
+    is_tight: bool,
+    /// For what is kept beside the blocks.
+    charge: Option<Charge>,
+}
+
+/// Rows that came together.
+struct Arrival {
+    /// Arrivals are counted from 1.
+    number: u64,
+    /// How many of their blocks are held.
+    num_blocks: usize,
+    /// The number of the first of the rows among all of the input, and where it can be taken up again.
+    first: u64,
+    checkpoint: Checkpoint,
+}
+
+/// A block of which rows wait.
+#[derive(Default)]
+struct PendingBlock {
+    /// The number of the arrival that it came with.
+    arrival: u64,
+    block: Option<Arc<Block>>,
+    /// How many rows the block has.
+    num_rows: usize,
+    num_waiting: usize,
+    /// Whether each row of the block as it came waits.
+    waits: Bits,
+    /// The rows that were kept when the block was replaced by a smaller one.
+    kept: Option<Ranks>,
+    /// The number of the block among those of a group of rows, and the number of that group; groups count from 1.
+    known: (usize, u64),
+}
+
+/// A bit for each row.
+#[derive(Clone, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(len: usize) -> Self {
+        Self(std::iter::repeat_n(0, len.div_ceil(64)).collect())
+    }
+
+    fn set(&mut self, row: usize) {
+        self.0[row / 64] |= 1 << (row % 64);
+    }
+
+    #[inline]
+    fn unset(&mut self, row: usize) {
+        self.0[row / 64] &= !(1 << (row % 64));
+    }
+
+    /// The rows whose bits are set.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let row = 64 * index + rest.trailing_zeros() as usize;
+                let is_set = rest != 0;
+                rest &= rest.wrapping_sub(1);
+                is_set.then_some(row)
+            })
+        })
+    }
+}
+
+/// How many bits are set before each place.
+struct Ranks {
+    bits: Bits,
+    /// Before each word.
+    before: Vec<u32>,
+}
+
+impl Ranks {
+    fn new(bits: Bits) -> Self {
+        let mut count = 0;
+        let counted = |word: &u64| {
+            count += word.count_ones();
+            count - word.count_ones()
+        };
+        let before = bits.0.iter().map(counted).collect();
+        Self { bits, before }
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> usize {
+        let below = self.bits.0[row / 64] & ((1 << (row % 64)) - 1);
+        (self.before[row / 64] + below.count_ones()) as usize
+    }
+}
+
+impl PendingBlock {
+    fn new(block: Arc<Block>, arrival: u64) -> Self {
+        let num_rows = block.num_rows();
+        Self { arrival, block: Some(block), num_rows, waits: Bits::new(num_rows), ..Self::default() }
+    }
+
+    /// Whether it holds this very block.
+    fn is(&self, block: &Arc<Block>) -> bool {
+        self.block.as_ref().is_some_and(|pending_block| Arc::ptr_eq(pending_block, block))
+    }
+
+    /// The place of a row in the block as it is now.
+    #[inline]
+    fn current_row(&self, row: usize) -> usize {
+        self.kept.as_ref().map_or(row, |kept| kept.get(row))
+    }
+
+    /// Whether the rows that wait are few of the block.
+    #[inline]
+    fn are_few(&self, is_tight: bool) -> bool {
+        let part = if is_tight { TIGHT_PART } else { KEPT_PART };
+        self.num_waiting * part <= self.num_rows
+    }
+
+    /// How much of its memory the rows that wait take.
+    fn num_bytes(&self) -> usize {
+        let bytes = |block: &Arc<Block>| block.held_bytes() * self.num_waiting / self.num_rows.max(1);
+        self.block.as_ref().map_or(0, bytes)
+    }
+
+    /// What is kept beside the block.
+    fn table_bytes(&self) -> usize {
+        let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
+        8 * self.waits.0.len() + ranks
+    }
+
+    /// Replaces the block by a copy of the rows that wait, if there are any.
+    fn compact(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
+        let mut kept = Rows::new();
+        self.waits.iter().for_each(|row| kept.push(block, self.current_row(row), 1));
+        let copy = kept.copy()?;
+        self.kept = Some(Ranks::new(self.waits.clone()));
+        let charge = budget.charge(copy.held_bytes() + self.table_bytes());
+        self.num_rows = copy.num_rows();
+        self.block = Some(Arc::new(copy.charged(charge)));
+        self.known = (0, 0);
+        Ok(())
+    }
+}
+
+impl PendingRows {
+    /// Lets rows of a block wait; returns its number. Rows that come of one block must come one after the other.
+    pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
+        let number = match self.last.filter(|last| self.blocks[*last as usize].is(block)) {
+            Some(last) => last,
+            None => self.hold(Arc::clone(block), budget)?,
+        };
+        let pending_block = &mut self.blocks[number as usize];
+        pending_block.num_waiting += rows.len();
+        rows.for_each(|row| pending_block.waits.set(row));
+        Ok(number)
+    }
+
+    /// Says that the rows that are added from now on came together, the first of them with this number and this checkpoint.
+    pub fn begin_arrival(&mut self, first: u64, checkpoint: Checkpoint) {
+        self.forget_arrivals();
+        self.arrival += 1;
+        self.arrivals.push_back(Arrival { number: self.arrival, num_blocks: 0, first, checkpoint });
+    }
+
+    /// Forgets what came of which no row waits any more, but for what came last.
+    fn forget_arrivals(&mut self) {
+        while self.arrivals.front().is_some_and(|arrival| arrival.num_blocks == 0 && arrival.number < self.arrival) {
+            self.arrivals.pop_front();
+        }
+    }
+
+    /// From where on rows may wait, the oldest first: the number of a row and its checkpoint.
+    pub fn arrivals(&mut self) -> impl Iterator<Item = (u64, &Checkpoint)> {
+        self.forget_arrivals();
+        self.arrivals.iter().map(|arrival| (arrival.first, &arrival.checkpoint))
+    }
+
+    /// Counts a block of an arrival that is held from now on, or no longer.
+    fn count_block(&mut self, arrival: u64, count: impl FnOnce(usize) -> usize) {
+        let index = self.arrivals.partition_point(|other| other.number < arrival);
+        if let Some(found) = self.arrivals.get_mut(index).filter(|found| found.number == arrival) {
+            found.num_blocks = count(found.num_blocks);
+        }
+    }
+
+    /// The number of a block, rows of which wait from now on.
+    fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
+        // All rows of the block before have come, and most of them may have left.
+        if let Some(before) = self.last.take() {
+            self.thin_out(before, budget)?;
+        }
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.blocks[number as usize] = PendingBlock::new(block, self.arrival);
+                number
+            }
+            None => {
+                self.blocks.push(PendingBlock::new(block, self.arrival));
+                self.blocks.len() as u32 - 1
+            }
+        };
+        self.count_block(self.arrival, |count| count + 1);
+        self.last = Some(number);
+        Ok(number)
+    }
+
+    /// Says that the rows that are given from now on belong to other rows than those before.
+    pub fn begin_group(&mut self) {
+        self.group += 1;
+    }
+
+    /// Takes a row that waited to the end of `rows`, which are those of a group.
+    #[inline]
+    pub fn give(&mut self, (number, row): PendingRow, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        let pending_block = &mut self.blocks[number as usize];
+        if pending_block.known.1 != self.group
+            && let Some(block) = &pending_block.block
+        {
+            pending_block.known = (rows.add_block(block), self.group);
+        }
+        rows.push_run(pending_block.known.0, pending_block.current_row(row as usize), 1);
+        pending_block.waits.unset(row as usize);
+        pending_block.num_waiting -= 1;
+        match pending_block.are_few(self.is_tight) {
+            true => self.thin_out(number, budget),
+            false => Ok(()),
+        }
+    }
+
+    /// Lets go of what does not wait of a block, if that is most of it and no more rows of it may come.
+    fn thin_out(&mut self, number: u32, budget: &Arc<Budget>) -> Result<()> {
+        let pending_block = &mut self.blocks[number as usize];
+        if pending_block.are_few(self.is_tight) && self.last != Some(number) {
+            pending_block.compact(budget)?;
+            self.release(number);
+        }
+        Ok(())
+    }
+
+    /// Lets go of a block of which no row waits.
+    fn release(&mut self, number: u32) {
+        let pending_block = &mut self.blocks[number as usize];
+        if pending_block.num_waiting == 0 && pending_block.block.is_some() {
+            let arrival = std::mem::take(pending_block).arrival;
+            self.free.push(number);
+            self.count_block(arrival, |count| count - 1);
+        }
+    }
+
+    /// Replaces blocks sooner from now on if more than half of the memory is used; charges what is kept beside them, and
+    /// `num_bytes` for the places of the rows.
+    pub fn look_at(&mut self, budget: &Arc<Budget>, num_bytes: usize) -> Result<()> {
+        let num_bytes = num_bytes + self.blocks.capacity() * size_of::<PendingBlock>();
+        self.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
+        if self.is_tight || budget.used_bytes() <= budget.room_bytes() / 2 {
+            return Ok(());
+        }
+        self.is_tight = true;
+        let numbers = 0..self.blocks.len() as u32;
+        numbers
+            .filter(|number| self.blocks[*number as usize].block.is_some())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|number| self.thin_out(number, budget))
+    }
+
+    /// How much memory all blocks take, with those of their rows that do not wait.
+    pub fn held_bytes(&self) -> usize {
+        self.blocks
+            .iter()
+            .filter_map(|pending_block| pending_block.block.as_ref())
+            .map(|block| block.held_bytes())
+            .sum()
+    }
+
+    /// How much memory a row that waits takes, on average, without those of its block that do not wait.
+    pub fn row_bytes(&self) -> usize {
+        let sum = |sum: (usize, usize), pending_block: &PendingBlock| {
+            (sum.0 + pending_block.num_waiting, sum.1 + pending_block.num_bytes())
+        };
+        let (num_rows, num_bytes) = self.blocks.iter().fold((0, 0), sum);
+        num_bytes.div_ceil(num_rows.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::blocks::block::Provenance;
+    use crate::pipeline::blocks::column::Column;
+    use crate::tensor::Tensor;
+    use crate::tensor::shape::Shape;
+
+    const NUM_ROWS: u32 = 200;
+
+    fn block() -> Arc<Block> {
+        let values: Vec<_> = (0..NUM_ROWS).collect();
+        let tensor = Tensor::from_values(Shape::new(&[values.len()]), values).unwrap();
+        Arc::new(Block::new(vec![Column::Dense(tensor)], NUM_ROWS as usize, Provenance::Unknown).unwrap())
+    }
+
+    fn given(pending: &mut PendingRows, places: &[PendingRow], budget: &Arc<Budget>) -> Vec<u32> {
+        let mut rows = Rows::new();
+        pending.begin_group();
+        places.iter().for_each(|place| pending.give(*place, &mut rows, budget).unwrap());
+        let gathered = rows.gather().unwrap();
+        gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().to_vec()
+    }
+
+    #[test]
+    fn rows_are_found_after_their_block_was_replaced() {
+        for limit_bytes in [usize::MAX, 0] {
+            let budget = Budget::new(limit_bytes);
+            let mut pending = PendingRows::default();
+            let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
+            let other = pending.add(&block(), 10..20, &budget).unwrap();
+            pending.look_at(&budget, 0).unwrap();
+            assert_ne!(number, other);
+            // Each of seven numbers in turn, so that rows go all over the block.
+            let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
+            for rows in order.chunks(9) {
+                let places: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
+                assert_eq!(given(&mut pending, &places, &budget), rows);
+            }
+            assert_eq!(pending.free, [number]);
+            assert_eq!(pending.blocks[other as usize].num_waiting, 10);
+        }
+    }
+
+    #[test]
+    fn a_block_of_which_few_rows_wait_takes_little_memory() {
+        let budget = Budget::new(usize::MAX);
+        let mut pending = PendingRows::default();
+        let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
+        pending.add(&block(), 0..1, &budget).unwrap();
+        let row_bytes = pending.row_bytes();
+        let places: Vec<_> = (0..NUM_ROWS - 10).map(|row| (number, row)).collect();
+        given(&mut pending, &places, &budget);
+        let replaced = pending.blocks[number as usize].block.as_ref().unwrap();
+        assert_eq!(replaced.num_rows(), 12);
+        assert!(budget.used_bytes() < block().held_bytes() / 2);
+        assert!((4..200).contains(&row_bytes) && pending.row_bytes() >= row_bytes);
+        assert!(budget.used_bytes() > 0);
+        drop(pending);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}

@@ -1,0 +1,207 @@
+//! Rows in groups that fill up side by side: those of similar lengths, or those that fill a length together.
+
+use crate::error::{Error, Result};
+use crate::order;
+use crate::pipeline::blocks::block::{Block, FileProvenance};
+use crate::pipeline::blocks::rows::{Cursor, Rows};
+use crate::pipeline::checkpoint::{Checkpoint, damaged};
+use crate::pipeline::execution::budget::Budget;
+use crate::pipeline::execution::meters::Meter;
+use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::buffers::buffered_checkpoint::{BatchCheckpoints, BufferedCheckpoint};
+use crate::pipeline::nodes::buffers::pending_rows::{PendingRow, PendingRows};
+use crate::pipeline::nodes::buffers::replay::{Given, Replay, Restart};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Says which rows go together.
+pub trait Grouping: Send {
+    /// What groups are called in messages.
+    const WORD: &'static str;
+
+    /// How long a row is; `None` if it is left out.
+    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>>;
+
+    /// Puts a row of this length into a group. `tag` is what [`Grouping::tags`] said of it, if the group was left and is taken up
+    /// again. Groups that are whole go to the end of `whole`.
+    fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
+
+    /// The groups that are not whole.
+    fn open(&self) -> &[Group];
+
+    /// Takes the groups that are left at the end.
+    fn finish(&mut self) -> Vec<Group>;
+
+    /// Whether [`Grouping::add`] needs to know in which of the open groups a row was.
+    fn has_tags(&self) -> bool {
+        false
+    }
+
+    /// Counts a group that is whole.
+    fn count(&self, _group: &Group, _meter: &Meter) {}
+}
+
+/// A row that waits: its number, and where it is.
+pub type Waits = (u64, PendingRow);
+
+/// Rows that go together.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// In the order in which they came.
+    pub rows: Vec<Waits>,
+    /// What the grouping counts of their lengths.
+    pub length: usize,
+}
+
+/// The node.
+pub struct GroupBy<G> {
+    input: Replay,
+    grouping: G,
+    stage: usize,
+    pending: PendingRows,
+    incoming: Cursor,
+    /// The number of the row that comes next.
+    next_row: u64,
+    /// Groups that are whole.
+    whole: VecDeque<Group>,
+    is_over: bool,
+    /// Comes after the groups that were whole before it.
+    error: Option<Error>,
+    /// Counts the groups.
+    file_provenance: Arc<FileProvenance>,
+    next: u64,
+    checkpoints: BatchCheckpoints,
+    /// So many groups are left out.
+    skip: u64,
+    /// What was noted of the rows that come next, which waited before.
+    tags: VecDeque<u64>,
+}
+
+impl<G: Grouping> GroupBy<G> {
+    /// Groups of the rows of an input, from a checkpoint on, which counts groups.
+    pub fn from_checkpoint(checkpoint: &Checkpoint, restart: Restart, grouping: G, position: Position) -> Result<Self> {
+        let (input, next, tags) = match BufferedCheckpoint::of(checkpoint)? {
+            None => (Replay::new(restart(&checkpoint.beginning())?), 0, Vec::new()),
+            Some(BufferedCheckpoint { numbers: [next], rows, tags, next_row, parts }) => {
+                if grouping.has_tags() && tags.len() != rows.len() {
+                    return Err(damaged());
+                }
+                let states = checkpoint.states();
+                let within = |(first, part): (u64, Checkpoint)| (first, part.with_states(states.cloned()));
+                let parts = parts.into_iter().map(within).collect();
+                (Replay::recalled(parts, &rows, next_row, restart)?, next, tags)
+            }
+        };
+        let mut checkpoints = BatchCheckpoints::default();
+        checkpoints.set(checkpoint.base());
+        Ok(Self {
+            input,
+            grouping,
+            stage: position.stage,
+            pending: PendingRows::default(),
+            incoming: Cursor::default(),
+            next_row: 0,
+            whole: VecDeque::new(),
+            is_over: false,
+            error: None,
+            file_provenance: FileProvenance::unnamed(G::WORD, position.pass),
+            next,
+            checkpoints,
+            skip: checkpoint.skip(),
+            tags: tags.into(),
+        })
+    }
+
+    fn num_waiting(&self) -> usize {
+        self.grouping.open().iter().map(|group| group.rows.len()).sum()
+    }
+
+    /// The state in which the rows wait that wait now.
+    fn state(&mut self) -> Checkpoint {
+        let groups = self.grouping.open().iter().enumerate();
+        let rows: Vec<_> =
+            groups.flat_map(|(number, group)| group.rows.iter().map(move |row| (row.0, number as u64))).collect();
+        let places = order::by_key(rows.len(), |place| rows[place]);
+        let (rows, mut tags): (Vec<_>, Vec<_>) = places.into_iter().map(|place| rows[place]).unzip();
+        if !self.grouping.has_tags() {
+            tags.clear();
+        }
+        let next = (self.next_row, self.incoming.checkpoint());
+        BufferedCheckpoint::checkpoint([self.next], &rows, &tags, next, self.pending.arrivals())
+    }
+
+    /// Puts the rows that came into groups, until one is whole.
+    fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        while self.whole.is_empty()
+            && let Some((block, row)) = self.incoming.next()
+        {
+            let length = self.grouping.length(block, row)?;
+            let (number, tag) = (self.next_row, self.tags.pop_front());
+            self.next_row += 1;
+            if let Some(length) = length {
+                let place = (self.pending.add(block, row..row + 1, budget)?, row as u32);
+                self.grouping.add((number, place), length, tag, &mut self.whole)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a group that is whole.
+    fn give(&mut self, group: Group, context: &Context) -> Result<Rows> {
+        if let Some(meter) = context.meters.stage(self.stage) {
+            self.grouping.count(&group, meter);
+        }
+        let mut rows = Rows::new();
+        self.pending.begin_group();
+        group.rows.into_iter().try_for_each(|(_, place)| self.pending.give(place, &mut rows, context.budget))?;
+        Ok(rows)
+    }
+}
+
+impl<G: Grouping> Node for GroupBy<G> {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
+                let checkpoint = self.state();
+                self.checkpoints.set(checkpoint);
+            }
+            if self.error.is_none() {
+                self.error = self.sort(context.budget).err();
+            }
+            if let Some(group) = self.whole.pop_front() {
+                let (number, checkpoint) = (self.next, self.checkpoints.next(group.rows.len()));
+                self.next += 1;
+                let rows = self.give(group, context)?;
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    continue;
+                }
+                return Ok(Poll::Ready(
+                    rows.in_group(Some((Arc::clone(&self.file_provenance), number))).with_checkpoint(checkpoint),
+                ));
+            }
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if self.is_over {
+                return Ok(Poll::End);
+            }
+            match self.input.pull(context)? {
+                Given::Rows(first, rows) => {
+                    let num_waiting: usize = self.grouping.open().iter().map(|group| group.rows.capacity()).sum();
+                    self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
+                    self.pending.begin_arrival(first, rows.checkpoint(0));
+                    self.next_row = first;
+                    self.incoming = Cursor::new(rows);
+                }
+                Given::SkipEvent(skip_event) => return Ok(Poll::SkipEvent(skip_event)),
+                Given::Pending => return Ok(Poll::Pending),
+                Given::End => {
+                    self.is_over = true;
+                    let left = self.grouping.finish();
+                    self.whole.extend(left.into_iter().filter(|group| !group.rows.is_empty()));
+                }
+            }
+        }
+    }
+}

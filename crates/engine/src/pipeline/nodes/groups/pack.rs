@@ -1,0 +1,113 @@
+//! Rows with lists in groups whose lists fill a given length.
+
+use crate::error::Result;
+use crate::pipeline::blocks::block::Block;
+use crate::pipeline::checkpoint::damaged;
+use crate::pipeline::execution::meters::Meter;
+use crate::pipeline::nodes::groups::group_by::{Group, Grouping, Waits};
+use crate::pipeline::stages::pack::{misfit, unequal};
+use std::collections::VecDeque;
+
+/// How rows are packed.
+#[derive(Clone, Debug)]
+pub struct Packing {
+    /// The columns with lists, which have equal lengths in a row.
+    pub num_columns: usize,
+    /// What the lists of a group have together, at most.
+    pub length: usize,
+    /// How many groups are open at the same time, at most.
+    pub max_open: usize,
+}
+
+/// Groups of rows, each of which goes into the first group that has room for it (first fit). If none has, a new one is opened;
+/// if too many are open, the fullest leaves. The length of a group is that of its rows together.
+///
+/// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open bins, Csirik and Johnson,
+/// "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA 1991).
+pub struct FirstFit {
+    packing: Packing,
+    open: Vec<Group>,
+}
+
+impl FirstFit {
+    /// No groups.
+    pub fn new(packing: Packing) -> Self {
+        Self { packing, open: Vec::new() }
+    }
+
+    /// The number of the open group that takes a row.
+    fn first_fit(&mut self, length: usize, whole: &mut VecDeque<Group>) -> usize {
+        let has_room = |group: &Group| group.length + length <= self.packing.length;
+        if let Some(number) = self.open.iter().position(has_room) {
+            return number;
+        }
+        if self.open.len() >= self.packing.max_open {
+            let fullest = (0..self.open.len()).rev().max_by_key(|number| self.open[*number].length);
+            whole.extend(fullest.map(|number| self.open.remove(number)));
+        }
+        self.open.push(Group::default());
+        self.open.len() - 1
+    }
+
+    /// The number of the open group in which a row was.
+    fn recalled(&mut self, tag: u64) -> Result<usize> {
+        let number = usize::try_from(tag).ok().filter(|number| *number < self.packing.max_open).ok_or_else(damaged)?;
+        while self.open.len() <= number {
+            self.open.push(Group::default());
+        }
+        Ok(number)
+    }
+}
+
+impl Grouping for FirstFit {
+    const WORD: &'static str = "packed row";
+
+    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>> {
+        let length = |column: usize| block.columns[column].row_length(row);
+        let first = length(0);
+        if let Some(other) = (1..self.packing.num_columns).map(length).find(|other| *other != first) {
+            return Err(unequal(first, other, block.row_provenance(row)));
+        }
+        if first > self.packing.length {
+            let text = format!(
+                "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
+                self.packing.length
+            );
+            return Err(misfit(text, block.row_provenance(row)));
+        }
+        Ok((first > 0).then_some(first))
+    }
+
+    fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
+        let number = match tag {
+            Some(tag) => self.recalled(tag)?,
+            None => self.first_fit(length, whole),
+        };
+        let group = &mut self.open[number];
+        group.rows.push(row);
+        group.length += length;
+        match group.length.cmp(&self.packing.length) {
+            std::cmp::Ordering::Less => {}
+            // No group that was left was whole.
+            std::cmp::Ordering::Equal if tag.is_none() => whole.push_back(self.open.remove(number)),
+            _ => return Err(damaged()),
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> &[Group] {
+        &self.open
+    }
+
+    fn finish(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.open)
+    }
+
+    fn has_tags(&self) -> bool {
+        true
+    }
+
+    fn count(&self, group: &Group, meter: &Meter) {
+        meter.note_padding(self.packing.length - group.length, self.packing.length);
+    }
+}

@@ -1,0 +1,300 @@
+//! Rows of several inputs in an order that says whose row is next.
+
+use crate::error::{Error, Result};
+use crate::philox::Philox;
+use crate::pipeline::blocks::rows::{Cursor, Rows};
+use crate::pipeline::checkpoint::{Checkpoint, damaged};
+use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::permutation::Permutation;
+use crate::pipeline::skip_event::SkipEvent;
+use std::sync::Arc;
+
+/// Rows are given in groups of this size.
+const GROUP_ROWS: usize = 1024;
+
+/// Says whose row is next.
+pub trait Choose: Send {
+    /// The number of the input whose row comes next; `None` after the last row.
+    fn next(&mut self) -> Option<usize>;
+
+    /// Says that the input chosen last has no more rows. Returns whether others go on.
+    fn leave_out(&mut self, input: usize) -> Result<bool>;
+
+    /// What [`Choose::go_on`] needs to choose what follows, without the inputs that were left out.
+    fn number(&self) -> u64;
+
+    /// Goes on as from where `number` was this.
+    fn go_on(&mut self, number: u64);
+}
+
+/// The node.
+pub struct Interleave {
+    inputs: Vec<Input>,
+    choose: Box<dyn Choose>,
+    /// Whose row is next, if that is known and the row is not there.
+    chosen: Option<usize>,
+    is_over: bool,
+    /// Comes after the rows before it.
+    error: Option<Error>,
+    /// Whether an input is asked only for a row that is next.
+    in_step: bool,
+}
+
+/// One of several inputs, whose rows are taken one by one.
+struct Input {
+    node: Option<Box<dyn Node>>,
+    rows: Cursor,
+    /// Where its first row is.
+    first: Checkpoint,
+    has_come: bool,
+    is_left_out: bool,
+    error: Option<Error>,
+    /// Word of what was left out before its next row. It asks for no more before that is given.
+    skip_event: Option<SkipEvent>,
+}
+
+impl Interleave {
+    /// The rows of `inputs` as `choose` says.
+    pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
+        let input = |node| {
+            let (node, rows, first) = (Some(node), Cursor::default(), Checkpoint::default());
+            Input { node, rows, first, has_come: false, is_left_out: false, error: None, skip_event: None }
+        };
+        let inputs = inputs.into_iter().map(input).collect();
+        Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false }
+    }
+
+    /// With `in_step`, rows are given one by one, and an input is asked only for a row that is next.
+    pub fn in_step(mut self, in_step: bool) -> Self {
+        self.in_step = in_step;
+        self
+    }
+
+    /// From a checkpoint on, where the inputs begin at the checkpoints in it; without those that are to be left out behind its state.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let Some(state) = checkpoint.state() else { return Ok(self) };
+        let [chosen, number, left_out @ ..] = &state.numbers[..] else { return Err(damaged()) };
+        if left_out.len() != self.inputs.len() || *chosen > self.inputs.len() as u64 {
+            return Err(damaged());
+        }
+        self.choose.go_on(*number);
+        self.chosen = chosen.checked_sub(1).map(|chosen| chosen as usize);
+        for (index, (input, is_left_out)) in self.inputs.iter_mut().zip(left_out).enumerate() {
+            input.first = checkpoint.input(index)?;
+            if *is_left_out > 0 {
+                (input.is_left_out, input.node) = (true, None);
+                self.choose.leave_out(index)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Where the next row can be taken up again.
+    fn checkpoint(&self) -> Checkpoint {
+        let chosen = self.chosen.map_or(0, |chosen| chosen as u64 + 1);
+        let left_out = self.inputs.iter().map(|input| u64::from(input.is_left_out));
+        let numbers = [chosen, self.choose.number()].into_iter().chain(left_out);
+        Checkpoint::new(numbers, self.inputs.iter().map(Input::checkpoint))
+    }
+
+    /// Takes rows as long as they are there.
+    fn take(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
+        let most = if self.in_step { 1 } else { GROUP_ROWS };
+        while rows.len() < most && !self.is_over {
+            let Some(chosen) = self.chosen.take().or_else(|| self.choose.next()) else {
+                self.is_over = true;
+                return Ok(());
+            };
+            let missing = || Error::internal(format!("there is no input {chosen}"));
+            let input = self.inputs.get_mut(chosen).ok_or_else(missing)?;
+            if input.push_next(rows) {
+                continue;
+            }
+            input.fill(context);
+            if input.push_next(rows) {
+                continue;
+            }
+            if input.skip_event.is_some() {
+                self.chosen = Some(chosen);
+                return Ok(());
+            }
+            if let Some(error) = input.error.take() {
+                return Err(error);
+            }
+            if input.node.is_some() {
+                self.chosen = Some(chosen);
+                return Ok(());
+            }
+            input.is_left_out = true;
+            self.is_over = !self.choose.leave_out(chosen)?;
+        }
+        Ok(())
+    }
+}
+
+impl Input {
+    /// Takes the next row to the end of `rows`, if it is there.
+    fn push_next(&mut self, rows: &mut Rows) -> bool {
+        let next = self.rows.next();
+        if let Some((block, row)) = next {
+            rows.push(block, row, 1);
+        }
+        next.is_some()
+    }
+
+    /// Where its next row can be taken up again.
+    fn checkpoint(&self) -> Checkpoint {
+        if self.has_come { self.rows.checkpoint() } else { self.first.clone() }
+    }
+
+    /// Asks for more rows.
+    fn fill(&mut self, context: &mut Context) {
+        let Some(node) = self.node.as_mut().filter(|_| self.skip_event.is_none()) else { return };
+        match node.pull(context) {
+            Ok(Poll::SkipEvent(skip_event)) => self.skip_event = Some(skip_event),
+            Ok(Poll::Ready(rows)) => {
+                self.rows = Cursor::new(rows);
+                self.has_come = true;
+            }
+            Ok(Poll::Pending) => {}
+            Ok(Poll::End) => self.node = None,
+            Err(error) => {
+                self.node = None;
+                self.error = Some(error);
+            }
+        }
+    }
+}
+
+impl Node for Interleave {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        // The others go on while one is waited for.
+        if !self.in_step {
+            self.inputs.iter_mut().filter(|input| input.rows.is_empty()).for_each(|input| input.fill(context));
+        }
+        let (mut rows, checkpoint) = (Rows::new(), self.checkpoint());
+        match self.take(&mut rows, context) {
+            Err(error) if !rows.is_empty() => self.error = Some(error),
+            result => result?,
+        }
+        if rows.is_empty()
+            && let Some(skip_event) = self.chosen.and_then(|chosen| self.inputs.get_mut(chosen)?.skip_event.take())
+        {
+            return Ok(Poll::SkipEvent(skip_event));
+        }
+        match (rows.is_empty(), self.is_over) {
+            (false, _) => Ok(Poll::Ready(rows.with_checkpoint(checkpoint))),
+            (true, true) => Ok(Poll::End),
+            (true, false) => Ok(Poll::Pending),
+        }
+    }
+}
+
+/// The order of rows of which each input has a part, one part after the other, permuted as a whole.
+pub struct Permuted {
+    order: Arc<Permutation>,
+    next: u64,
+    /// For each input the number behind its last row.
+    ends: Vec<u64>,
+}
+
+impl Permuted {
+    /// `ends` has for each input the number behind its last row.
+    pub fn new(order: Arc<Permutation>, ends: Vec<u64>) -> Self {
+        Self { order, next: 0, ends }
+    }
+}
+
+impl Choose for Permuted {
+    fn next(&mut self) -> Option<usize> {
+        let place = self.next;
+        let number = (place < self.order.len()).then(|| self.order.get(place))?;
+        self.next += 1;
+        Some(self.ends.partition_point(|end| *end <= number))
+    }
+
+    fn leave_out(&mut self, input: usize) -> Result<bool> {
+        Err(Error::internal(format!("part {input} of a shuffle of all examples has fewer of them than was found out")))
+    }
+
+    fn number(&self) -> u64 {
+        self.next
+    }
+
+    fn go_on(&mut self, number: u64) {
+        self.next = number;
+    }
+}
+
+/// Draws whose row is next.
+pub struct Drawn {
+    random: Philox,
+    /// 0 for those that are left out.
+    weights: Vec<f64>,
+    goes_on: bool,
+}
+
+impl Drawn {
+    /// `goes_on` until all inputs have ended, else until one has. The draws are those of the pair of seeds.
+    pub fn new(weights: Vec<f64>, goes_on: bool, seed: u64, pass: u64) -> Self {
+        Self { random: Philox::new(seed.cast_signed(), pass.cast_signed()), weights, goes_on }
+    }
+
+    /// A number from 0 to 1, without 1.
+    fn draw(&mut self) -> f64 {
+        let bits = u64::from(self.random.next_u32()) << 32 | u64::from(self.random.next_u32());
+        (bits >> 11) as f64 * (0.5_f64).powi(53)
+    }
+}
+
+impl Choose for Drawn {
+    fn next(&mut self) -> Option<usize> {
+        let total: f64 = self.weights.iter().sum();
+        let mut drawn = self.draw() * total;
+        let last = self.weights.iter().rposition(|weight| *weight > 0.0)?;
+        for (input, weight) in self.weights[..last].iter().enumerate() {
+            if drawn < *weight {
+                return Some(input);
+            }
+            drawn -= weight;
+        }
+        Some(last)
+    }
+
+    fn leave_out(&mut self, input: usize) -> Result<bool> {
+        if let Some(weight) = self.weights.get_mut(input) {
+            *weight = 0.0;
+        }
+        Ok(self.goes_on)
+    }
+
+    fn number(&self) -> u64 {
+        self.random.position()
+    }
+
+    fn go_on(&mut self, number: u64) {
+        self.random.move_to(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_drawn_as_their_weights_say() {
+        let mut drawn = Drawn::new(vec![0.5, 0.25, 0.25], true, 7, 0);
+        let mut counts = [0_u32; 3];
+        (0..10_000).for_each(|_| counts[drawn.next().unwrap()] += 1);
+        assert!((4800..5200).contains(&counts[0]) && (2300..2700).contains(&counts[1]), "{counts:?}");
+        assert!(drawn.leave_out(0).unwrap());
+        assert!((0..100).all(|_| drawn.next() != Some(0)));
+        assert!(drawn.leave_out(2).unwrap());
+        assert!((0..100).all(|_| drawn.next() == Some(1)));
+        assert!(drawn.leave_out(1).unwrap());
+        assert_eq!(drawn.next(), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! The records of files, one file after the other. Some files are read at the same time.
+
+use crate::error::{Error, Result};
+use crate::pipeline::blocks::block::{Block, FileProvenance};
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::{Checkpoint, damaged};
+use crate::pipeline::execution::budget::Charge;
+use crate::pipeline::execution::meters::{Stopwatch, enter_stage};
+use crate::pipeline::execution::task::{Ring, Slot};
+use crate::pipeline::formats::{Format, RecordLocator, RecordPosition, Scan};
+use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::size_estimate::SizeEstimate;
+use crate::pipeline::skip_event::{Rest, SkipEvent, Skipped, is_damage};
+use crate::run::catch_panic;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Blocks of a file that may wait: so many of the file whose records come next, and of each other one.
+const MAX_BLOCKS: usize = 4;
+/// With fewer blocks waiting, the next one of the file whose records come next is read before anything else is done. A file is
+/// read by one task at a time: if that was begun only when nothing else is left to do, all other workers would wait for it.
+const FEW_BLOCKS: usize = 2;
+/// Remote files that are read at the same time, at least: of those that are one record each, and of others.
+const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
+/// How much is read ahead of a remote file: an eighth of the memory of the pipeline for all of them, within these limits.
+const AHEAD_BYTES: [usize; 2] = [256 << 10, 32 << 20];
+
+/// The node.
+pub struct Files {
+    format: Arc<dyn Format>,
+    files: Arc<[Arc<FileProvenance>]>,
+    next_file: usize,
+    /// Where the first file that is opened begins.
+    first_record: RecordPosition,
+    /// The files being read, in order.
+    open: VecDeque<Stream>,
+    max_open: usize,
+    position: Position,
+    /// What blocks take.
+    size_estimate: SizeEstimate,
+    in_any_order: bool,
+}
+
+/// What a task for a file gives back.
+struct Part {
+    /// `None` if no more can be read.
+    scan: Option<Box<dyn Scan>>,
+    /// Where that begins which is given.
+    at_record: RecordPosition,
+    given: Option<Given>,
+}
+
+enum Given {
+    Block(Block),
+    SkipEvent(SkipEvent),
+}
+
+struct Stream {
+    /// `None` before the file is opened, while a task has it, and after its end.
+    scan: Option<Box<dyn Scan>>,
+    file: Arc<FileProvenance>,
+    /// Which of the files it is.
+    number: usize,
+    /// Where it is opened.
+    first_record: RecordPosition,
+    is_opened: bool,
+    /// The task that has the file.
+    reading: Ring<Part>,
+    ready: VecDeque<(RecordPosition, Given)>,
+    /// Remembers where blocks begin, if damage may be left out.
+    locator: Option<Arc<RecordLocator>>,
+    /// What the open file takes beside its blocks; `None` if it is not open.
+    open_charge: Option<Charge>,
+    /// No more is read.
+    is_over: bool,
+    error: Option<Error>,
+}
+
+impl Files {
+    /// Up to `max_open` files are read at the same time.
+    pub fn new(
+        format: Arc<dyn Format>,
+        files: Arc<[Arc<FileProvenance>]>,
+        max_open: usize,
+        position: Position,
+    ) -> Self {
+        let is_remote = files.iter().any(|file| file.name.url().is_some());
+        let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
+        let (open, max_open) = (VecDeque::new(), max_open.max(least));
+        let (size_estimate, first_record) = (SizeEstimate::default(), RecordPosition::default());
+        Self { format, files, next_file: 0, first_record, open, max_open, position, size_estimate, in_any_order: false }
+    }
+
+    /// From a checkpoint on, without those that are to be left out behind its state.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        if let Some([file, offset_bytes, record]) = checkpoint.numbers()? {
+            self.next_file = usize::try_from(file).ok().filter(|file| *file < self.files.len()).ok_or_else(damaged)?;
+            self.first_record = RecordPosition { offset_bytes, record };
+        }
+        Ok(self)
+    }
+
+    /// With `in_any_order`, blocks come as soon as they are there.
+    pub fn in_any_order(mut self, in_any_order: bool) -> Self {
+        self.in_any_order = in_any_order;
+        self
+    }
+
+    /// The number of the file whose block comes next.
+    fn next_stream(&self) -> usize {
+        let is_ready = |stream: &Stream| !stream.ready.is_empty() || stream.is_over;
+        match self.in_any_order {
+            true => self.open.iter().position(is_ready).unwrap_or(0),
+            false => 0,
+        }
+    }
+
+    fn open_files(&mut self) {
+        while self.open.len() < self.max_open
+            && let Some(file) = self.files.get(self.next_file)
+        {
+            let (number, at_record) = (self.next_file, std::mem::take(&mut self.first_record));
+            self.next_file += 1;
+            let file = file.in_pass(self.position.pass);
+            let locator = self.position.skipper.map(|_| Arc::new(RecordLocator::new(Arc::clone(&self.format))));
+            let file = match &locator {
+                Some(locator) => file.with_locate(Arc::<RecordLocator>::clone(locator)),
+                None => file,
+            };
+            let file = if file.name.url().is_some() { file.reopened() } else { file };
+            self.open.push_back(Stream::new(file, number, at_record, locator));
+        }
+    }
+
+    fn start_tasks(&mut self, context: &mut Context) {
+        for (index, stream) in self.open.iter_mut().enumerate() {
+            stream.collect(&self.size_estimate);
+            let is_needed = index == 0 && stream.ready.is_empty();
+            if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= MAX_BLOCKS {
+                continue;
+            }
+            if stream.open_charge.is_none() {
+                let ahead_bytes =
+                    (context.budget.limit_bytes() / (8 * self.max_open)).clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
+                stream.open_charge = stream.begin(self.format.open_bytes(), ahead_bytes, context, is_needed);
+            }
+            if stream.open_charge.is_none() {
+                return;
+            }
+            // A worker that waited for it could not do what others wait for.
+            if !is_needed && !stream.file.begun.is_ready() {
+                continue;
+            }
+            let num_bytes = self.size_estimate.task_bytes().unwrap_or_else(|| self.format.block_bytes());
+            let Some(charge) = context.charge(num_bytes, is_needed) else { return };
+            let is_urgent = index == 0 && stream.ready.len() < FEW_BLOCKS;
+            stream.start(&self.format, charge, context, self.position, is_urgent);
+        }
+    }
+}
+
+impl Stream {
+    fn new(
+        file: Arc<FileProvenance>,
+        number: usize,
+        first_record: RecordPosition,
+        locator: Option<Arc<RecordLocator>>,
+    ) -> Self {
+        let (reading, ready) = (Ring::new(), VecDeque::new());
+        Self {
+            scan: None,
+            file,
+            number,
+            first_record,
+            is_opened: false,
+            reading,
+            ready,
+            locator,
+            open_charge: None,
+            is_over: false,
+            error: None,
+        }
+    }
+
+    /// Charges what an open file takes, and begins to open it if it is remote.
+    fn begin(&self, open_bytes: usize, ahead_bytes: usize, context: &Context, is_needed: bool) -> Option<Charge> {
+        let is_remote = self.file.name.url().is_some();
+        let charge = context.charge(open_bytes + if is_remote { ahead_bytes } else { 0 }, is_needed)?;
+        self.file.begin(ahead_bytes);
+        Some(charge)
+    }
+
+    /// Where a block can be read again.
+    fn checkpoint(&self, at_record: RecordPosition) -> Checkpoint {
+        Checkpoint::new([self.number as u64, at_record.offset_bytes, at_record.record], [])
+    }
+
+    /// Starts a task that reads the next block. If it is urgent, it is done before those that are nearer to the consumer.
+    fn start(
+        &mut self,
+        format: &Arc<dyn Format>,
+        charge: Charge,
+        context: &mut Context,
+        position: Position,
+        is_urgent: bool,
+    ) {
+        let slot: Slot<Part> = self.reading.start(Checkpoint::default());
+        let (format, file, first_record) = (Arc::clone(format), Arc::clone(&self.file), self.first_record);
+        let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
+        let (meters, locator) = (Arc::clone(context.meters), self.locator.clone());
+        let work = move || {
+            let meter = meters.stage(position.stage);
+            let watch = Stopwatch::start_with_processor(meter);
+            enter_stage(position.stage);
+            let read = || {
+                let first = scan.as_ref().map_or(first_record, |scan| scan.position()).record;
+                let reading = meters.begin_read(position.stage, &file, first);
+                let scan = match scan {
+                    Some(scan) => Ok(scan),
+                    None if !is_opened => format.open(&file, first_record),
+                    None => return Err(Error::internal("a file is read after its end")),
+                };
+                let mut scan = match scan {
+                    Ok(scan) => scan,
+                    Err(error) => return left_out(None, error, &file, first_record, position),
+                };
+                let at_record = scan.position();
+                locator.inspect(|locator| locator.remember(at_record));
+                let block = scan.next(charge);
+                drop(reading);
+                let block = match block {
+                    Ok(block) => block,
+                    Err(error) => return left_out(Some(scan), error, &file, at_record, position),
+                };
+                if let (Some(meter), Some(block)) = (meter, &block) {
+                    meter.count(0, block.num_bytes());
+                }
+                Ok(Part { scan: Some(scan), at_record, given: block.map(Given::Block) })
+            };
+            let part = catch_panic(read);
+            drop(watch);
+            slot.set(part);
+        };
+        context.start(if is_urgent { 0 } else { position.distance }, Box::new(work));
+    }
+
+    /// Takes what the task of this file has given.
+    fn collect(&mut self, size_estimate: &SizeEstimate) {
+        let Some((_, part)) = self.reading.pop() else { return };
+        match part {
+            Ok(Part { scan, at_record, given }) => {
+                self.is_over = scan.is_none() || given.is_none();
+                self.scan = scan;
+                if let Some(Given::Block(block)) = &given {
+                    size_estimate.add(block.num_rows(), block.held_bytes());
+                }
+                self.ready.extend(given.map(|given| (at_record, given)));
+            }
+            Err(error) => {
+                self.is_over = true;
+                self.error = Some(error);
+            }
+        }
+        if self.is_over {
+            self.scan = None;
+            self.open_charge = None;
+        }
+    }
+}
+
+/// What is left out of a file because of an error, if that may be.
+fn left_out(
+    scan: Option<Box<dyn Scan>>,
+    error: Error,
+    file: &Arc<FileProvenance>,
+    at_record: RecordPosition,
+    position: Position,
+) -> Result<Part> {
+    let Some(skipper) = position.skipper.filter(|_| is_damage(&error)) else { return Err(error) };
+    let at = scan.as_ref().map_or(at_record, |scan| scan.position());
+    let num_bytes = scan.as_ref().and_then(|scan| scan.rest_bytes());
+    let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
+    let rest = scan.is_none().then_some(Rest { num_bytes });
+    let skipped = Skipped::damage((skipper, position.stage), file, at, error, rest);
+    Ok(Part { scan, at_record, given: Some(Given::SkipEvent(skipped.into())) })
+}
+
+impl Node for Files {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            self.open_files();
+            self.start_tasks(context);
+            let next = self.next_stream();
+            let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
+            match first.ready.pop_front() {
+                Some((at_record, Given::Block(block))) if block.num_rows() > 0 => {
+                    let checkpoint = first.checkpoint(at_record);
+                    self.start_tasks(context);
+                    return Ok(Poll::Ready(Rows::all(block).with_checkpoint(checkpoint)));
+                }
+                Some((_, Given::SkipEvent(skip_event))) => return Ok(Poll::SkipEvent(skip_event)),
+                Some(_) => {}
+                None if first.is_over => {
+                    if let Some(error) = first.error.take() {
+                        return Err(error);
+                    }
+                    self.open.remove(next);
+                }
+                None => return Ok(Poll::Pending),
+            }
+        }
+    }
+}

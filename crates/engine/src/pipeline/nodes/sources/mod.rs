@@ -1,0 +1,6 @@
+//! Nodes that rows begin at.
+
+pub mod files;
+pub mod indexed;
+pub mod python_source;
+pub mod shuffled;

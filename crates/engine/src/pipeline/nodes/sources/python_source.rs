@@ -1,0 +1,111 @@
+//! Rows that a thread of Python's makes.
+
+use crate::error::{Error, Result};
+use crate::pipeline::blocks::block::{FileProvenance, Provenance};
+use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::execution::task::{Outcome, PythonTask, Ring};
+use crate::pipeline::function_states::FunctionState;
+use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::size_estimate::SizeEstimate;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Blocks that are asked for before they are wanted.
+const AHEAD: usize = 4;
+
+/// Asks a Python worker for one block after the other, until it gives one without rows.
+pub struct PythonSource {
+    python_worker: usize,
+    stage: usize,
+    /// Another one for each node, so that the Python worker knows when a pass begins anew.
+    start: u64,
+    file_provenance: Arc<FileProvenance>,
+    /// How many rows of the pass are left out.
+    first: u64,
+    /// How many rows came so far, with those.
+    num_rows: u64,
+    ring: Ring<Outcome>,
+    size_estimate: SizeEstimate,
+    in_step: bool,
+    is_over: bool,
+    error: Option<Error>,
+    /// The state that the iterator has before the first block.
+    state: Option<Arc<str>>,
+}
+
+impl PythonSource {
+    /// The rows of a pass.
+    pub fn new(python_worker: usize, position: Position) -> Self {
+        static STARTS: AtomicU64 = AtomicU64::new(0);
+        let file_provenance = FileProvenance::unnamed("example", position.pass);
+        let start = STARTS.fetch_add(1, Ordering::Relaxed);
+        let (stage, ring, size_estimate) = (position.stage, Ring::new(), SizeEstimate::default());
+        let (first, num_rows, is_over, error, state) = (0, 0, false, None, None);
+        let in_step = position.in_step;
+        Self {
+            python_worker,
+            stage,
+            start,
+            file_provenance,
+            first,
+            num_rows,
+            ring,
+            size_estimate,
+            in_step,
+            is_over,
+            error,
+            state,
+        }
+    }
+
+    /// From a checkpoint on. The rows before it are made and left out, from the beginning or from a state of the iterator.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let [number] = checkpoint.numbers()?.unwrap_or_default();
+        self.num_rows = number.saturating_add(checkpoint.skip());
+        self.state = checkpoint.text();
+        self.first = if self.state.is_some() { checkpoint.skip() } else { self.num_rows };
+        Ok(self)
+    }
+
+    /// How many blocks are asked for before they are wanted: one until it is known what one takes.
+    fn ahead(&self) -> usize {
+        self.size_estimate.task_bytes().filter(|_| !self.in_step).map_or(1, |_| AHEAD)
+    }
+}
+
+impl Node for PythonSource {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        while !self.is_over && self.error.is_none() && self.ring.len() < self.ahead() {
+            let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
+            let num_bytes = self.size_estimate.task_bytes().unwrap_or(wanted_bytes);
+            let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
+            let (slot, size_estimate) = (self.ring.start(Checkpoint::default()), self.size_estimate.clone());
+            let (pass, first, stage) = (self.start, self.first, self.stage);
+            let (rows, state) = (Rows::new(), FunctionState::new(self.state.take(), None));
+            let skipper = None;
+            let task =
+                PythonTask { rows, pass, first, state, stage, charge, wanted_bytes, size_estimate, skipper, slot };
+            context.start_python(self.python_worker, task)?;
+        }
+        while self.error.is_none()
+            && let Some((_, outcome)) = self.ring.pop()
+        {
+            let Outcome { rows, error, state, .. } = outcome?;
+            self.is_over |= rows.is_empty();
+            self.error = error;
+            if !rows.is_empty() {
+                let (provenance, checkpoint) = (
+                    Provenance::Run(Arc::clone(&self.file_provenance), self.num_rows),
+                    Checkpoint::new([self.num_rows], []),
+                );
+                self.num_rows += rows.len() as u64;
+                return Ok(Poll::Ready(rows.with_provenance(provenance)?.with_checkpoint(checkpoint.with_text(state))));
+            }
+        }
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        Ok(if self.is_over && self.ring.is_empty() { Poll::End } else { Poll::Pending })
+    }
+}

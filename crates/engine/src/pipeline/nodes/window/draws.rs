@@ -1,0 +1,151 @@
+//! Which rows wait in a window after so many draws: found out from the draws alone, without the rows.
+
+use crate::error::Result;
+use crate::philox::Philox;
+use crate::pipeline::checkpoint::damaged;
+use crate::pipeline::nodes::window::below;
+
+/// Where the draws of a window stand.
+pub struct Draws {
+    /// How many rows were drawn.
+    pub drawn: u64,
+    /// How many numbers of the random stream these took.
+    pub position: u64,
+    /// After the input has ended: how many rows it had, and where the random stream was when that was found out.
+    pub end: Option<(u64, u64)>,
+}
+
+impl Draws {
+    /// The number of the row at each place of a window of `size` places, and the number of the next row of the input.
+    ///
+    /// As long as the input lasts, the row that draw `k` takes out is replaced by row `size + k`. So the draws are gone back
+    /// until each place was drawn: about `size * ln(size)` of them, however many there were.
+    pub fn waiting(&self, random: &mut Philox, size: usize) -> Result<(Vec<u64>, u64)> {
+        let full = size as u64;
+        let Some((total, position)) = self.end else {
+            let next = full.checked_add(self.drawn).ok_or_else(damaged)?;
+            return Ok((gone_back(Backwards::new(random, self.position), size, self.drawn)?, next));
+        };
+        // The draw that found the input ended took a row out that nothing replaced.
+        let drawn = total.checked_sub(full).map_or(0, |replaced| replaced + 1);
+        let mut waiting = match drawn.checked_sub(1) {
+            None => (0..total).collect(),
+            Some(replaced) => {
+                let mut back = Backwards::new(random, position);
+                let hole = back.draw(full).ok_or_else(damaged)?;
+                let mut waiting = gone_back(back, size, replaced)?;
+                waiting.swap_remove(hole);
+                waiting
+            }
+        };
+        random.move_to(position);
+        for _ in drawn..self.drawn {
+            if waiting.is_empty() {
+                return Err(damaged());
+            }
+            let place = below(random, waiting.len() as u64) as usize;
+            waiting.swap_remove(place);
+        }
+        Ok((waiting, total))
+    }
+}
+
+/// The rows that wait in a full window after `drawn` draws.
+fn gone_back(mut draws: Backwards, size: usize, mut drawn: u64) -> Result<Vec<u64>> {
+    let mut waiting: Vec<u64> = (0..size as u64).collect();
+    let mut is_known: Vec<bool> = std::iter::repeat_n(false, size).collect();
+    let mut num_unknown = size;
+    while num_unknown > 0
+        && drawn > 0
+        && let Some(place) = draws.draw(size as u64)
+    {
+        drawn -= 1;
+        if !std::mem::replace(&mut is_known[place], true) {
+            waiting[place] = (size as u64).checked_add(drawn).ok_or_else(damaged)?;
+            num_unknown -= 1;
+        }
+    }
+    Ok(waiting)
+}
+
+/// Random draws, the last one first.
+struct Backwards<'a> {
+    random: &'a Philox,
+    position: u64,
+    /// The block of numbers that was looked at last, and its number.
+    block: Option<(u64, [u32; 4])>,
+}
+
+impl<'a> Backwards<'a> {
+    /// The draws before `position`.
+    fn new(random: &'a Philox, position: u64) -> Self {
+        Self { random, position, block: None }
+    }
+
+    /// The draw before, of a number below `bound`.
+    fn draw(&mut self, bound: u64) -> Option<usize> {
+        let bound = u32::try_from(bound).ok()?;
+        loop {
+            self.position = self.position.checked_sub(1)?;
+            let (number, place) = (self.position / 4, self.position % 4);
+            let block = match self.block {
+                Some((last, block)) if last == number => block,
+                _ => self.random.block_at(number),
+            };
+            self.block = Some((number, block));
+            if let Some(drawn) = accepted(block[place as usize], bound) {
+                return Some(drawn as usize);
+            }
+        }
+    }
+}
+
+/// What a random number draws; `None` if another one is needed. See [`below`].
+pub fn accepted(random: u32, bound: u32) -> Option<u32> {
+    let product = u64::from(random) * u64::from(bound);
+    let low = product as u32;
+    (low >= bound || low >= bound.wrapping_neg() % bound).then_some((product >> 32) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Draws row by row, as a window does; returns what waits and where the draws stand.
+    fn drawn_forward(size: usize, total: u64, drawn: u64) -> (Vec<u64>, Draws) {
+        let mut random = Philox::new(3, 4);
+        let mut waiting: Vec<u64> = (0..total.min(size as u64)).collect();
+        let mut next = waiting.len() as u64;
+        let mut end = (total < size as u64).then_some((total, 0));
+        for _ in 0..drawn {
+            let place = below(&mut random, waiting.len() as u64) as usize;
+            if next < total {
+                waiting[place] = next;
+                next += 1;
+            } else {
+                end = end.or(Some((total, random.position())));
+                waiting.swap_remove(place);
+            }
+        }
+        (waiting, Draws { drawn, position: random.position(), end })
+    }
+
+    proptest! {
+        #[test]
+        fn what_waits_is_found_out_from_the_draws(size in 1_usize..40, total in 1_u64..400, part in 0_u64..=100) {
+            let (waiting, draws) = drawn_forward(size, total, total * part / 100);
+            let (found, next) = draws.waiting(&mut Philox::new(3, 4), size).unwrap();
+            prop_assert_eq!(&found, &waiting);
+            prop_assert_eq!(next, if draws.end.is_some() { total } else { size as u64 + draws.drawn });
+        }
+    }
+
+    #[test]
+    fn a_state_that_draws_more_than_there_is_is_refused() {
+        let draws = Draws { drawn: 9, position: 9, end: Some((3, 0)) };
+        assert!(draws.waiting(&mut Philox::new(3, 4), 5).is_err());
+        let draws = Draws { drawn: u64::MAX, position: 9, end: None };
+        assert!(draws.waiting(&mut Philox::new(3, 4), 5).is_err());
+    }
+}

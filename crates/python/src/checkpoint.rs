@@ -1,0 +1,75 @@
+//! Checkpoints of pipelines as Python has them: a flat list, which JSON and pickle take however long the pipeline is.
+
+use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::Arc;
+
+/// Checkpoints that lie deeper in each other are none of a pipeline: each stage has few.
+const MAX_DEPTH: usize = 4_000;
+
+/// Each checkpoint behind those of its inputs, as `[skip, numbers, number of inputs, text]` without what is 0 or missing at its
+/// end. The beginning is `[skip]`.
+pub fn to_python<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py, PyList>> {
+    // From the last one to the first: each before its inputs, of which the last comes first.
+    let mut checkpoints = Vec::new();
+    let mut waiting = vec![checkpoint];
+    while let Some(checkpoint) = waiting.pop() {
+        waiting.extend(checkpoint.state().map_or(&[][..], |state| &state.inputs));
+        checkpoints.push(checkpoint);
+    }
+    let lists = checkpoints.iter().rev().map(|checkpoint| to_list(py, checkpoint)).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, lists)
+}
+
+fn to_list<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::new(py, [checkpoint.skip()])?;
+    let Some(state) = checkpoint.state() else { return Ok(list) };
+    list.append(PyList::new(py, state.numbers.iter())?)?;
+    if !state.inputs.is_empty() || state.text.is_some() {
+        list.append(state.inputs.len())?;
+    }
+    if let Some(text) = &state.text {
+        list.append(&**text)?;
+    }
+    Ok(list)
+}
+
+/// Reads what [`to_python`] has made. Fails with a ValueError if it is something else.
+pub fn from_python(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
+    read(checkpoints).map_err(|_| PyValueError::new_err("its place is none that a pipeline gives"))
+}
+
+fn read(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
+    let wrong = || PyValueError::new_err("");
+    // Checkpoints that are no input yet, each with how deep others lie in it.
+    let mut free: Vec<(Checkpoint, usize)> = Vec::new();
+    for checkpoint in checkpoints.cast::<PyList>()? {
+        let parts: Vec<Bound<'_, PyAny>> = checkpoint.cast::<PyList>()?.extract()?;
+        let (first, rest) = parts.split_first().ok_or_else(wrong)?;
+        let skip: u64 = first.extract()?;
+        let (numbers, num_inputs, text) = match rest {
+            [] => {
+                free.push((Checkpoint::default().behind(skip), 0));
+                continue;
+            }
+            [numbers] => (numbers, 0, None),
+            [numbers, num_inputs] => (numbers, num_inputs.extract()?, None),
+            [numbers, num_inputs, text] => (numbers, num_inputs.extract()?, Some(text.extract::<String>()?)),
+            _ => return Err(wrong()),
+        };
+        let start = free.len().checked_sub(num_inputs).ok_or_else(wrong)?;
+        let depth = free[start..].iter().map(|(_, depth)| depth + 1).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Err(wrong());
+        }
+        let inputs = free.drain(start..).map(|(input, _)| input).collect();
+        let numbers: Vec<u64> = numbers.cast::<PyList>()?.extract()?;
+        free.push((Checkpoint::at(State { numbers: numbers.into(), inputs, text: text.map(Arc::from) }, skip), depth));
+    }
+    match (free.pop(), free.is_empty()) {
+        (Some((checkpoint, _)), true) => Ok(checkpoint),
+        _ => Err(wrong()),
+    }
+}
