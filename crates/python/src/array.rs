@@ -1,5 +1,5 @@
-//! Tensors as NumPy arrays. The only file with unsafe code of this crate: arrays view the engine's memory without a
-//! copy.
+//! Tensors as NumPy arrays. The only file of this crate with unsafe code: arrays view the engine's
+//! memory without a copy.
 #![allow(unsafe_code)]
 
 use crate::error::IntoPython;
@@ -21,7 +21,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// Smaller arrays are copied, which costs less than keeping the engine's memory alive.
+/// Smaller arrays are copied, because that costs less than keeping the engine's memory alive.
 const COPY_BYTES: usize = 2048;
 
 /// The engine's memory behind an array: the array's base.
@@ -30,7 +30,7 @@ struct Owner(Memory);
 
 #[pymethods]
 impl Owner {
-    /// How many bytes are kept alive.
+    /// Number of bytes kept alive.
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.as_ref().len()
@@ -46,13 +46,15 @@ pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Op
     if length == 0 {
         return Some(&[]);
     }
-    // SAFETY: the array has `length` bytes in a row (it is contiguous and of that element type), which are initialised
-    // numbers and stay where they are as long as `array` is borrowed: NumPy moves no memory that has two references.
-    // The caller copies them. Who writes to the array meanwhile, in another thread, gets some of both, as with NumPy.
+    // SAFETY: the array has `length` bytes in a row (it is contiguous and of that element type),
+    // which are initialised numbers and stay where they are as long as `array` is borrowed: NumPy
+    // does not move memory that has two references. The caller copies them. If another thread
+    // writes to the array meanwhile, the copy has some old and some new elements, as with NumPy.
     Some(unsafe { std::slice::from_raw_parts((*array.as_array_ptr()).fields.data.cast::<u8>(), length) })
 }
 
-/// The memory of an array, kept alive by the bytes over it. Its address is that of the elements.
+/// The memory of an array, kept alive by the bytes over it. It starts at the address of the
+/// elements.
 struct Lent {
     _array: Py<PyUntypedArray>,
     address: usize,
@@ -61,16 +63,17 @@ struct Lent {
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: as in `array_bytes`: `length` initialised bytes, which stay where they are as long as `_array` is
-        // referenced here, since NumPy moves no memory that has two references. Whoever holds the bytes reads only. Who
-        // writes to the array meanwhile, in Python, gets some of both, as with NumPy.
+        // SAFETY: as in `array_bytes`: `length` initialised bytes, which stay where they are as
+        // long as `_array` is referenced here, since NumPy does not move memory that has two
+        // references. Holders of the bytes only read. If Python writes to the array meanwhile, they
+        // see some old and some new elements, as with NumPy.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) }
     }
 }
 
 /// The shape and the memory of an array, not copied, under the conditions of [`array_bytes`].
 pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Shape, Bytes)> {
-    // A bool that is no 0 or 1 has to be copied.
+    // A bool that is neither 0 nor 1 has to be copied.
     if dtype == DType::Bool {
         return None;
     }
@@ -99,7 +102,7 @@ pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     Tensor::copied(dtype, Shape::scalar(), &bytemuck::bytes_of(&words)[..dtype.size()]).ok()
 }
 
-/// Whether NumPy's type is `dtype`, in the machine's byte order; never for strings.
+/// True if NumPy's type is `dtype` in the machine's byte order; never for strings.
 fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
     let kind = match dtype {
         DType::Bool => b'b',
@@ -148,9 +151,10 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
     }
     let owner = Bound::new(py, Owner(memory))?;
     let data = owner.get().0.as_ref().as_ptr().cast_mut();
-    // SAFETY: `data` points to the elements of a tensor of that type and shape: initialised, aligned, and valid as
-    // what they are taken for, booleans being 0 or 1. The array's base is `owner`, which keeps them at the same place
-    // for as long as the array lives. Either nobody else has them (`is_unique`), or the array is read-only.
+    // SAFETY: `data` points to the elements of a tensor of that type and shape: initialised,
+    // aligned, and valid for their type, since booleans are 0 or 1. The array's base is `owner`,
+    // which keeps them at the same address for as long as the array lives. Either they have no
+    // other holder (`is_unique`), or the array is read-only.
     unsafe {
         let array = new_array(descr, &shape, data, if is_unique { NPY_ARRAY_CARRAY } else { NPY_ARRAY_CARRAY_RO })?;
         match PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), owner.into_ptr()) {
@@ -162,8 +166,8 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
 
 /// An array with a copy of the elements.
 fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: without memory given, NumPy takes as much as the shape needs, and `bytes` are those of a tensor of that
-    // type and shape. Nobody has seen the array yet.
+    // SAFETY: without given memory, NumPy allocates as much as the shape needs, and `bytes` are the
+    // bytes of a tensor of that type and shape. Nobody has seen the array yet.
     unsafe {
         let array = new_array(descr, shape, std::ptr::null_mut(), 0)?;
         let data = (*array.as_ptr().cast::<PyArrayObject>()).fields.data.cast::<u8>();
@@ -172,12 +176,12 @@ fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8
     }
 }
 
-/// A C-contiguous array over `data`, or, if that is null, over new memory that is not initialised.
+/// A C-contiguous array over `data`, or, if that is null, over new uninitialised memory.
 ///
 /// # Safety
 ///
-/// `data` must be null, or aligned elements of that type and shape that live as long as the array, and that nobody else
-/// has if `flags` let the array be written.
+/// `data` must be null, or point to aligned elements of that type and shape that live as long as
+/// the array and, if `flags` make the array writable, have no other holder.
 unsafe fn new_array<'py>(
     descr: Bound<'py, PyArrayDescr>,
     shape: &Shape,
@@ -187,7 +191,8 @@ unsafe fn new_array<'py>(
     let py = descr.py();
     let mut dims: SmallVec<[npy_intp; 8]> = shape.iter().map(|dim| dim.cast_signed()).collect();
     let num_dims = i32::try_from(dims.len()).unwrap_or(i32::MAX);
-    // SAFETY: as the caller's; NumPy takes over the reference to `descr` and fails if there are too many dimensions.
+    // SAFETY: guaranteed by the caller; NumPy takes over the reference to `descr` and fails if
+    // there are too many dimensions.
     unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
@@ -204,7 +209,7 @@ unsafe fn new_array<'py>(
     }
 }
 
-/// NumPy's type for a numeric, boolean or complex one.
+/// NumPy's type for a numeric, boolean or complex type.
 fn descr(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDescr> {
     match dtype {
         DType::Bool => numpy::dtype::<bool>(py),

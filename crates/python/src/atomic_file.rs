@@ -54,7 +54,7 @@ impl AtomicFile {
         py.detach(|| self.with_open(sync)).into_python(py)
     }
 
-    /// Puts what was written so far into a remote file. Of a local one, nothing can be written after that.
+    /// Uploads what was written so far to a remote file. A local file cannot be written after this.
     fn upload(&self, py: Python<'_>) -> PyResult<()> {
         let upload = || self.with_open(|open| open.output.flush().and_then(|()| open.file.publish()));
         waiting(py, upload)
@@ -92,7 +92,7 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.process != process::id() {
-            // In a forked child: the file is its parent's, who writes what waits.
+            // In a forked child: the file belongs to the parent, which writes the buffered bytes.
             std::mem::forget(self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take());
         }
     }

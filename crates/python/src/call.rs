@@ -15,7 +15,7 @@ use std::time::Instant;
 /// Copying fewer bytes costs less than releasing the GIL and taking it again.
 pub const LARGE_BYTES: usize = 1 << 18;
 
-/// Does work that copies `num_bytes`, without the GIL if that takes long.
+/// Does work that copies `num_bytes`; without the GIL if that takes long.
 pub fn detached_if_large<T: Send>(
     py: Python<'_>,
     num_bytes: usize,
@@ -27,7 +27,7 @@ pub fn detached_if_large<T: Send>(
     detached(py, &Cancellation::new(), None, |_| work())
 }
 
-/// A timeout in seconds. Integers beyond every float mean no timeout.
+/// A timeout in seconds. Integers too large for a float mean no timeout.
 pub struct Seconds(pub f64);
 
 impl<'py> FromPyObject<'_, 'py> for Seconds {
@@ -43,12 +43,12 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
     }
 }
 
-/// A call, as error messages describe it.
+/// The parts of a call that error messages name.
 pub struct Call<'a> {
     pub queue: &'a Queue,
     /// The method.
     pub verb: &'static str,
-    /// How many elements it is about.
+    /// The number of elements of the call.
     pub count: usize,
     /// Seconds; `None` to wait for ever.
     pub timeout: Option<Seconds>,

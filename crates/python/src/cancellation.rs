@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Cancels all runs that wait under it.
+/// Cancels all runs that wait with it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
-    /// `watch` is called with the names of the operations that a run waits in, when the wait has lasted for
-    /// `patience_secs`, after twice that time, and so on.
+    /// Calls `watch` with the names of the operations that a run waits in, once the wait has lasted
+    /// for `patience_secs`, for twice that time, and so on.
     #[new]
     fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
         let patience =
@@ -22,7 +22,7 @@ impl Cancellation {
         Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
     }
 
-    /// A child, which is cancelled with this one or alone.
+    /// A child: it is cancelled with this one, or alone.
     fn child(&self) -> Self {
         Self(self.0.child())
     }

@@ -1,4 +1,4 @@
-//! The columns that Python functions take and give, and the components of batches.
+//! Columns of rows, as Python functions take and return them, and the components of batches.
 
 use crate::array::{to_python as array_of, to_python_shared};
 use crate::attrs::dtype;
@@ -21,14 +21,14 @@ pub struct Column(pub(crate) column::Column);
 
 #[pymethods]
 impl Column {
-    /// Rows of one shape: those of an array.
+    /// Rows of one shape: the rows of an array.
     #[staticmethod]
     fn dense(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
         let tensor = to_tensor(array, dtype(array.py(), code)?)?;
         Ok(Self(column::Column::Dense(tensor)))
     }
 
-    /// Rows of any shapes.
+    /// Rows of any shapes, one array each.
     #[staticmethod]
     fn each(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(arrays.py(), code)?;
@@ -44,7 +44,7 @@ impl Column {
         text(&data, &offsets).map(column::Column::Text).map(Self).into_python(py)
     }
 
-    /// Lists that end at `ends`, an array of int64, of the values of a vector.
+    /// Lists of the values of a vector; `ends`, an array of int64, has the end of each list.
     #[staticmethod]
     fn ragged(values: &Bound<'_, PyAny>, code: u8, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = values.py();
@@ -52,7 +52,7 @@ impl Column {
         ragged(values, &ends).map(column::Column::Ragged).map(Self).into_python(py)
     }
 
-    /// A batch for each of some arrays, whose rows are those of the array.
+    /// Batches of rows, one for each array.
     #[staticmethod]
     fn batches(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(arrays.py(), code)?;
@@ -61,13 +61,13 @@ impl Column {
         Ok(Self(column::Column::Batches(batches.into())))
     }
 
-    /// All rows: an array, or a list where they have shapes of their own. Arrays cannot be written.
+    /// All rows: an array, or a list if their shapes differ. The arrays are read-only.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         shared(py, &self.0)
     }
 }
 
-/// Places that increase and are not beyond `limit`.
+/// Offsets that increase and are at most `limit`.
 fn places(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
     let places: Option<Vec<_>> = tensor.values::<i64>()?.iter().map(|place| usize::try_from(*place).ok()).collect();
     let places = places.filter(|places| places.is_sorted() && places.last().is_none_or(|last| *last <= limit));
@@ -108,7 +108,8 @@ fn objects<'py>(py: Python<'py>, text: &column::Text) -> PyResult<Bound<'py, PyA
     Ok(PyArray1::<Py<PyAny>>::from_vec(py, objects.collect::<PyResult<_>>()?).into_any())
 }
 
-/// The component of a batch, or of some examples, that the user gets: his own, and writable.
+/// The component of a batch, or of some examples, for the user: it belongs to the user alone and is
+/// writable.
 pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
         column::Column::Dense(tensor) => array_of(py, tensor),
@@ -116,7 +117,7 @@ pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bo
     }
 }
 
-/// As [`owned`], but strings are the pair of an array of their bytes and one of their offsets, not to be written.
+/// As [`owned`], but strings become a pair of read-only arrays: their bytes and their offsets.
 pub(crate) fn arrow<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match Strings::of(&column).into_python(py)? {
         Some(Strings { offsets, data }) => {

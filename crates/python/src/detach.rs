@@ -1,5 +1,5 @@
-//! The only place that releases the GIL: it runs engine code detached, or detached only while it waits, checks for
-//! Ctrl-C, and converts errors.
+//! The only place that releases the GIL: runs engine code detached, or detached only while it
+//! waits, checks for Ctrl-C, and converts errors.
 
 use crate::error::{IntoPython, from_python};
 use crate::exit;
@@ -23,7 +23,7 @@ pub fn remember_main_thread(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether signals may arrive in this thread.
+/// True if signals may arrive in this thread.
 fn is_interruptible() -> bool {
     MAIN_THREAD.get().is_some_and(|main| main.is_none_or(|main| main == thread::current().id()))
 }
@@ -36,7 +36,7 @@ impl Interrupt for Signals {
         // Attaching failed: the interpreter is shutting down, and the wait ends.
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
         let check = |py: Python<'_>| py.check_signals().map_err(|error| from_python(py, error).interrupting());
-        // A signal handler may wait in this thread, which is waiting already.
+        // A signal handler may wait in this thread, which is already waiting.
         Parker::nested(|| Python::try_attach(check).unwrap_or_else(gone))
     }
 
@@ -60,7 +60,7 @@ pub fn detached<T: Send>(
     py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
 }
 
-/// As [`detached`], for input and output, whose waits ask for the current run.
+/// As [`detached`], for input and output, whose waits use the current run.
 pub fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     detached(py, &Cancellation::new(), None, |run| run.while_current(work))
 }

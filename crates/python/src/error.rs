@@ -12,7 +12,8 @@ pyo3::create_exception!(
     "A failure in the engine, as (code, message, name of the operation or None, causing exception or None)."
 );
 
-/// A Python exception as an error of the engine: with TensorFlow's code for it, and the exception itself as its cause.
+/// Converts a Python exception to an error of the engine, with TensorFlow's code for it and the
+/// exception itself as its cause.
 pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     let code = if error.is_instance_of::<PyStopIteration>(py) {
         Code::OutOfRange
@@ -28,11 +29,12 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     Error::new(code, error.to_string()).with_cause(Arc::new(error))
 }
 
-/// The exception to raise for an error of the engine. An interrupt is raised as it was: what a signal handler raised,
-/// and from Python functions KeyboardInterrupt, SystemExit and the like.
+/// The exception to raise for an error of the engine. An interrupt is raised unchanged: the
+/// exception of a signal handler, and KeyboardInterrupt, SystemExit and the like from Python
+/// functions.
 ///
-/// If the run was ended from outside while an operation waited, the exception's attribute `waiting` is the operation's
-/// name.
+/// If the run was stopped from outside while an operation waited, the exception's attribute
+/// `waiting` is the operation's name.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let exception = exception(py, error);
     match error.waiting().map(|name| exception.value(py).setattr("waiting", &**name)) {

@@ -1,4 +1,4 @@
-//! Pipelines that run: their threads, and what they give.
+//! Running pipelines: their threads and their results.
 
 use crate::allocator;
 use crate::checkpoint;
@@ -32,10 +32,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long the consumer waits before it looks for signals.
+/// Interval at which the waiting consumer checks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What was counted of a stage: examples, bytes, seconds busy, computing and starving, its fill and its padding.
+/// The measurements of a stage: examples, bytes, seconds busy, computing and starving, its fill and
+/// its padding.
 type StageReadings = (u64, u64, f64, f64, f64, Option<f64>, Option<f64>);
 
 /// One iteration over a pipeline: its threads.
@@ -45,7 +46,7 @@ pub struct Execution {
     cancellation: Cancellation,
     workers: Mutex<Workers>,
     last: Mutex<Last>,
-    /// Whether a row is a batch.
+    /// True if a row is a batch.
     is_batched: bool,
     /// The stages, in words.
     name: Arc<str>,
@@ -53,40 +54,44 @@ pub struct Execution {
     process: u32,
 }
 
-/// What a worker does: the number of its thread, a word for it, for how many seconds, and for which stage.
+/// The current work of a worker: the number of its thread, a word for the work, its duration so far
+/// in seconds, and the stage.
 type WorkerSnapshot = (u64, &'static str, f64, Option<usize>);
 
-/// What a pipeline does: its workers; tasks that are not begun, of workers and of each Python worker; blocks that are ready, and how many
-/// may be; whether something does not fit into the memory, whether it has ended, and whether it was closed.
+/// The current state of a pipeline: its workers; the tasks not begun, of workers and of each Python
+/// worker thread; the number of finished blocks and its limit; and whether memory is short, it has
+/// ended, and it was closed.
 type PipelineSnapshot = (Vec<WorkerSnapshot>, (usize, Vec<usize>), (usize, usize), (bool, bool, bool));
 
 /// The threads of the engine.
 struct Workers {
     threads: Vec<JoinHandle<()>>,
-    /// Each thread has a sender, and nothing is sent: it disconnects when all of them have ended. Whoever waits takes it.
+    /// Each thread has a sender and never sends: the channel disconnects once all threads have
+    /// ended. The first to wait for that takes it.
     have_ended: Option<Receiver<()>>,
-    /// Ctrl-C has ended the wait for their end: nobody waits for them again.
+    /// Ctrl-C has ended the wait for the threads, so nobody waits for them again.
     are_abandoned: bool,
 }
 
-/// What was given last.
+/// The rows that were returned last.
 struct Last {
-    /// Where it can be taken up again.
+    /// The checkpoint from which they can be produced again.
     checkpoint: Checkpoint,
-    /// How many of its rows were given.
+    /// The number of its rows that were returned.
     num_rows: u64,
-    /// Its batches that are not given yet, if its rows are batches.
+    /// Its batches still to be returned, if its rows are batches.
     batches: Batches,
-    /// It is charged until something else is given: the program still has it when it asks for that.
+    /// Held until the next rows are returned: the program still has these when it asks for more.
     _charge: Option<Charge>,
 }
 
 #[pymethods]
 impl Execution {
-    /// `begin` is the number of an epoch; where in it, if not at its first row; and the state of the function of each Python worker at its
-    /// beginning. If `is_in_step`, nothing is done before its result is wanted. `num_threads` are the engine's own, and those
-    /// that call functions of Python. `outputs` says how many blocks may be ready, and whether a row is a batch. `name` says in
-    /// words what is run.
+    /// `begin` has the number of an epoch, the checkpoint in it unless it begins at its first row,
+    /// and the initial state of each Python worker's function. If `is_in_step`, nothing is computed
+    /// before its result is requested. `num_threads` counts the engine's own threads and the
+    /// threads that call Python functions. `outputs` has the limit of finished blocks, and whether
+    /// a row is a batch. `name` describes the pipeline in words.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -138,9 +143,10 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The next rows: the number of them and a list with each component; None at the end. Where a row is a batch, it is one row,
-    /// and the components are those of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
-    /// each begins. Or word of what was left out behind those before: a `Failure`, or a `Passed` at the end of a pass.
+    /// The next rows, as their number and a list with each component; None at the end. If a row is
+    /// a batch, one row is returned, with the components of the batch. With `strings_as_arrow`
+    /// strings are pairs of arrays: their bytes, and the offset at which each begins. Or a report
+    /// of skipped examples before the next rows: a `Failure`, or a `Passed` at the end of a pass.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
         if let Some(batch) = self.last().next_batch() {
             return rows(py, 1, batch.into_python(py)?, strings_as_arrow).map(Some);
@@ -158,7 +164,8 @@ impl Execution {
             }
         };
         let (output, since) = detached(py, &self.cancellation, None, wait)?;
-        // A Python function may hold the GIL by now: that is no work of the consumer's.
+        // A Python function may hold the GIL by now; waiting for it does not count as the
+        // consumer's work.
         self.executor.waited_behind_next(since.elapsed());
         let (block, checkpoint) = match output {
             Output::Block(block, checkpoint) => (block, checkpoint),
@@ -175,8 +182,8 @@ impl Execution {
         rows(py, num_rows, columns, strings_as_arrow).map(Some)
     }
 
-    /// Where the rows go on behind those that were given, of which the last `num_left` count as not given: a list of numbers
-    /// and lists.
+    /// The checkpoint after the rows that were returned, without the last `num_left` of them: a
+    /// list of numbers and lists.
     fn place<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
         let behind = {
             let last = self.last();
@@ -185,16 +192,17 @@ impl Execution {
         checkpoint::to_python(py, &behind)
     }
 
-    /// The next task of a Python worker, or None once this is closed. Waits.
+    /// Waits for the next task of a Python worker thread; None once this is closed.
     fn take(&self, py: Python<'_>, python_worker: usize) -> PyResult<Option<Job>> {
         let executor = Arc::clone(&self.executor);
         let task = py.detach(|| executor.take_python(python_worker));
         task.map(|task| Job::begin(task, executor)).transpose().into_python(py)
     }
 
-    /// What was counted so far: of each stage examples, bytes, seconds busy, of those with a processor, and starving, its
-    /// fill and its padding; then of all workers the seconds their tasks took, of those with a processor, and idle; the seconds that the
-    /// consumer waited, and that workers waited for memory.
+    /// The measurements so far. For each stage: examples, bytes, seconds busy, seconds of these
+    /// with a processor, seconds starving, its fill and its padding. Then for all workers together:
+    /// the seconds of their tasks, seconds of these with a processor, and seconds idle; the seconds
+    /// that the consumer waited, and the seconds that workers waited for memory.
     fn readings(&self) -> (Vec<StageReadings>, [f64; 5]) {
         let meters = self.executor.meters();
         let seconds = |time: &Time| time.get().as_secs_f64();
@@ -212,8 +220,8 @@ impl Execution {
         (meters.stages().iter().map(read).collect(), whole.map(seconds))
     }
 
-    /// The reads that are under way: for each a number of its own, that of its stage, what it reads, in words, the number of
-    /// the thread that does, and for how many seconds it has.
+    /// The reads in progress, each with its number, the number of its stage, its description, the
+    /// number of its thread, and its duration so far in seconds.
     fn reads(&self) -> Vec<(u64, usize, String, u64, f64)> {
         let read = |read: Read| {
             let Read { number, stage, file, record, thread, since } = read;
@@ -223,7 +231,7 @@ impl Execution {
         self.executor.meters().reads().into_iter().map(read).collect()
     }
 
-    /// What goes on now.
+    /// The current state.
     fn snapshot(&self) -> PipelineSnapshot {
         let snapshot = self.executor.snapshot();
         let worker = |worker: &Worker| {
@@ -243,12 +251,12 @@ impl Execution {
         )
     }
 
-    /// How much is charged to the memory of the pipeline, and how much may be.
+    /// The bytes charged to the pipeline's memory budget, and the budget.
     fn memory(&self) -> (usize, usize) {
         (self.executor.budget().used_bytes(), self.executor.budget().limit_bytes())
     }
 
-    /// How much is charged to the memory of the pipeline.
+    /// The bytes charged to the pipeline's memory budget.
     #[getter]
     fn used_bytes(&self) -> usize {
         self.executor.budget().used_bytes()
@@ -259,12 +267,13 @@ impl Execution {
         py.detach(|| self.end());
     }
 
-    /// As `close`, but Ctrl-C ends the wait. Then nobody waits for the threads again, which end behind what they do.
+    /// As `close`, but Ctrl-C ends the wait. Then nobody waits for the threads again; each ends
+    /// after its current task.
     fn close_or_interrupt(&self, py: Python<'_>) -> PyResult<()> {
         let wait = |run: &Run| {
             self.ask_to_end();
             let (mut noted, mut waited) = (None, Ok(()));
-            // The lock is not held meanwhile: a signal handler may close this, too.
+            // The lock is not held meanwhile, since a signal handler may close this, too.
             let Some(have_ended) = self.workers().have_ended.take() else { return Ok(()) };
             while let (Ok(()), Err(RecvTimeoutError::Timeout)) = (&waited, have_ended.recv_timeout(INTERVAL)) {
                 let name = Arc::clone(&self.name);
@@ -290,7 +299,7 @@ impl Last {
     }
 }
 
-/// Rows as Python gets them.
+/// Converts rows to Python.
 fn rows<'py>(
     py: Python<'py>,
     num_rows: usize,
@@ -307,7 +316,7 @@ impl Execution {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows that are given of a block: all of them, or the first if each is a batch.
+    /// The rows to return of a block: all of them, or the first if each is a batch.
     fn taken(&self, block: Arc<Block>, checkpoint: Checkpoint) -> Result<(usize, Vec<Column>)> {
         let mut last = self.last();
         if self.is_batched {
@@ -346,17 +355,18 @@ impl Execution {
             return;
         }
         drop(workers);
-        // A worker does not panic: its tasks catch what does.
+        // A worker does not panic: its tasks catch panics.
         threads.into_iter().for_each(|worker| drop(worker.join()));
     }
 }
 
 impl Drop for Execution {
-    /// The workers are waited for without the GIL, which another thread may need before they can end.
+    /// Waits for the workers without the GIL, which another thread may need before they can end.
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // A forked child: there are no threads to wait for, and those that are not there may hold locks. Their handles
-            // may be those of threads that this process has started since.
+            // In a forked child there are no threads to wait for, and locks may be held by threads
+            // of the parent. The thread handles may even belong to threads that this process has
+            // started since.
             let workers = self.workers.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::forget(std::mem::take(&mut workers.threads));
             std::mem::forget(workers.have_ended.take());

@@ -1,10 +1,11 @@
-//! The end of the interpreter, while threads of runners still work.
+//! The exit of the interpreter while runner threads still work.
 //!
-//! Python exits while daemon threads still run. Each of them is stopped where it next takes the GIL, with all locks
-//! that it holds: a thread that is writing to stderr keeps the lock of its buffer, and Python aborts when it cannot
-//! flush it. So runs are ended first: the sessions are cancelled, and the exit waits a moment for threads that are
-//! inside Python functions. A thread whose run has ended stays in the engine, without the GIL, until Python has
-//! stopped: its result is not needed any more.
+//! Python exits while daemon threads still run. Each of them is stopped when it next takes the GIL,
+//! with all locks that it holds: a thread that is writing to stderr keeps the lock of its buffer,
+//! and Python aborts when it cannot flush it. So runs are ended first: the sessions are cancelled,
+//! and the exit waits a moment for threads that are inside Python functions. A thread whose run has
+//! ended stays in the engine, without the GIL, until Python has stopped: its result is no longer
+//! needed.
 
 use pyo3::prelude::*;
 use std::process;
@@ -12,14 +13,15 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// How long a thread whose run ends at exit stays in the engine. Only a function that was registered with `atexit`
-/// before this library, and that joins the thread, waits for this time.
+/// The time that a thread whose run ends at exit stays in the engine. The exit is only delayed by
+/// it if a function registered with `atexit` before this library joins the thread.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// The thread that exits the interpreter, once it does.
 static EXITING_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
-/// How many threads are inside Python functions of runs, and in which process: a forked child has none of its parent's.
+/// The process, and the number of its threads inside Python functions of runs: a forked child has
+/// none of its parent's.
 static NUM_IN_PYTHON: Mutex<(u32, usize)> = Mutex::new((0, 0));
 
 fn num_in_python() -> MutexGuard<'static, (u32, usize)> {
@@ -52,26 +54,26 @@ impl Drop for InPython {
     }
 }
 
-/// To be called at exit, before the sessions are cancelled: runs of other threads that end from now on do not return
-/// to Python.
+/// To be called at exit, before the sessions are cancelled: runs of other threads that end from now
+/// on do not return to Python.
 #[pyfunction]
 pub fn begin_exit() {
     EXITING_THREAD.get_or_init(|| thread::current().id());
 }
 
-/// To be called at exit, once all runs are to end: waits until no thread is inside a Python function of one, but at
-/// most `timeout` seconds.
+/// To be called at exit, once all runs are cancelled: waits until no thread is inside a Python
+/// function of a run, for at most `timeout` seconds.
 #[pyfunction]
 pub fn wait_for_python_functions(py: Python<'_>, timeout: f64) {
     let timeout = Duration::try_from_secs_f64(timeout).unwrap_or_default();
     py.detach(|| {
         let number = num_in_python();
-        // A timeout is no error.
+        // A timeout is not an error.
         drop(HAS_LEFT.wait_timeout_while(number, timeout, |number| number.1 > 0));
     });
 }
 
-/// Whether the interpreter is about to stop this thread.
+/// True if the interpreter is about to stop this thread.
 pub fn is_to_linger() -> bool {
     EXITING_THREAD.get().is_some_and(|exiting| *exiting != thread::current().id())
 }

@@ -1,8 +1,9 @@
-//! Python functions in programs: the user's own, and NumPy functions where the engine has no kernel.
+//! Python functions in programs: the user's own, and NumPy functions where the engine has no
+//! kernel.
 //!
-//! A run that reaches one returns to Python with a [`PythonCall`]; `engine.call_functions` makes the call and resumes
-//! the run. So there is never a frame of Rust below one of a Python function: see
-//! `headrace_engine::program::Execution`.
+//! A run that reaches one returns to Python with a [`PythonCall`]; `engine.call_functions` makes
+//! the call and resumes the run. So there is never a Rust frame below the frame of a Python
+//! function: see `headrace_engine::program::Execution`.
 
 use crate::array::{to_python, to_python_shared};
 use crate::cancellation::Cancellation;
@@ -21,8 +22,8 @@ use pyo3::types::{PyList, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// It is called with one array for each input, which it must not write to. It returns a sequence of one array for each
-/// output, C-contiguous and of exactly its type.
+/// Called with one array for each input, which the function must not write to. Returns a sequence
+/// of one array for each output, C-contiguous and of exactly its type.
 pub struct PythonFunction {
     pub function: Py<PyAny>,
     pub dtypes: Vec<DType>,
@@ -49,14 +50,14 @@ pub struct PythonCall {
 
 #[pymethods]
 impl PythonCall {
-    /// Resumes the run with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the
-    /// run.
+    /// Resumes the run with the function's results. Returns as `Program.run` or `Program.run_loop`,
+    /// whichever began the run.
     fn finish<'py>(&self, results: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = results.py();
         self.resume(py, self.outputs(results))
     }
 
-    /// Ends the run with an exception that the function raised.
+    /// Ends the run with the exception that the function raised.
     fn fail<'py>(&self, exception: &Bound<'py, PyBaseException>) -> PyResult<Bound<'py, PyAny>> {
         let py = exception.py();
         self.resume(py, Err(from_python(py, PyErr::from_value(exception.clone().into_any()))))
@@ -83,7 +84,8 @@ impl PythonCall {
     }
 }
 
-/// Runs without the GIL up to the end or to the next Python function. Returns a `PythonCall` or the fetched values.
+/// Runs without the GIL to the end or to the next Python function. Returns a `PythonCall` or the
+/// fetched values.
 pub fn advance(
     py: Python<'_>,
     stopped: Stopped,

@@ -1,4 +1,4 @@
-//! Bytes that Python is given, of which there may be more than there is memory for.
+//! Python bytes of data that may not fit into memory.
 
 use crate::error::to_python;
 use headrace_engine::error::{Code, Error};

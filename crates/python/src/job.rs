@@ -22,20 +22,20 @@ pub struct Job {
     block: Arc<Block>,
     pass: u64,
     first: u64,
-    /// Before this.
+    /// The function's state before this task.
     state: Option<Arc<str>>,
-    /// From one task to the next.
+    /// The states of the function from task to task.
     states: FunctionState,
     stage: usize,
     skipper: Option<usize>,
     wanted_bytes: usize,
     begin: Instant,
     executor: Arc<Executor>,
-    /// The process whose thread has it.
+    /// The process that the job's thread belongs to.
     process: u32,
 }
 
-/// The number of a row, and what the function raised for it.
+/// The number of a row, and the exception that the function raised for it.
 type Failed<'py> = (usize, Bound<'py, PyAny>);
 
 #[pymethods]
@@ -45,24 +45,24 @@ impl Job {
         self.pass
     }
 
-    /// How many rows of the pass are left out. Only those that make rows of nothing have to look.
+    /// The number of rows of the pass to skip. Needed only by sources.
     #[getter]
     fn first_row(&self) -> u64 {
         self.first
     }
 
-    /// The state that the function has before this, if it keeps one.
+    /// The state of the function before this task, if it keeps one.
     #[getter]
     fn state(&self) -> Option<&str> {
         self.state.as_deref()
     }
 
-    /// Notes the state that the function has behind this. Comes before the result.
+    /// Stores the state of the function after this task. Must come before the result.
     fn leave(&self, state: &str) {
         self.states.set(Some(Arc::from(state)));
     }
 
-    /// Whether rows may be left out that the function failed at.
+    /// True if rows may be skipped at which the function fails.
     #[getter]
     fn skips_errors(&self) -> bool {
         self.skipper.is_some()
@@ -73,7 +73,8 @@ impl Job {
         self.block.num_rows()
     }
 
-    /// How many bytes the result is to have, unless one row has more. Only those that make rows of nothing have to look.
+    /// The number of bytes that the result should have, unless one row has more. Needed only by
+    /// sources.
     #[getter]
     fn wanted_bytes(&self) -> usize {
         self.wanted_bytes
@@ -84,13 +85,13 @@ impl Job {
         self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
     }
 
-    /// Where a row was read, in words.
+    /// The origin of a row, in words: its file and record.
     fn origin(&self, row: usize) -> Option<String> {
         self.block.row_provenance(row).map(|row| row.to_string())
     }
 
-    /// What tells each row from all others, of all passes, as an array of four columns: the epoch, the record, the file, and
-    /// the number among the rows made of the record.
+    /// The unique identities of the rows over all passes, as an array of four columns: the epoch,
+    /// the record, the file, and the number among the rows made of the record.
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let unknown = || Error::internal("the place of a row is not known");
         let words = |row| self.block.row_id(row).map(|row_id| row_id.words()).ok_or_else(unknown);
@@ -99,9 +100,10 @@ impl Job {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
-    /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
-    /// for one of each. `error` is what happened at the row behind those; `state` what the function had before all of them, if
-    /// it keeps one; `failed` are the rows that are left out, rising, of which nothing was made.
+    /// Finishes the task with its result, columns of `num_rows` rows. `counts` has the number of
+    /// result rows for each input row; None for one each. `error` is the exception raised at the
+    /// row after those; `state` is the function's state before the task, if it keeps one; `failed`
+    /// are the skipped rows, in rising order, which have no result rows.
     #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn finish(
@@ -142,7 +144,8 @@ impl Job {
         Ok(())
     }
 
-    /// Gives the rows of these numbers as they came; `error`, `state` and `failed` are as for `finish`.
+    /// Finishes the task with the input rows of these numbers, unchanged; `error`, `state` and
+    /// `failed` are as for `finish`.
     #[pyo3(signature = (rows, error, state=None, failed=None))]
     fn keep(
         &self,
@@ -157,7 +160,7 @@ impl Job {
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
         let made = match kept.are_few() && !kept.is_empty() {
-            // The others need not wait with them.
+            // The other rows are dropped with the block once these are copied.
             true => kept.copy().map(Made::Block),
             false => Ok(Made::Rows(kept)),
         };
@@ -166,11 +169,11 @@ impl Job {
 }
 
 impl Job {
-    /// The job that a task is. The task fails if its rows do not fit into memory.
+    /// Makes the job of a task. The task fails if its rows do not fit into memory.
     pub fn begin(mut task: PythonTask, executor: Arc<Executor>) -> Result<Self> {
         match gathered(&task) {
             Ok(block) => {
-                // While the function runs, its results are there twice.
+                // While the function runs, its results are in memory twice.
                 let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
                 task.charge.correct(charge);
                 let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
@@ -200,13 +203,13 @@ impl Job {
         }
     }
 
-    /// Word of rows that are left out, before each of which so many rows are given.
+    /// The reports of skipped rows, each with the number of rows returned before it.
     fn skip_events(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> SkipEvents {
         let Some(skipper) = self.skipper else { return Vec::new() };
         let failed: Vec<_> =
             failed.iter().map(|(row, error)| (*row, from_python(py, PyErr::from_value(error.clone())))).collect();
         let places: Vec<_> = failed.iter().map(|(row, _)| before(*row)).collect();
-        // It may read the files again, to find out where the records begin.
+        // This may read the files again, to find where the records begin.
         let skipped = py.detach(|| {
             let skipped = |(row, error)| Skipped::row(skipper, self.stage, self.block.row_provenance(row), error);
             failed.into_iter().map(skipped).collect::<Vec<_>>()
@@ -241,7 +244,7 @@ impl Job {
     }
 }
 
-/// The rows of a task as a block, which is charged with what was copied for it.
+/// The rows of a task as a block, which is charged for the copies made for it.
 fn gathered(task: &PythonTask) -> Result<Arc<Block>> {
     if let Some(block) = task.rows.whole_block() {
         return Ok(Arc::clone(block));
@@ -251,28 +254,29 @@ fn gathered(task: &PythonTask) -> Result<Arc<Block>> {
     Ok(Arc::new(block.charged(charge)))
 }
 
-/// What a Python function raised, to be raised again as it is.
+/// The exception of a Python function, as an error that raises it again unchanged.
 fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
     from_python(py, PyErr::from_value(error.clone())).interrupting()
 }
 
-/// What came of a task.
+/// The outcome of a task.
 enum Made {
-    /// A block, which the task is charged with.
+    /// A block, charged to the task.
     Block(Block),
-    /// Rows of the block that came, which has its own charge.
+    /// Rows of the input block, which has its own charge.
     Rows(Rows),
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // In a forked child nobody waits for it, and threads that are not there may hold its locks.
+            // In a forked child nobody waits for the result, and threads of the parent may hold the
+            // locks.
             std::mem::forget(self.task.get_mut().unwrap_or_else(PoisonError::into_inner).take());
             std::mem::forget(Arc::clone(&self.executor));
             return;
         }
-        // Its thread is gone: nobody waits for it for ever.
+        // The job's thread has ended: this wakes those that wait for the result.
         self.end(
             Err(Error::cancelled("the thread of a Python function has ended before the function")),
             Vec::new(),

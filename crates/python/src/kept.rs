@@ -1,4 +1,5 @@
-//! What a description of a pipeline keeps between iterations. A copy of it, or one that was pickled, begins anew.
+//! Data that a pipeline's description keeps between iterations. A copy or an unpickled description
+//! starts empty.
 
 use headrace_engine::pipeline::index::Kept;
 use headrace_engine::pipeline::nodes::cache::Store;
@@ -6,7 +7,7 @@ use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The examples that a `cache()` keeps.
+/// The examples kept by a `cache()`.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
 pub struct Cache(pub Arc<Store>);
@@ -23,7 +24,7 @@ impl Cache {
     }
 }
 
-/// Where the records of files begin, for a shuffle of all examples.
+/// The offsets of the records of files, for a shuffle of all examples.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
 pub struct Index(pub Arc<Kept>);
@@ -35,7 +36,8 @@ impl Index {
         Self::default()
     }
 
-    /// For each file that was scanned: the part it is of, its name, its size in bytes and how many records it has.
+    /// For each scanned file: the part of the description, its name, its size in bytes and its
+    /// number of records.
     fn counts(&self) -> Vec<(usize, Cow<'static, [u8]>, u64, u64)> {
         let owned = |(part, name, size, count): (_, bytes::Bytes, _, _)| (part, Cow::Owned(name.to_vec()), size, count);
         self.0.counts().into_iter().map(owned).collect()

@@ -31,7 +31,8 @@ mod watch;
 
 use pyo3::prelude::*;
 
-// All that threads share is behind locks and atomics of its own; a free-threaded Python needs no lock around the module.
+// All state shared by threads is behind its own locks and atomics, so a free-threaded Python needs
+// no lock around the module.
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     detach::remember_main_thread(module.py())?;

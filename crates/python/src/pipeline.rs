@@ -1,4 +1,4 @@
-//! Pipelines: their plan, and what workers do.
+//! Pipelines: their plans, and the stages that workers run.
 
 use crate::array::lent_bytes;
 use crate::attrs::{attrs, dtype};
@@ -41,17 +41,17 @@ use std::sync::Arc;
 /// A scalar or an array, and the number of its type.
 type Typed<'py> = (Bound<'py, PyAny>, u8);
 
-/// How lists are filled up: see `Stage.collate`.
+/// The padding of lists: see `Stage.collate`.
 type Padded<'py> = (Vec<Typed<'py>>, Vec<bool>, usize, Vec<usize>);
 
-/// What workers do with rows.
+/// A stage: work on rows that the engine's workers do.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Stage(pub(crate) Arc<dyn map::Stage>);
 
 #[pymethods]
 impl Stage {
-    /// `Example`s to columns; the features as `ParseExample` takes them. The strings of `texts` must be UTF-8; `sightings`
-    /// is told which lists there are.
+    /// Parses `Example`s into columns; the features are given as for `ParseExample`. The strings of
+    /// `texts` must be UTF-8; `sightings` records which lists occur.
     #[staticmethod]
     fn parse(
         features: &Bound<'_, PyDict>,
@@ -68,20 +68,21 @@ impl Stage {
         Ok(Self(Arc::new(parse.with_texts(&texts).seen_by(Arc::clone(&sightings.get().0)))))
     }
 
-    /// Refuses rows in whose columns of these numbers and names a string is not UTF-8.
+    /// Refuses rows with a string that is not UTF-8 in the columns of these numbers and names.
     #[staticmethod]
     fn check_text(columns: Vec<(usize, String)>, remedy: String) -> Self {
         Self(Arc::new(CheckText { columns, remedy }))
     }
 
-    /// Some of the columns.
+    /// Keeps some of the columns.
     #[staticmethod]
     fn select(columns: Vec<usize>) -> Self {
         Self(Arc::new(Select(columns)))
     }
 
-    /// Rows, or batches, to a batch. `padding` is a scalar for each column, whether each has lists, what lengths are a multiple
-    /// of, and `boundaries`, of which they are one if there are any.
+    /// Batches rows, or batches. `padding` has a scalar for each column, whether each column has
+    /// lists, the number that padded lengths are a multiple of, and `boundaries`: if there are any,
+    /// padded lengths are one of them.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
@@ -97,64 +98,65 @@ impl Stage {
         Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()? })))
     }
 
-    /// A native function of each row. The new columns are results of the function, or columns that are kept: `(number,
-    /// is_kept)`.
+    /// Applies a native function to each row. The new columns are results of the function, or
+    /// columns that are kept: `(number, is_kept)`.
     #[staticmethod]
     fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(map_native(function, columns)))
     }
 
-    /// As `map_native`; the leading axis of each result has the rows that are made of one.
+    /// As `map_native`; the leading axis of each result has the rows made of one input row.
     #[staticmethod]
     fn flat_map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> Self {
         Self(Arc::new(FlatMapNative(map_native(function, columns))))
     }
 
-    /// The rows for which a native function is true.
+    /// Keeps the rows for which a native function is true.
     #[staticmethod]
     fn filter_native(function: NativeParts<'_>) -> Self {
         Self(Arc::new(FilterNative(function.whole())))
     }
 
-    /// The file and the number of each record, behind so many columns.
+    /// Adds the file and the number of each record, after `num_columns` columns.
     #[staticmethod]
     fn with_origin(num_columns: usize) -> Self {
         Self(Arc::new(WithOrigin(num_columns)))
     }
 
-    /// The rows whose records have keys of this seed from `least` to `most`.
+    /// Keeps the rows whose records have keys of this seed from `least` to `most`.
     #[staticmethod]
     fn split(seed: u64, least: u64, most: u64) -> Self {
         Self(Arc::new(Split { seed, kept: least..=most }))
     }
 
-    /// Groups of lists to rows of a length. With `has_starts` they are what `cut_lists` has made.
+    /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces
+    /// made by `cut_lists`.
     #[staticmethod]
     fn pack_rows(num_columns: usize, length: usize, has_starts: bool) -> Self {
         Self(Arc::new(PackRows { num_columns, length, has_starts }))
     }
 
-    /// Lists to pieces that are no longer than a length, and where each begins.
+    /// Cuts lists into pieces no longer than `length`, and adds the start of each piece.
     #[staticmethod]
     fn cut_lists(num_columns: usize, length: usize) -> Self {
         Self(Arc::new(CutLists { num_columns, length }))
     }
 
-    /// Batches to rows.
+    /// Splits batches into rows.
     #[staticmethod]
     fn unbatch() -> Self {
         Self(Arc::new(Unbatch))
     }
 
-    /// The stage, whose work is counted as that of stage `number` of the description.
+    /// The stage, measured as stage `number` of the description.
     fn metered(&self, number: usize) -> Self {
         Self(Arc::new(Metered { stage: Arc::clone(&self.0), number }))
     }
 }
 
-/// A native function: its name, the columns that it is given, its program for a row, segments for many rows (program,
-/// numbers of the values that it is fed, whether it is run for each row), the values that are its results, whether a row is a
-/// batch, and whether it draws random numbers.
+/// A native function: its name, its input columns, its program for a row, its segments for many
+/// rows (program, numbers of the values fed to it, whether it is run for each row), the values that
+/// are its results, whether a row is a batch, and whether it draws random numbers.
 #[derive(FromPyObject)]
 struct NativeParts<'py>(
     String,
@@ -185,7 +187,7 @@ fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNati
     MapNative { function: function.whole(), columns: columns.into_iter().map(source).collect() }
 }
 
-/// Which of the lists that are asked for were in records.
+/// Records which of the requested lists occur in records.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Sightings(Arc<sightings::Sightings>);
 
@@ -196,20 +198,20 @@ impl Sightings {
         Self(sightings::Sightings::new())
     }
 
-    /// Whether all were in some record.
+    /// True once each list has occurred.
     #[getter]
     fn is_done(&self) -> bool {
         self.0.is_done()
     }
 
-    /// How many records there were, the names of the lists that none of them has, and those that one of them has; None if
-    /// there was no record, or each list in one.
+    /// The number of records, the names of the lists that none of them has, and the names of the
+    /// lists that one of them has; None if there was no record, or every list has occurred.
     fn unseen(&self) -> Option<(u64, Vec<String>, Vec<String>)> {
         self.0.unseen().map(|unseen| (unseen.num_records, unseen.names, unseen.there))
     }
 }
 
-/// A step of a pipeline, with what comes before it.
+/// A step of a pipeline, with the steps before it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Plan(pub(crate) Arc<plan::Plan>);
 
@@ -219,8 +221,8 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
 
 #[pymethods]
 impl Plan {
-    /// The records of files, of kind "tfrecords", "text_lines", "files" or "fixed_length_records", which takes the bytes of
-    /// header, record and footer.
+    /// The records of files, of kind "tfrecords", "text_lines", "files" or "fixed_length_records";
+    /// the last takes the bytes of header, record and footer.
     #[staticmethod]
     fn files(
         kind: &str,
@@ -246,7 +248,8 @@ impl Plan {
         Ok(Self(Arc::new(plan::Plan::Files(format, files))))
     }
 
-    /// The same files, of which parts are kept in a directory if they are remote: up to `num_bytes` of all files.
+    /// The same files; parts of remote ones are kept in a directory, up to `num_bytes` for all
+    /// files.
     fn cached(&self, directory: PathBuf, num_bytes: u64) -> Self {
         let cache = Arc::new(storage::Cache { directory, num_bytes });
         match &*self.0 {
@@ -273,7 +276,7 @@ impl Plan {
         Ok(Self(Arc::new(plan::Plan::Indexed(rows))))
     }
 
-    /// Rows that the thread of a Python worker makes.
+    /// Rows made by a Python worker thread.
     #[staticmethod]
     fn python_source(python_worker: usize) -> Self {
         Self(Arc::new(plan::Plan::PythonSource(python_worker)))
@@ -284,7 +287,8 @@ impl Plan {
         Self(Arc::new(plan::Plan::Concat(parts(plans))))
     }
 
-    /// Rows drawn from several plans by their weights; those that are left go on if it `goes_on`.
+    /// Rows drawn from several plans by their weights; if `goes_on`, the others continue after one
+    /// has ended.
     #[staticmethod]
     fn mix(plans: Vec<Bound<'_, Self>>, weights: Vec<f64>, goes_on: bool, seed: u64) -> Self {
         Self(Arc::new(plan::Plan::Mix(parts(plans), Mix { weights, goes_on, seed })))
@@ -296,12 +300,12 @@ impl Plan {
         Self(Arc::new(plan::Plan::Zip(parts(plans), is_strict)))
     }
 
-    /// All rows in another order. Each step must make one row of each.
+    /// All rows in another order. Each step must make exactly one row of each.
     fn shuffle_all(&self, index: &Index, seed: u64) -> Self {
         self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), lookup: None })
     }
 
-    /// The numbers of all rows of a source in another order, and the stage that reads the rows.
+    /// The numbers of all rows of a source in another order, and the stage that reads these rows.
     fn shuffle_numbers(&self, index: &Index, seed: u64) -> (Self, Stage) {
         let lookup = Arc::new(SharedLookup::default());
         let fetch = Stage(Arc::new(Fetch(Arc::clone(&lookup))));
@@ -361,7 +365,7 @@ impl Plan {
         self.then(Step::Share { index, count, run: run.max(1) })
     }
 
-    /// `turn` is the index and the count of the share that the rows are of.
+    /// `turn` is the index and the count of the share that the rows belong to.
     fn batch(&self, size: usize, drops_remainder: bool, turn: (u64, u64)) -> Self {
         let (index, count) = turn;
         self.then(Step::Batch { size, drops_remainder, turn: Turn { index, count } })
@@ -371,12 +375,13 @@ impl Plan {
         self.then(Step::Epochs(count))
     }
 
-    /// What fails before is left out. `number` is that of the stage.
+    /// Skips examples that fail in earlier steps. `number` is the number of the stage.
     fn skip_errors(&self, number: usize) -> Self {
         self.then(Step::SkipErrors(number))
     }
 
-    /// The plan, whose work is counted as that of stage `number` of the description, and its rows if `counts_rows`.
+    /// The plan, measured as stage `number` of the description; its rows are counted if
+    /// `counts_rows`.
     fn metered(&self, number: usize, counts_rows: bool) -> Self {
         Self(Arc::new(plan::Plan::Metered { plan: Arc::clone(&self.0), stage: number, counts_rows }))
     }

@@ -1,4 +1,4 @@
-//! Programs: built of operations, run with arrays.
+//! Programs: built from operations, run with arrays.
 
 use crate::array::to_python;
 use crate::attrs::{attrs, dtype, shape};
@@ -24,7 +24,7 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Asks loops to end.
+/// Stops loops.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct StopFlag(Arc<program::StopFlag>);
 
@@ -48,7 +48,7 @@ impl StopFlag {
     }
 }
 
-/// Collects what the operations of a run do, if the program was built for it.
+/// Collects the spans of a run's operations, if the program was built for it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Trace(Arc<trace::Trace>);
 
@@ -68,7 +68,7 @@ impl Trace {
         microseconds(self.0.now())
     }
 
-    /// What the operations did, in the order in which they ended. It is taken out.
+    /// Takes the spans collected so far, in the order in which the operations ended.
     fn take(&self) -> Vec<Span> {
         let output = |output: trace::Output| (output.dtype as u8, output.shape.to_vec(), output.num_bytes);
         let span = |span: trace::Span| {
@@ -117,8 +117,8 @@ type Gate = (Vec<usize>, Vec<(usize, bool)>);
 
 #[pymethods]
 impl ProgramBuilder {
-    /// Without `rewrites`, programs are not optimised; tests compare them. With `trace`, operations are traced one by one,
-    /// but for Python functions and merges.
+    /// Without `rewrites`, programs are not optimised; tests compare both. With `trace`, operations
+    /// are traced one by one, except for Python functions and merges.
     #[new]
     #[pyo3(signature = (rewrites=true, trace=None))]
     fn new(rewrites: bool, trace: Option<&Bound<'_, Trace>>) -> Self {
@@ -177,7 +177,7 @@ impl ProgramBuilder {
     fn select(py: Python<'_>, kernels: Vec<Bound<'_, KernelHandle>>) -> PyResult<KernelHandle> {
         let native = |kernel: &Bound<'_, KernelHandle>| match &kernel.get().0 {
             Callee::Native(kernel) => Ok(Arc::clone(kernel)),
-            Callee::Python(_) => Err(Error::internal("a Python function works on no resources")),
+            Callee::Python(_) => Err(Error::internal("a Python function cannot work on resources")),
         };
         let kernels = kernels.iter().map(native).collect::<Result<_>>().into_python(py)?;
         Ok(KernelHandle(Callee::Native(Arc::new(Select::new(kernels)))))
@@ -190,12 +190,13 @@ impl ProgramBuilder {
         Ok(KernelHandle(Callee::Python(Arc::new(PythonFunction { function, dtypes }))))
     }
 
-    /// A kernel that runs `body` again and again: as long as `condition` returns true, or once for each row.
+    /// A kernel that repeats `body`: as long as `condition` returns true, or once for each row.
     ///
-    /// Its inputs are `num_carried` values that each iteration gives to the next one, `num_sequences` tensors that give each iteration
-    /// a row, and values that are the same in each; its outputs are the last carried values, and what the body
-    /// returns besides, stacked: `collected` has its types and what is known of its shapes. `rows` says of a loop over rows
-    /// whether it is reversed, whether it begins with the second row, and whether it is pure.
+    /// Its inputs are `num_carried` values that each iteration passes to the next one,
+    /// `num_sequences` tensors that give each iteration a row, and values that are the same in
+    /// each. Its outputs are the last carried values, and the other results of the body, stacked:
+    /// `collected` has their types and, as far as known, their shapes. For a loop over rows, `rows`
+    /// says whether it is reversed, begins with the second row, and is pure.
     #[staticmethod]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn repeated(
@@ -226,10 +227,11 @@ impl ProgramBuilder {
         })))))
     }
 
-    /// An operation; returns its number and its first output slot. The other outputs follow that one.
+    /// An operation; returns its number and its first output slot. The other outputs follow that
+    /// slot.
     ///
-    /// The gate says what it waits for, and its guards: it is skipped, with all that depends on it, unless the slot of
-    /// each guard has the given value.
+    /// The gate names the operations that it waits for. Unless the slot of each guard has the given
+    /// value, the operation is skipped, with all that depend on it.
     fn node(
         &self,
         py: Python<'_>,
@@ -331,10 +333,10 @@ impl Program {
         PyList::new(py, arrays).map(Bound::into_any)
     }
 
-    /// Runs again and again, without the GIL, until `stop` is set or a run fails.
+    /// Repeats runs, without the GIL, until `stop` is set or a run fails.
     ///
-    /// If the run reaches a Python function this returns a `PythonCall`, which resumes it, and an empty list at the
-    /// end.
+    /// If the run reaches a Python function this returns a `PythonCall`, which resumes it, and an
+    /// empty list at the end.
     fn run_loop<'py>(
         &self,
         py: Python<'py>,

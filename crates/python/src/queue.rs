@@ -60,7 +60,8 @@ impl Queue {
         Ok(Self(queue::Queue::new(spec).into_python(py)?))
     }
 
-    /// Adds an element, if its components have exactly the queue's types and shapes. Returns whether they have.
+    /// Adds an element, if its components have exactly the queue's types and shapes. Returns
+    /// whether they have.
     #[pyo3(signature = (element, timeout=None))]
     fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (element.py(), self.0.spec(), parts(element));
@@ -114,7 +115,8 @@ impl Queue {
         to_element(py, element)
     }
 
-    /// Takes `count` elements as a batch; if the queue is closed and `is_up_to`, those that are left.
+    /// Takes `count` elements as a batch; if the queue is closed and `is_up_to`, the remaining
+    /// ones.
     #[pyo3(signature = (count, is_up_to, timeout=None))]
     fn dequeue_many<'py>(
         &self,
@@ -138,7 +140,7 @@ impl Queue {
         call.make(py, |parker| self.0.close(cancel_pending_enqueues, parker), |_| Ok(()))
     }
 
-    /// Whether enqueues do not wait for room from now on.
+    /// Starts or stops accepting enqueues without room.
     fn accept(&self, is_accepting: bool) {
         self.0.accept(is_accepting);
     }

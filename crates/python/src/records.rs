@@ -22,7 +22,8 @@ pub fn crc32c(data: &[u8]) -> u32 {
     tfrecord::crc32c(data)
 }
 
-/// Writes a TFRecord file. Writes may have to wait for a reader if the bool is true. The number is that of the process.
+/// Writes a TFRecord file. The bool is true if writes may have to wait for a reader. The number is
+/// the process's.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool, u32);
 
@@ -49,7 +50,7 @@ impl RecordWriter {
     /// Appends a record. Returns whether the writer was open.
     fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<bool> {
         let write = || self.lock().as_mut().map(|writer| writer.write(record)).transpose();
-        // Looking for signals costs more than appending a record.
+        // Checking for signals costs more than appending a record.
         let written = if self.1 { waiting(py, write)? } else { py.detach(write).into_python(py)? };
         Ok(written.is_some())
     }
@@ -60,7 +61,7 @@ impl RecordWriter {
         Ok(waiting(py, flush)?.is_some())
     }
 
-    /// Closes the writer and removes what was written, unless it has its name by now.
+    /// Closes the writer and removes the file, unless it has its final name by now.
     fn discard(&self, py: Python<'_>) {
         py.detach(|| drop(self.lock().take()));
     }
@@ -81,7 +82,8 @@ impl RecordWriter {
 impl Drop for RecordWriter {
     fn drop(&mut self) {
         if self.2 != process::id() {
-            // In a forked child: the file is its parent's, who writes what waits and gives it its name.
+            // In a forked child: the file belongs to the parent, which writes the buffered records
+            // and names it.
             std::mem::forget(self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take());
             return;
         }
@@ -96,11 +98,11 @@ pub struct RecordIterator(Mutex<Iteration>);
 
 struct Iteration {
     file: OpenFile,
-    /// Records read ahead: releasing the GIL for each would cost more than reading it.
+    /// Records read ahead, because releasing the GIL for each would cost more than reading it.
     ready: VecDeque<Bytes>,
 }
 
-/// How many records, or bytes, are read ahead.
+/// Limit on the records read ahead; there is another on their bytes.
 const AHEAD_RECORDS: usize = 64;
 const AHEAD_BYTES: usize = 256 * 1024;
 
@@ -138,7 +140,8 @@ impl Iteration {
         while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
             let mut records = Records::default();
             match self.file.read(1, false, &mut records) {
-                // The error is raised again once the records before it are taken; but an interrupt comes once.
+                // The error is raised again once the records before it are taken; but an interrupt
+                // is raised once.
                 Err(error) if error.wait().is_none() && !self.ready.is_empty() => break,
                 Err(error) => return Err(error),
                 Ok(_) => {

@@ -1,4 +1,4 @@
-//! Files as Python reads them, wherever they are, and what remote storages have.
+//! Local and remote files for Python, and listings of remote storages.
 
 use crate::detach::waiting;
 use crate::given::given;
@@ -12,32 +12,33 @@ use pyo3::types::PyBytes;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-/// What is read at once of a file of which nobody knows how long it is.
+/// Bytes read at once from a file of unknown length.
 const PART_BYTES: usize = 1 << 20;
 
-/// A remote file: its URL, how many bytes it has or -1 if the server does not say, when it was written in nanoseconds since 1970, whether it is a directory.
+/// A remote file: its URL, its size in bytes or -1 if the server does not tell, the time of its
+/// last write in nanoseconds since 1970, and whether it is a directory.
 type Found = (String, i64, u64, bool);
 
 fn found(entry: Entry) -> Found {
-    // What no file can have stands for a length that nobody knows.
+    // A length that no file can have means that the length is unknown.
     let len = i64::try_from(entry.len).unwrap_or(-1);
     (entry.url, len, entry.modified_ns, entry.is_directory)
 }
 
-/// What the storages have of these URLs, None where there is no file.
+/// The entries of these URLs in their storages; None where there is no file.
 #[pyfunction]
 pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option<Found>>> {
     let entries = waiting(py, || headrace_remote::statuses(urls))?;
     Ok(entries.into_iter().map(|entry| entry.map(found)).collect())
 }
 
-/// Whether any file is below this name. Of a server that gives no lists: no.
+/// True if any file is below this name. False for a server that cannot list files.
 #[pyfunction]
 pub fn remote_is_directory(py: Python<'_>, url: String) -> PyResult<bool> {
     waiting(py, || headrace_remote::is_directory(url))
 }
 
-/// What is in a directory, by name; if `is_deep`, all files below it and no directories.
+/// The entries of a directory, by name; if `is_deep`, all files below it and no directories.
 #[pyfunction]
 pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<Found>> {
     Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(found).collect())
@@ -59,10 +60,10 @@ pub fn remote_copy(py: Python<'_>, source: String, target: String) -> PyResult<(
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RemoteFile {
     name: FileName,
-    /// How many bytes it has; 0 if the server does not say.
+    /// The size in bytes; 0 if the server does not tell.
     #[pyo3(get)]
     size: u64,
-    /// Whether it can be read from any place.
+    /// True if it can be read from any offset.
     #[pyo3(get)]
     seekable: bool,
     input: Mutex<Input>,
@@ -92,7 +93,7 @@ impl RemoteFile {
         waiting(py, read).and_then(|bytes: Vec<u8>| given(py, &bytes))
     }
 
-    /// The next read begins at byte `offset`.
+    /// Sets the offset of the next read.
     fn seek(&self, py: Python<'_>, offset: u64) -> PyResult<()> {
         let seek = || {
             let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);

@@ -61,7 +61,7 @@ impl RandomGenerator {
         Self(Arc::new(random_generator::RandomGenerator::new(seed, seed2)))
     }
 
-    /// For operation number `number` of a native function.
+    /// The generator of operation number `number` of a native function.
     #[staticmethod]
     fn of_rows(seed: u64, number: u64) -> Self {
         Self(Arc::new(random_generator::RandomGenerator::of_rows(seed, number)))
@@ -97,7 +97,7 @@ impl MutableTable {
         Ok(Self(Arc::new(table)))
     }
 
-    /// Holds these entries alone from now on.
+    /// Replaces all entries by these.
     fn fill(&self, keys: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let (key, value) = self.0.dtypes();
         self.0.fill(&to_tensor(keys, key)?, &to_tensor(values, value)?).into_python(keys.py())
@@ -115,7 +115,7 @@ impl SparseTable {
         Self(Arc::default())
     }
 
-    /// How many tensors wait to be taken.
+    /// The number of tensors that wait to be taken.
     fn size(&self) -> usize {
         self.0.size()
     }
@@ -132,7 +132,7 @@ impl StagingArea {
         Self(staging::StagingArea::new(name, capacity, memory_limit))
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     fn size(&self) -> usize {
         self.0.size()
     }
@@ -159,7 +159,7 @@ pub struct RecordInput(pub Arc<record_input::RecordInput>);
 
 #[pymethods]
 impl RecordInput {
-    /// Of the files that were found.
+    /// Reads the files of these names.
     #[new]
     fn new(py: Python<'_>, name: String, files: Vec<Vec<u8>>, attributes: &Bound<'_, PyDict>) -> PyResult<Self> {
         let files = files.into_iter().map(Into::into).collect();

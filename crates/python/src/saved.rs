@@ -1,4 +1,4 @@
-//! What the resources of a session hold, as bytes, and back.
+//! Saves the contents of a session's resources as bytes, and restores them.
 
 use crate::cancellation::Cancellation;
 use crate::detach::{detached, waiting};
@@ -33,13 +33,13 @@ impl SavedChunks {
     }
 }
 
-/// What was read for a resource, which has not taken it yet.
+/// The state read for a resource, which it has not taken over yet.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Prepared(Mutex<Option<Restore>>);
 
 #[pymethods]
 impl Prepared {
-    /// Lets each resource take what was read for it. Cannot fail, and nothing comes between.
+    /// Makes each resource take over its state. Cannot fail, and nothing happens in between.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
     fn apply_all(all: Vec<Bound<'_, Self>>) {
@@ -63,13 +63,13 @@ pub enum Resource<'py> {
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
-/// What a resource holds.
+/// Saves the content of a resource.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
 pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedChunks> {
     let chunks = match &resource {
         Resource::Queue(queue) => queue.get().0.save(),
-        // Asks a storage for the length of its file.
+        // This may ask a storage for the length of the reader's file.
         Resource::Reader(reader) => {
             let reader = &reader.get().0;
             Ok(waiting(py, || reader.save())?)
@@ -86,8 +86,8 @@ pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedCh
     Ok(SavedChunks(Mutex::new(chunks.into_python(py)?)))
 }
 
-/// Reads what a resource is to hold from chunks. `code` is the number of the type of a variable. An exception of the
-/// iterator is raised as it is.
+/// Reads the new content of a resource from chunks. `code` is the number of the type of a variable.
+/// An exception of the iterator is raised unchanged.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
 pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code: u8) -> PyResult<Prepared> {
@@ -126,7 +126,7 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
     }
 }
 
-/// Waits until all elements are in a queue that were taken without room, or it is closed.
+/// Waits until all elements accepted without room have entered a queue, or it is closed.
 #[pyfunction]
 pub fn settle_queue(py: Python<'_>, queue: &Bound<'_, Queue>, cancellation: &Cancellation) -> PyResult<()> {
     let queue = &queue.get().0;
@@ -136,7 +136,7 @@ pub fn settle_queue(py: Python<'_>, queue: &Bound<'_, Queue>, cancellation: &Can
             settled => settled.map(drop),
         };
         match settled {
-            // The queue is closed: whoever enqueues next will be told.
+            // The queue is closed: the next enqueue gets the error.
             Err(error) if error.code() == Code::Cancelled && run.check().is_ok() => Ok(()),
             settled => settled,
         }

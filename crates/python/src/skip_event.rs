@@ -1,17 +1,17 @@
-//! What an iteration over a pipeline says of what it has left out.
+//! Reports of an iteration over a pipeline about the examples it has skipped.
 
 use crate::error::to_python;
 use headrace_engine::error::Lost;
 use headrace_engine::pipeline::skip_event::{PassedRows, Skipped};
 use pyo3::prelude::*;
 
-/// An example that was left out, or the rest of a file.
+/// A skipped example, or the skipped rest of a file.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Failure(pub Skipped);
 
 #[pymethods]
 impl Failure {
-    /// The number of the stage that lets it be left out.
+    /// The number of the `skip_errors` stage that skips it.
     #[getter]
     fn skipper(&self) -> usize {
         self.0.skipper
@@ -36,31 +36,31 @@ impl Failure {
         self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.record)
     }
 
-    /// Where the record begins in its uncompressed file, with what frames it.
+    /// The offset of the record with its framing in its uncompressed file.
     #[getter]
     fn offset_bytes(&self) -> Option<u64> {
         self.0.offset_bytes
     }
 
-    /// What tells the example from all others, of all passes.
+    /// The unique identity of the example over all passes.
     #[getter]
     fn place(&self) -> Option<[u64; 4]> {
         self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.row_id().words())
     }
 
-    /// What happened, in words.
+    /// The reason, in words.
     #[getter]
     fn reason(&self) -> &str {
         self.0.error.message()
     }
 
-    /// Whether what follows in the file cannot be read either.
+    /// True if the rest of the file cannot be read either.
     #[getter]
     fn ends_file(&self) -> bool {
         self.0.ends_file
     }
 
-    /// How many records are lost, this one included; None if nobody can tell.
+    /// The number of records lost, this one included; None if unknown.
     #[getter]
     fn num_lost(&self) -> Option<u64> {
         match self.0.lost {
@@ -69,19 +69,21 @@ impl Failure {
         }
     }
 
-    /// How many records a scan of all files has found beside it; 0 if there was none.
+    /// The number of further records that a scan of all files has found; 0 without a scan.
     #[getter]
     fn scanned(&self) -> u64 {
         self.0.scanned
     }
 
-    /// The pass of the stage that lets it be left out, and how many examples came through there before, in this pass.
+    /// The pass of the `skip_errors` stage, and the number of examples that it had returned before,
+    /// in this pass.
     #[getter]
     fn passed(&self) -> (u64, u64) {
         (self.0.passed.pass, self.0.passed.count)
     }
 
-    /// Raises what happened: an `EngineError`, or what a Python function has raised, with a remedy in either.
+    /// Raises the failure: an `EngineError`, or the exception of a Python function, with a remedy
+    /// added to either.
     fn throw(&self, py: Python<'_>, remedy: &str) -> PyResult<()> {
         let cause = self.0.error.cause().and_then(|cause| cause.downcast_ref::<PyErr>());
         match cause {
@@ -95,7 +97,7 @@ impl Failure {
     }
 }
 
-/// A pass through a stage that lets failures be left out has ended.
+/// The end of a pass through a `skip_errors` stage.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Passed {
     pub skipper: usize,
@@ -116,7 +118,7 @@ impl Passed {
         self.rows.pass
     }
 
-    /// How many examples came through.
+    /// The number of examples that it has returned.
     #[getter]
     fn num_rows(&self) -> u64 {
         self.rows.count

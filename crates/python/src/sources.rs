@@ -1,4 +1,4 @@
-//! Sources of pipelines that know the formats of their files.
+//! Pipeline sources for file formats with columns: CSV, JSON, tar archives, labelled files.
 
 use crate::attrs::dtype;
 use crate::detach::waiting;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 const LINES: Numbering = Numbering { word: "line", first: 1 };
 const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
-/// A component: its name, the number of its type, whether it is text, whether it is a list, its shape, what stands for it, and
-/// whether its type was inferred.
+/// A component: its name, the number of its type, whether it is text, whether it is a list, its
+/// shape, the value for missing ones, and whether its type was inferred.
 type Given<'py> = (String, u8, bool, bool, Vec<usize>, Option<Bound<'py, PyAny>>, bool);
 
 fn component(py: Python<'_>, given: Given<'_>) -> PyResult<Component> {
@@ -47,8 +47,8 @@ fn files(format: impl Format + 'static, paths: &[Bound<'_, PyBytes>], numbering:
     Plan(Arc::new(plan::Plan::Files(Arc::new(format), files)))
 }
 
-/// The records of CSV files. `names` are those of the columns in the header; without them there are `num_columns` and no
-/// header.
+/// The records of CSV files. `names` are the names of the columns in the header; without them there
+/// are `num_columns` and no header.
 #[pyfunction]
 pub fn csv_records(
     paths: Vec<Bound<'_, PyBytes>>,
@@ -61,15 +61,15 @@ pub fn csv_records(
     Ok(files(Csv { codec: codec(compression)?, delimiter, columns }, &paths, LINES))
 }
 
-/// CSV records to components. A field that is one of `missing` has no value.
+/// Parses CSV records into components. A field equal to one of `missing` has no value.
 #[pyfunction]
 pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>, missing: Vec<Vec<u8>>) -> PyResult<Stage> {
     let fields = CsvFields::new(delimiter, components(py, given)?, Words::new(missing));
     Ok(Stage(Arc::new(fields.into_python(py)?)))
 }
 
-/// The columns of a CSV file with a header, from its first block; None if it has no records. Those called `filled` have a
-/// value where one is missing.
+/// The columns of a CSV file with a header, from its first block; None if it has no records. The
+/// columns in `filled` have a value for missing ones.
 #[pyfunction]
 pub fn infer_csv(
     py: Python<'_>,
@@ -84,7 +84,7 @@ pub fn infer_csv(
     Ok(columns.map(found))
 }
 
-/// A column that was found: its name, the number of its type, whether it is text, whether it is a list.
+/// An inferred column: its name, the number of its type, whether it is text, whether it is a list.
 type Found = (String, u8, bool, bool);
 
 fn found(columns: Vec<Inferred>) -> Vec<Found> {
@@ -98,14 +98,14 @@ pub fn json_records(paths: Vec<Bound<'_, PyBytes>>, compression: &str) -> PyResu
     Ok(files(Lines { codec: codec(compression)?, skips_blank: true }, &paths, LINES))
 }
 
-/// JSON objects to components.
+/// Parses JSON objects into components.
 #[pyfunction]
 pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Stage> {
     Ok(Stage(Arc::new(JsonFields::new(components(py, given)?).into_python(py)?)))
 }
 
-/// The keys of the objects in the first block of a file; None if it has no lines. Those called `filled` have a value where
-/// they are missing.
+/// The keys of the objects in the first block of a file; None if it has no lines. The keys in
+/// `filled` have a value for missing ones.
 #[pyfunction]
 pub fn infer_json(
     py: Python<'_>,
@@ -118,8 +118,8 @@ pub fn infer_json(
     Ok(columns.map(found))
 }
 
-/// The samples of tar archives: a key, and the contents of a file for each extension. `given` are the extensions and what
-/// stands for files that are missing.
+/// The samples of tar archives: a key, and the contents of a file for each extension. `given` are
+/// the extensions and the values for missing files.
 #[pyfunction]
 pub fn tar_samples(
     paths: Vec<Bound<'_, PyBytes>>,
@@ -138,7 +138,7 @@ pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -
     waiting(py, || formats::infer_tar(&file, codec))
 }
 
-/// Whether a file is compressed, by its first bytes.
+/// True if a file is compressed, by its first bytes.
 #[pyfunction]
 pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<bool> {
     let (file, codec) = (file_provenance(path, Numbering::RECORDS, 0), codec(compression)?);
@@ -152,13 +152,15 @@ pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes
     files(Labelled { root_bytes, labels }, &paths, Numbering::RECORDS)
 }
 
-/// How a file with these first bytes is compressed: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", or "" for not at all.
+/// The compression of a file with these first bytes: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4",
+/// or "" for none.
 #[pyfunction]
 pub fn codec_of(start: &[u8]) -> &'static str {
     Codec::of(&start[..start.len().min(formats::MARK_BYTES)]).name()
 }
 
-/// What a file with these first bytes is, in words, and what to do about it; `None` if nobody knows, as of most texts.
+/// The type of a file with these first bytes, in words, and what to do about it; `None` if unknown,
+/// as for most texts.
 #[pyfunction]
 pub fn content_of(start: &[u8]) -> Option<(String, &'static str)> {
     content::content(start).map(|content| (content.to_string(), content.remedy()))

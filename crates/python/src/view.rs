@@ -1,4 +1,4 @@
-//! Converting Python values to tensors: they are viewed first and copied once.
+//! Converts Python values to tensors: they are viewed first and copied once.
 
 use crate::array::{array_bytes, numpy_scalar};
 use crate::error::IntoPython;
@@ -25,7 +25,7 @@ pub fn to_view<'a>(value: &'a Bound<'_, PyAny>, dtype: DType) -> PyResult<View<'
     let view = value.cast::<PyUntypedArray>().ok().and_then(|array| View::of_array(array, dtype));
     match view {
         Some(view) => Ok(view),
-        None => Err(PyTypeError::new_err(format!("{} is no contiguous array of {dtype}", value.get_type().name()?))),
+        None => Err(PyTypeError::new_err(format!("{} is not a contiguous array of {dtype}", value.get_type().name()?))),
     }
 }
 
@@ -46,12 +46,13 @@ pub enum View<'a> {
     Array { dtype: DType, shape: Shape, bytes: &'a [u8] },
     /// A tensor of Python objects (scalars and strings), which are already copied.
     Tensor(Tensor),
-    /// Nothing: there is no memory for a copy.
+    /// Not available: there is no memory for a copy.
     Refused { shape: Shape, refusal: Refusal },
 }
 
 impl<'a> View<'a> {
-    /// Component `index` of an element, or of a batch, if it is exactly what the queue takes.
+    /// Component `index` of an element, or of a batch, if it has exactly the type and shape that
+    /// the queue takes.
     pub fn of_component(value: &'a Bound<'_, PyAny>, spec: &QueueSpec, index: usize, is_batch: bool) -> Option<Self> {
         let view = Self::of(value, spec.dtypes[index])?;
         let shape = view.shape();
@@ -95,7 +96,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How many bytes are still to be copied.
+    /// The number of bytes still to be copied.
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Array { bytes, .. } => bytes.len(),
@@ -125,7 +126,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// The strings of an array; `None` if it holds anything else, and why there is no memory for them.
+/// The strings of an array; `None` if it holds anything else, an error if there is no memory for
+/// them.
 fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<std::result::Result<Vec<Bytes>, Refusal>> {
     let array = array.cast::<PyArrayDyn<Py<PyAny>>>().ok()?.readonly();
     let items = array.as_slice().ok()?;

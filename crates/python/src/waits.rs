@@ -1,21 +1,21 @@
-//! What threads wait for, for `headrace.testing.dump_waits`.
+//! The waits of all threads, for `headrace.testing.dump_waits`.
 
 use crate::watch::PythonWatch;
 use headrace_engine::waits::{Awaited, Wait, noted};
 use pyo3::prelude::*;
 use std::any::Any;
 
-/// The operation that waits, and what it waits for, in words; either may be missing.
+/// The operation that waits and the description of its wait; either may be missing.
 type Words = (Option<String>, Option<String>);
 
-/// A wait: the number of its thread, how many seconds it has lasted, all that would end it, and the function that is told of it
-/// if it lasts long.
+/// A wait: the number of its thread, its duration so far in seconds, the events that would end it,
+/// and the function that is called if it lasts long.
 type Found = (u64, f64, Vec<Words>, Option<Py<PyAny>>);
 
 /// All waits that have lasted for a moment.
 #[pyfunction]
 pub fn waits(py: Python<'_>) -> Vec<Found> {
-    // Describing them takes locks of queues, which no thread holds that waits for the GIL.
+    // Describing them takes locks of queues, which no thread holds while it waits for the GIL.
     let words = |awaited: &Awaited| {
         let what = awaited.what.as_ref().map(|describe| describe());
         (awaited.op.as_deref().map(str::to_owned), what)
@@ -28,7 +28,7 @@ pub fn waits(py: Python<'_>) -> Vec<Found> {
     noted().iter().map(found).collect()
 }
 
-/// What is asked of storages now, each with how many seconds ago it began.
+/// The requests to storages in progress, each with its duration so far in seconds.
 #[pyfunction]
 pub fn storage_requests() -> Vec<(String, f64)> {
     let seconds = |(what, since): (std::sync::Arc<str>, std::time::Instant)| {

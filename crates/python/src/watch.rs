@@ -1,4 +1,4 @@
-//! A Python function that is told of long waits.
+//! A Python function that is called for long waits.
 
 use crate::error::from_python;
 use crate::exit;
@@ -33,7 +33,7 @@ impl Watch for PythonWatch {
             Ok(_) => Ok(()),
             Err(error) => Err(from_python(py, error)),
         };
-        // The function may wait in this thread, which is waiting already.
+        // The function may wait in this thread, which is already waiting.
         Parker::nested(|| Python::try_attach(look).unwrap_or_else(gone))
     }
 }
