@@ -1,4 +1,5 @@
-//! Checkpoints of pipelines as Python has them: a flat list, which JSON and pickle take however long the pipeline is.
+//! Conversion of checkpoints to flat Python lists, which JSON and pickle accept for pipelines of
+//! any length.
 
 use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
 use pyo3::exceptions::PyValueError;
@@ -6,13 +7,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::Arc;
 
-/// Checkpoints that lie deeper in each other are none of a pipeline: each stage has few.
+/// The largest nesting depth of a checkpoint; no pipeline has more, since each stage has few.
 const MAX_DEPTH: usize = 4_000;
 
-/// Each checkpoint behind those of its inputs, as `[skip, numbers, number of inputs, text]` without what is 0 or missing at its
-/// end. The beginning is `[skip]`.
+/// A list of checkpoints, each after its inputs, as `[skip, numbers, number of inputs, text]`
+/// without trailing zeros and missing values. The beginning is `[skip]`.
 pub fn to_python<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py, PyList>> {
-    // From the last one to the first: each before its inputs, of which the last comes first.
+    // From the last one to the first: each before its inputs, with its last input first.
     let mut checkpoints = Vec::new();
     let mut waiting = vec![checkpoint];
     while let Some(checkpoint) = waiting.pop() {
@@ -36,14 +37,14 @@ fn to_list<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py,
     Ok(list)
 }
 
-/// Reads what [`to_python`] has made. Fails with a ValueError if it is something else.
+/// Reads a list made by [`to_python`]. Fails with a ValueError for anything else.
 pub fn from_python(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
     read(checkpoints).map_err(|_| PyValueError::new_err("its place is none that a pipeline gives"))
 }
 
 fn read(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
     let wrong = || PyValueError::new_err("");
-    // Checkpoints that are no input yet, each with how deep others lie in it.
+    // Checkpoints that are not inputs yet, each with its nesting depth.
     let mut free: Vec<(Checkpoint, usize)> = Vec::new();
     for checkpoint in checkpoints.cast::<PyList>()? {
         let parts: Vec<Bound<'_, PyAny>> = checkpoint.cast::<PyList>()?.extract()?;

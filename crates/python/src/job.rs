@@ -93,7 +93,7 @@ impl Job {
     /// The unique identities of the rows over all passes, as an array of four columns: the epoch,
     /// the record, the file, and the number among the rows made of the record.
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
-        let unknown = || Error::internal("the place of a row is not known");
+        let unknown = || Error::internal("the identity of a row is not known");
         let words = |row| self.block.row_id(row).map(|row_id| row_id.words()).ok_or_else(unknown);
         let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
         let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
