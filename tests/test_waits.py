@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.calls import TIMEOUT, wait_until
-from tests.storage.server import Server, stalls
+from tests.io.storage.server import Server, stalls
 
 import headrace.tf1 as tf
 
@@ -23,15 +23,16 @@ TESTS = Path(__file__).parent
 PAGE = TESTS.parent / "docs/waits.md"
 
 EAGER = "queues/test_eager_contract.py"
-BLOCKING = "session/test_blocking.py"
-SESSION_WAITS = "session/test_waits.py"
-BARRIER = "ops/queues/test_barrier.py"
-STAGING = "ops/queues/test_staging.py"
-COORDINATOR = "test_coordinator.py"
-STUCK = "pipeline/test_stuck.py"
-ITERATING = "pipeline/test_iterating.py"
-DUMP = "test_dump_waits.py"
-FAULTS = "storage/test_faults.py"
+BLOCKING = "tf1/session/test_blocking.py"
+RUNNERS = "tf1/session/test_runners.py"
+SESSION_WAITS = "tf1/session/test_waits.py"
+BARRIER = "tf1/ops/queues/test_barrier.py"
+STAGING = "tf1/ops/queues/test_staging.py"
+COORDINATOR = "tf1/test_coordinator.py"
+STUCK = "pipeline/run/test_watchdog.py"
+ITERATING = "pipeline/run/test_batches.py"
+DUMP = "testing/test_waits.py"
+FAULTS = "io/storage/test_faults.py"
 
 # For each row of the page, by its first cell: where it is tested that the call ends by what the row
 # says, and what is said. Those of Ctrl-C are the cases below, by the words before the colon.
@@ -59,7 +60,10 @@ ROWS = {
         (BLOCKING, "test_a_run_takes_what_is_there_and_waits_for_the_rest"),
         (BLOCKING, "test_a_run_that_waits_too_long_ends"),
         (BLOCKING, "test_wakes_every_run_that_is_blocked"),
-        ("session/test_runners.py", "test_after_a_reset_a_consumer_is_told_what_ended_its_runners"),
+        (
+            RUNNERS,
+            "test_after_a_reset_a_consumer_is_told_what_ended_its_runners",
+        ),
         (SESSION_WAITS, "test_runners_that_were_never_started"),
         (SESSION_WAITS, "test_a_run_that_is_late_says_what_it_waited_for_and_why"),
         (SESSION_WAITS, "test_ctrl_c_says_what_the_run_waited_for"),
@@ -78,16 +82,16 @@ ROWS = {
         (BARRIER, "test_closing_the_session_ends_waits"),
     ],
     "`session.run` of a reader or a `RecordInput`": [
-        ("readers/test_record_input.py", "test_many_threads_get_each_record_once"),
+        ("tf1/ops/readers/test_record_input.py", "test_many_threads_get_each_record_once"),
         (BLOCKING, "test_wakes_a_reader_that_waits_for_names"),
         (SESSION_WAITS, "test_a_reader_that_waits_for_names"),
-        ("readers/test_pipes.py", "test_the_session_is_closed"),
-        ("readers/test_pipes.py", "test_the_run_is_late"),
-        ("readers/test_pipes.py", "test_ctrl_c"),
+        ("tf1/ops/readers/test_pipes.py", "test_the_session_is_closed"),
+        ("tf1/ops/readers/test_pipes.py", "test_the_run_is_late"),
+        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
         (DUMP, "test_a_reader_tells_that_it_has_no_file_name"),
     ],
     "`session.run` of a Python function": [
-        ("session/test_signals.py", "test_a_function_may_wait_in_the_thread_of_its_run"),
+        ("tf1/session/test_signals.py", "test_a_function_may_wait_in_the_thread_of_its_run"),
         ("test_waits.py", "test_closing_a_session_ends_a_run_when_its_function_returns"),
     ],
     "`session.run` that reads a remote file": [
@@ -96,14 +100,14 @@ ROWS = {
         ("test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
     ],
     "Threads of queue runners": [
-        ("readers/test_pipes.py", "test_a_runner_is_stopped_by_closing_the_session"),
-        ("session/test_runners.py", "test_a_session_that_nobody_holds_ends_its_runners"),
+        ("tf1/ops/readers/test_pipes.py", "test_a_runner_is_stopped_by_closing_the_session"),
+        (RUNNERS, "test_a_session_that_nobody_holds_ends_its_runners"),
         (
-            "session/test_runners.py",
+            RUNNERS,
             "test_a_reset_of_the_default_graph_ends_the_runners_of_its_sessions",
         ),
         (
-            "session/test_runners.py",
+            RUNNERS,
             "test_closing_a_session_ends_the_threads_that_wait_for_the_stop",
         ),
         (DUMP, "test_runners_and_a_coordinator"),
@@ -112,7 +116,7 @@ ROWS = {
         (COORDINATOR, "test_join_waits_for_given_and_registered_threads"),
         (COORDINATOR, "test_join_names_the_threads_that_outlive_the_grace_period"),
         (COORDINATOR, "test_ctrl_c_ends_join_at_once"),
-        ("test_queue_runner_endings.py", "test_a_join_without_a_stop_says_what_is_missing"),
+        ("tf1/queue_runners/test_endings.py", "test_a_join_without_a_stop_says_what_is_missing"),
         (DUMP, "test_runners_and_a_coordinator"),
     ],
     "`coord.wait_for_stop()`": [
@@ -121,16 +125,16 @@ ROWS = {
         (DUMP, "test_a_wait_for_a_stop"),
     ],
     "`SessionManager.prepare_session(wait_for_checkpoint=True)`, `recover_session`": [
-        ("training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
+        ("tf1/training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
     ],
     "`SessionManager.wait_for_session`, a session that is not the chief's": [
         (
-            "training/test_session_manager.py",
+            "tf1/training/test_session_manager.py",
             "test_waiting_ends_at_once_if_there_is_nothing_to_wait_for",
         ),
     ],
     "`GlobalStepWaiterHook`": [
-        ("training/test_hooks.py", "test_it_waits_until_the_step_is_reached"),
+        ("tf1/training/test_hooks.py", "test_it_waits_until_the_step_is_reached"),
     ],
     "`Server.join()`": [
         ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
@@ -139,12 +143,12 @@ ROWS = {
         (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
     ],
     "`headrace.tf1.checkpoint.save`": [
-        ("checkpoint/test_pause.py", "test_a_step_ends_where_there_is_no_room"),
-        ("checkpoint/test_refusals.py", "test_a_step_that_cannot_end_is_named"),
+        ("tf1/checkpoint/test_pause.py", "test_a_step_ends_where_there_is_no_room"),
+        ("tf1/checkpoint/test_refusals.py", "test_a_step_that_cannot_end_is_named"),
     ],
     "A runner that pauses for a checkpoint": [
-        ("checkpoint/test_pause.py", "test_a_pause_ends_with_a_stop"),
-        ("checkpoint/test_pause.py", "test_a_pause_ends_with_the_session"),
+        ("tf1/checkpoint/test_pause.py", "test_a_pause_ends_with_a_stop"),
+        ("tf1/checkpoint/test_pause.py", "test_a_pause_ends_with_the_session"),
     ],
     "`Saver.save`, writers, `gfile`, of a remote file": [
         (FAULTS, "test_other_refusals_are_not_tried_again"),
@@ -171,17 +175,17 @@ ROWS = {
         ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
     ],
     "`to_torch`, `to_jax`, `to_arrow`": [
-        ("pipeline/test_outputs.py", "test_a_loop_that_is_left_ends_the_threads"),
-        ("pipeline/test_outputs.py", "test_a_reader_that_is_left_ends_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_a_loop_that_is_left_ends_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_a_reader_that_is_left_ends_the_threads"),
     ],
     "`tf_record_iterator`": [
-        ("readers/test_pipes.py", "test_ctrl_c"),
+        ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
     ],
     "A writer whose file is a pipe": [
         ("test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
     ],
     "The end of the program": [
-        ("test_exit.py", "test_the_program_ends_as_it_should"),
+        ("core/test_exit.py", "test_the_program_ends_as_it_should"),
         (ITERATING, "test_a_program_may_end_while_it_iterates"),
         ("queues/test_eager_interrupt.py", "test_a_program_ends_while_daemon_threads_are_blocked"),
     ],
@@ -193,7 +197,7 @@ ROWS = {
         ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
     ],
     "`headrace demo`": [
-        ("test_demo.py", "test_an_interrupt_ends_the_demo_cleanly_within_a_second"),
+        ("cli/test_demo.py", "test_an_interrupt_ends_the_demo_cleanly_within_a_second"),
     ],
 }
 

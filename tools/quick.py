@@ -18,11 +18,11 @@ PACKAGE: Final = Path("python/headrace")
 MOST_FILES: Final = 8
 # Tests of a whole part of the project, for files that no other test is near.
 OF_PARTS: Final = {
-    "pipeline": "tests/pipeline/test_stages.py",
-    "remote": "tests/storage/test_reading.py",
+    "pipeline": "tests/pipeline/describe/test_stages.py",
+    "remote": "tests/io/storage/test_reading.py",
     "queue": "tests/queues/test_kinds.py",
-    "reader": "tests/readers/test_contract.py",
-    "python": "tests/pipeline/test_stages.py",
+    "reader": "tests/tf1/ops/readers/test_contract.py",
+    "python": "tests/pipeline/describe/test_stages.py",
 }
 
 

@@ -9,4 +9,4 @@ python=${PYTHON:-.frameworks/bin/python}
     printf 'test-gpu: there is no %s. Run make test-frameworks, or name a Python with PyTorch: make test-gpu PYTHON=python3\n' "$python" >&2
     exit 1
 }
-HEADRACE_TEST_GPU=1 PYTHONPATH=$PWD/python "$python" -m pytest tests/gpu
+HEADRACE_TEST_GPU=1 PYTHONPATH=$PWD/python "$python" -m pytest tests/pipeline/outputs/test_outputs_on_a_gpu.py

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.storage.server import Server
+from tests.io.storage.server import Server
 
 __all__ = ["served_lines"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from random import Random
 
-from tests.storage.server import (
+from tests.io.storage.server import (
     Fault,
     Handler,
     answers,

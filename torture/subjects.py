@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from tests.storage.server import Server
+from tests.io.storage.server import Server
 
 import headrace as hr
 import headrace.tf1 as tf

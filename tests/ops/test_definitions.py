@@ -12,6 +12,7 @@ from headrace.graph.op_def import _definitions
 
 TOP = Path(__file__).parents[2]
 OPS = (TOP / "python/headrace/ops", TOP / "python/headrace/tf1/ops")
+TESTS = (TOP / "tests/ops", TOP / "tests/tf1/ops")
 KERNELS = TOP / "crates" / "engine" / "src" / "kernels"
 FAMILIES = sorted(
     path.name
@@ -99,7 +100,7 @@ def test_a_family_has_a_room_in_each_place(family):
     assert (KERNELS / family / "mod.rs").exists() or not any(
         stem.startswith(f"{family}/") for stems in rust_stems().values() for stem in stems
     )
-    assert list((TOP / "tests" / "ops" / family).glob("test_*.py"))
+    assert [path for tests in TESTS for path in (tests / family).glob("test_*.py")]
     assert (TOP / "docs" / "ops" / f"{family}.md").exists()
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from tests.storage.server import Server
+from tests.io.storage.server import Server
 
 from torture.mutations import first_change, mutated
 from torture.part import Options, Result

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.storage.server import Server
+from tests.io.storage.server import Server
 
 from headrace.core import errors
 from torture import traced

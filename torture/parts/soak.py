@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.storage.server import Fault, Server, answers
+from tests.io.storage.server import Fault, Server, answers
 
 from torture.ledger import Ledger
 from torture.part import Options, Result

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from random import Random
 
-from tests.storage.server import Server
+from tests.io.storage.server import Server
 
 import headrace.tf1 as tf
 from torture.formats import FORMATS, Format, number_in

@@ -1,0 +1,166 @@
+"""What waits in a queue takes about as much memory as it has bytes, and long runs do not grow.
+
+Each is measured in a process of its own, whose heap nothing else has used and whose allocator
+gives back at once what is freed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.memory import waiting  # noqa: E402
+
+MIB = 2**20
+
+
+def figures_of(program, *arguments):
+    return json.loads(output_of("-m", f"benchmarks.memory.{program}", *map(str, arguments)))
+
+
+def output_of(*arguments):
+    """What Python prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **waiting.HELD},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", waiting.KINDS)
+def test_records_take_little_more_than_their_bytes(kind):
+    figures = figures_of("waiting", kind, "many", "--mib=8")
+    assert figures["grown_bytes"] < 2 * figures["count"] * figures["record_bytes"]
+
+
+PARTS = """
+import sys
+import headrace.tf1 as tf
+from benchmarks.memory.anonymous import anonymous_bytes
+
+large = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"x" * 100_000]))
+small = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"y" * 10]))
+features = tf.train.Features(feature={"large": large, "small": small})
+record = tf.placeholder(tf.string, [])
+kinds = {name: tf.FixedLenFeature((), tf.string) for name in features.feature}
+example = tf.parse_single_example(record, kinds)
+pixels = tf.decode_raw(example["large"], tf.uint8)
+part = eval(sys.argv[1])
+queue = tf.FIFOQueue(300, [part.dtype])
+enqueue = queue.enqueue([part])
+serialized = tf.train.Example(features=features).SerializeToString()
+with tf.Session() as session:
+    session.run(enqueue, {record: serialized})
+    before = anonymous_bytes()
+    for _ in range(299):
+        session.run(enqueue, {record: serialized})
+    print(anonymous_bytes() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "num_bytes"),
+    [
+        ("example['small']", 10),
+        ("pixels[:99_000]", 99_000),
+        ("pixels[:75_000]", 75_000),
+        ("pixels[:75_000][:50_000][:30_000]", 30_000),
+        ("pixels[:95_000][:90_000][:80_000][:70_000][:60_000][:50_000][:40_000]", 40_000),
+        ("pixels[20_000:][::-1][:50_000]", 50_000),
+    ],
+)
+def test_a_part_of_a_record_keeps_no_more_than_twice_its_bytes_alive(part, num_bytes):
+    grown_bytes = int(output_of("-c", PARTS, part))
+    assert grown_bytes < 2 * 299 * num_bytes + MIB
+
+
+# One short string of each of many batches, whose strings lie in one buffer, goes where it stays.
+BATCHES = """
+import json
+import sys
+import numpy as np
+import headrace.tf1 as tf
+from headrace.ops.sparse.table import SparseTable
+from benchmarks.memory.anonymous import anonymous_bytes
+
+LENGTH, COUNT = 10_000, 60
+source = tf.FIFOQueue(LENGTH, [tf.string], [[]])
+fill = source.enqueue_many([np.array([b"%070d" % number for number in range(LENGTH)], object)])
+batch = source.dequeue_many(LENGTH)
+short = batch[7]
+pixels = tf.decode_raw(short, tf.uint8)
+
+
+def queued(components, shapes=None, kind=tf.FIFOQueue):
+    queue = kind(COUNT, [part.dtype for part in components], shapes)
+    return [queue.enqueue(components)] * COUNT
+
+
+def queued_as_rows():
+    queue = tf.FIFOQueue(2 * COUNT, [tf.string])
+    return [queue.enqueue_many([batch[:2]])] * COUNT
+
+
+def in_variables():
+    return [tf.Variable(short, trainable=False).initializer for _ in range(COUNT)]
+
+
+def in_a_sparse_table():
+    return [SparseTable().add(tf.SparseTensor([[0]], batch[:1], [1]))] * COUNT
+
+
+def grown_bytes(session, way):
+    session.run(fill)
+    session.run(batch)
+    before = anonymous_bytes()
+    for operation in way:
+        session.run(fill)
+        session.run(operation)
+    return anonymous_bytes() - before
+
+
+ways = {text: eval(text) for text in sys.argv[1:]}
+with tf.Session() as session:
+    print(json.dumps({text: grown_bytes(session, way) for text, way in ways.items()}))
+"""
+
+WAYS = [
+    "queued([short])",
+    "queued([batch[:3]])",
+    "queued([short, tf.zeros([2_000])], [[], [2_000]])",
+    "queued([batch[:3]], [[None]], tf.PaddingFIFOQueue)",
+    "queued([pixels])",
+    "queued([tf.cast(pixels, tf.float32) * 2.0])",
+    "queued_as_rows()",
+    "in_variables()",
+    "in_a_sparse_table()",
+]
+
+
+@pytest.fixture(scope="module")
+def grown_by_way():
+    return json.loads(output_of("-c", BATCHES, *WAYS))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_short_string_keeps_nothing_else_of_its_batch_alive(grown_by_way, way):
+    assert grown_by_way[way] < 4 * MIB
+
+
+def test_a_long_run_ends_with_the_memory_that_it_had_soon(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{number:030d}\n" for number in range(10_000)))
+    figures = figures_of("lasting", "lines", path, "--count=1000000", "--soon=50000")
+    assert figures["count"] >= 1_000_000
+    assert figures["most_bytes"] < figures["soon_bytes"] + 4 * MIB

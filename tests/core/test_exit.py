@@ -1,0 +1,60 @@
+"""The end of the program while threads of runners work: no abort, no hang, and the right status.
+
+What goes wrong there goes wrong now and then. `HEADRACE_EXITS=200 pytest tests/core/test_exit.py`
+lets each kind of program end 200 times.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "exiting.py"
+NUM_EXITS = int(os.environ.get("HEADRACE_EXITS", "1"))
+
+# Each of these alone when the program just ends, and all kinds of ends with the worst of them.
+ALONE = (
+    *("computing", "sleeping", "napping", "locked", "writing", "failing", "printing", "counting"),
+    *("native", "enqueueing", "dequeueing", "reading", "running", "feeding", "eager"),
+)
+TOGETHER = "napping+printing+counting+enqueueing+dequeueing"
+STATUS = {
+    **{(activity, "falling_off"): 0 for activity in ALONE},
+    (TOGETHER, "leaving_with"): 0,
+    (TOGETHER, "closed"): 0,
+    (TOGETHER, "coordinated"): 0,
+    (TOGETHER, "stopped"): 0,
+    (TOGETHER, "not_daemons"): 0,
+    (TOGETHER, "exiting"): 0,
+    (TOGETHER, "exiting_with_3"): 3,
+    (TOGETHER, "raising"): 1,
+    (TOGETHER, "interrupted"): -signal.SIGINT,
+    (TOGETHER, "terminated"): -signal.SIGTERM,
+    (TOGETHER, "leaving_at_once"): 0,
+    (TOGETHER, "failing_at_exit"): 0,
+    (TOGETHER, "joining_at_exit"): 0,
+    (TOGETHER, "running_at_exit"): 0,
+}
+
+
+@pytest.fixture(scope="module")
+def program():
+    """Runs the program for each line that it is given."""
+    with subprocess.Popen(
+        [sys.executable, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        process.stdin.close()
+
+
+@pytest.mark.timeout(60 * NUM_EXITS)
+@pytest.mark.parametrize(("activities", "ending"), STATUS)
+def test_the_program_ends_as_it_should(program, activities, ending):
+    for _ in range(NUM_EXITS):
+        print(activities, ending, file=program.stdin, flush=True)
+        status, output = json.loads(program.stdout.readline())
+        assert status == STATUS[activities, ending], output

@@ -1,0 +1,182 @@
+"""No answer of a server takes more memory or time than what was asked for."""
+
+import subprocess
+import sys
+from http import HTTPStatus
+
+import pytest
+from tests.io.storage.server import (
+    Server,
+    answers,
+    chunked,
+    floods,
+    longer,
+    until_closed,
+)
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace.core import errors
+
+LINES = [b"%d " % number * 30 for number in range(25_000)]
+DATA = b"\n".join(LINES)
+GIGABYTES = 64 << 30
+
+# Reads a file, and prints the error and how much memory it took.
+_READ = """
+import resource, sys
+import headrace as hr
+import headrace.tf1 as tf
+
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+url = sys.argv[1]
+before = most()
+try:
+    list(hr.text_lines(url).options(memory_bytes=16 << 20))
+except tf.errors.OpError as error:
+    print(type(error).__name__, len(str(error)))
+print(most() - before)
+"""
+
+
+def read_elsewhere(url: str) -> tuple[str, int]:
+    """Returns what came of reading in another process, and how many bytes of memory it took."""
+    command = [sys.executable, "-c", _READ, url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    *words, num_bytes = done.stdout.split("\n")[:-1]
+    return " ".join(words), int(num_bytes)
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize("status", [403, 404, 500, 301, 307])
+def test_the_body_of_an_error_is_not_read(server: Server, monkeypatch, status, is_chunked):
+    monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")
+    server.files["bucket/a"] = DATA
+    server.faults = [floods(HTTPStatus(status), GIGABYTES, is_chunked)] * 2
+    words, num_bytes = read_elsewhere(f"{server.url}/bucket/a")
+    name, length = words.split()
+    assert name in ("PermissionDeniedError", "NotFoundError", "UnavailableError")
+    assert int(length) < 10_000
+    assert num_bytes < 64 << 20
+
+
+def test_what_an_error_says_is_shown_without_control_characters(server: Server, monkeypatch):
+    monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")
+    server.files["a"] = DATA
+    server.faults = [floods(HTTPStatus.FORBIDDEN, 30, False, b"no \x1b[31m entry\xff\r\n here")] * 2
+    with pytest.raises(errors.OpError, match="no  \\[31m entry\ufffd   here") as raised:
+        list(hr.text_lines(f"{server.url}/a"))
+    assert "\x1b" not in str(raised.value)
+
+
+def test_a_redirect_is_followed_without_its_body(server: Server):
+    server.files["a"] = DATA
+    server.redirects["b"] = f"{server.url}/a"
+    server.redirect_bytes = GIGABYTES
+    words, num_bytes = read_elsewhere(f"{server.url}/b")
+    assert words == ""
+    assert num_bytes < 64 << 20
+
+
+def test_a_listing_without_end_is_an_error(server: Server):
+    server.is_list_endless = True
+    words, num_bytes = read_elsewhere("s3://bucket/*")
+    assert words.split()[0] == "FailedPreconditionError"
+    assert num_bytes < 400 << 20
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize("num_good", [0, 1])
+def test_a_part_that_is_longer_than_its_range_is_an_error(server: Server, num_good, is_chunked):
+    server.files["a"] = DATA
+    server.faults = [None] * num_good + [longer(1, is_chunked)]
+    text = (
+        r"/a; the server sent \d+ bytes or more for a range of \d+\. This is a fault of the server"
+    )
+    with pytest.raises(errors.FailedPreconditionError, match=text):
+        list(hr.text_lines(f"{server.url}/a").options(memory_bytes=32 << 20))
+
+
+def test_a_part_without_end_is_an_error_at_once(server: Server):
+    server.files["a"] = DATA
+    server.faults = [longer(GIGABYTES, is_chunked=True)]
+    words, num_bytes = read_elsewhere(f"{server.url}/a")
+    assert words.split()[0] == "FailedPreconditionError"
+    assert num_bytes < 64 << 20
+
+
+def test_parts_in_chunks_are_read(server: Server):
+    server.files["a"] = DATA
+    server.faults = [chunked()] * 100
+    assert [example["text"] for example in hr.text_lines(f"{server.url}/a")] == LINES
+
+
+@pytest.mark.parametrize("data", [DATA, b"", b"one"])
+def test_a_server_that_does_not_say_how_long_a_file_is(server: Server, data):
+    server.has_ranges, server.has_lengths = False, False
+    server.files["a"] = data
+    url = f"{server.url}/a"
+    with tf.gfile.GFile(url, "rb") as file:
+        assert file.read() == data
+        with pytest.raises(errors.FailedPreconditionError, match=r"has no Content-Length\. Copy"):
+            file.size()
+    with tf.gfile.GFile(url, "rb") as file:
+        assert file.read(3) == data[:3]
+    lines = data.split(b"\n") if data else []
+    assert [example["text"] for example in hr.text_lines(url)] == lines
+    assert [example["data"] for example in hr.files(url)] == [data]
+    with tf.Session() as sess:
+        assert sess.run(tf.read_file(url)) == data
+    assert tf.gfile.Exists(url)
+    with pytest.raises(errors.FailedPreconditionError, match="does not say how long the file is"):
+        tf.gfile.Stat(url)
+    with pytest.raises(errors.OpError, match=r"one by one.* Use shuffle\(window=\.\.\.\)"):
+        list(hr.text_lines(url).shuffle(seed=1))
+
+
+def test_a_file_of_unknown_length_is_taken_up_where_it_broke_off(server: Server):
+    server.has_ranges, server.has_lengths = False, False
+    server.files["a"] = DATA
+    # The first request asks for a part.
+    server.faults = [None, chunked(broken_at=len(DATA) // 2), chunked(broken_at=10)]
+    assert [example["text"] for example in hr.text_lines(f"{server.url}/a")] == LINES
+    assert not server.faults
+
+
+def test_a_file_that_a_pipeline_resumes_in_needs_no_length(server: Server):
+    server.has_ranges, server.has_lengths = False, False
+    server.files["a"] = DATA
+    pipeline = hr.text_lines(f"{server.url}/a").batch(1000)
+    batches = iter(pipeline)
+    whole = [next(batches) for _ in range(3)]
+    rest = list(pipeline.resume(batches.state()))
+    assert len(whole) + len(rest) == 25
+    assert rest[0]["text"][0] == LINES[3000]
+
+
+def test_a_file_whose_end_nobody_can_tell_is_refused(server: Server):
+    server.has_ranges = False
+    server.files["a"] = DATA
+    server.faults = [None, until_closed]
+    text = (
+        "/a; the server does not say how long the file is: .* no Content-Length and is not chunked"
+    )
+    with pytest.raises(errors.FailedPreconditionError, match=text):
+        list(hr.text_lines(f"{server.url}/a"))
+
+
+def test_a_part_that_stands_for_the_whole_is_refused(server: Server):
+    server.has_ranges = False
+    server.files["a"] = DATA
+    server.faults = [None, answers(HTTPStatus.PARTIAL_CONTENT)]
+    with pytest.raises(errors.FailedPreconditionError, match="sent a part of the file, and was"):
+        list(hr.text_lines(f"{server.url}/a"))
+
+
+def test_a_cache_needs_no_length(server: Server, tmp_path):
+    server.has_ranges, server.has_lengths = False, False
+    server.files["a"] = DATA
+    pipeline = hr.text_lines(f"{server.url}/a").options(cache_directory=str(tmp_path / "kept"))
+    assert len(list(pipeline)) == len(LINES)

@@ -1,0 +1,319 @@
+"""Every reader takes URLs, from each kind of storage."""
+
+import gzip
+import io
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+
+import numpy as np
+import pytest
+from tests.archives import add_members
+from tests.io.storage.server import Server, stalls
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace.core import errors
+from headrace.io import storage
+
+ROOTS = ("s3://bucket", "gs://bucket", "az://bucket")
+
+
+def records(tmp_path, count: int, start: int = 0) -> bytes:
+    """Returns a file of records: their numbers, and more bytes."""
+    path = tmp_path / "records"
+    with tf.python_io.TFRecordWriter(str(path)) as writer:
+        for number in range(start, start + count):
+            writer.write(b"%d " % number + bytes(number % 50))
+    return path.read_bytes()
+
+
+def numbers(pipeline) -> list[int]:
+    return [int(example["record"].split()[0]) for example in pipeline]
+
+
+@pytest.mark.parametrize("root", [*ROOTS, "http"])
+def test_records_come_in_order_from_each_storage(server: Server, tmp_path, root):
+    server.files["bucket/a"] = records(tmp_path, 30_000)
+    server.files["bucket/b"] = records(tmp_path, 100, 30_000)
+    root = f"{server.url}/bucket" if root == "http" else root
+    pipeline = hr.tfrecords([f"{root}/a", f"{root}/b"])
+    assert numbers(pipeline) == list(range(30_100))
+    assert len(server.files["bucket/a"]) > 1 << 20
+
+
+@pytest.mark.parametrize("root", [*ROOTS, "http"])
+def test_a_shuffle_of_all_records(server: Server, tmp_path, root):
+    server.files["bucket/a"] = records(tmp_path, 2000)
+    server.files["bucket/b"] = records(tmp_path, 10, 2000)
+    root = f"{server.url}/bucket" if root == "http" else root
+    found = numbers(hr.tfrecords([f"{root}/a", f"{root}/b"]).shuffle(seed=3))
+    (tmp_path / "a").write_bytes(server.files["bucket/a"])
+    (tmp_path / "b").write_bytes(server.files["bucket/b"])
+    local = hr.tfrecords([tmp_path / "a", tmp_path / "b"]).shuffle(seed=3)
+    assert found == numbers(local)
+
+
+def test_a_server_without_ranges_gives_files_from_beginning_to_end(server: Server, tmp_path):
+    server.has_ranges = False
+    server.files["a"] = records(tmp_path, 30_000)
+    server.files["b.gz"] = gzip.compress(b"x\ny\n" * 1000)
+    assert numbers(hr.tfrecords(f"{server.url}/a")) == list(range(30_000))
+    assert len(list(hr.text_lines(f"{server.url}/b.gz", "auto"))) == 2000
+    with pytest.raises(errors.UnimplementedError, match="cannot be reached one by one"):
+        list(hr.tfrecords(f"{server.url}/a").shuffle(seed=1))
+
+
+def test_what_follows_a_question_mark_goes_to_the_server(server: Server, tmp_path):
+    server.files["a"] = records(tmp_path, 10)
+    assert numbers(hr.tfrecords(f"{server.url}/a?signature=x%2Fy&b=*")) == list(range(10))
+    assert all(path == "/a?signature=x%2Fy&b=*" for _, path, _ in server.requests)
+
+
+def test_files_that_are_empty_or_as_long_as_a_part(server: Server):
+    for length in (0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20):
+        data = np.random.default_rng(length).bytes(length)
+        server.files["bucket/a"] = data
+        assert tf.gfile.GFile("s3://bucket/a", "rb").read() == data, length
+        (example,) = hr.files("s3://bucket/a")
+        assert example["data"] == data
+
+
+def test_every_format(server: Server, tmp_path):
+    def lines(pipeline):
+        return [list(example.values()) for example in pipeline]
+
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as writer:
+        add_members(
+            writer, [("1.txt", b"one"), ("1.cls", b"1"), ("2.txt", b"two"), ("2.cls", b"2")]
+        )
+    server.files |= {
+        "bucket/a.csv": b"x,y\n1,a\n2,b\n",
+        "bucket/a.jsonl": b'{"x": 1}\n{"x": 2}\n',
+        "bucket/a.txt": b"one\ntwo\n",
+        "bucket/a.bin": b"aabbcc",
+        "bucket/a.tar": archive.getvalue(),
+        "bucket/a.csv.gz": gzip.compress(b"x,y\n1,a\n2,b\n"),
+    }
+    assert lines(hr.csv("s3://bucket/a.csv")) == [[1, "a"], [2, "b"]]
+    assert lines(hr.csv("s3://bucket/a.csv.gz", compression="auto")) == [[1, "a"], [2, "b"]]
+    assert lines(hr.json_lines("s3://bucket/a.jsonl")) == [[1], [2]]
+    assert lines(hr.text_lines("s3://bucket/a.txt")) == [[b"one"], [b"two"]]
+    assert lines(hr.fixed_length_records("s3://bucket/a.bin", 2)) == [[b"aa"], [b"bb"], [b"cc"]]
+    samples = [example["txt"] for example in hr.webdataset("s3://bucket/a.tar")]
+    assert samples == [b"one", b"two"]
+
+
+def test_braces_stand_for_urls(server: Server):
+    for number in range(3):
+        server.files[f"bucket/s-{number:02}.txt"] = b"%d\n" % number
+
+    def texts(url):
+        return [example["text"] for example in hr.text_lines(url)]
+
+    assert texts("s3://bucket/s-{00..02}.txt") == [b"0", b"1", b"2"]
+    assert texts("s3://bucket/s-0{[12],0}.txt") == [b"1", b"2", b"0"]
+    with pytest.raises(errors.NotFoundError, match=r"s-03\.txt"):
+        texts("s3://bucket/s-{02..03}.txt")
+    server.files["bucket/s-{00..02}.txt"] = b"mine\n"
+    assert texts("s3://bucket/s-{00..02}.txt") == [b"mine"]
+
+
+def test_what_tools_leave_beside_data_is_left_out(server: Server):
+    for name in ("part-0", "_SUCCESS", "_committed_1", ".part-0.crc"):
+        server.files[f"bucket/out/{name}"] = b"x\n"
+    for url in ("s3://bucket/out", "s3://bucket/out/*"):
+        assert len(list(hr.text_lines(url))) == 1
+
+
+def test_parquet(server: Server, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"x": list(range(1000))}), tmp_path / "a")
+    server.files["bucket/a"] = (tmp_path / "a").read_bytes()
+    assert [example["x"] for example in hr.parquet("s3://bucket/a")] == list(range(1000))
+
+
+def test_an_image_folder(server: Server):
+    for name in ("cats/1.png", "cats/deep/2.PNG", "dogs/1.jpg", "dogs/.3.jpg", "dogs/notes.txt"):
+        server.files[f"bucket/photos/{name}"] = name.encode()
+    for root in ("s3://bucket/photos", "s3://bucket/photos/"):
+        pipeline = hr.image_folder(root)
+        assert pipeline.classes == ("cats", "dogs")
+        found = [(example["data"], int(example["label"])) for example in pipeline]
+        assert found == [(b"cats/1.png", 0), (b"cats/deep/2.PNG", 0), (b"dogs/1.jpg", 1)]
+        shuffled = {example["data"] for example in pipeline.shuffle(seed=1)}
+        assert shuffled == {b"cats/1.png", b"cats/deep/2.PNG", b"dogs/1.jpg"}
+
+
+def test_many_small_files_are_asked_for_before_they_are_wanted(server: Server):
+    """As many are under way as a server must answer before the first of them is given."""
+    everyone = threading.Barrier(32, timeout=30)
+
+    def together(handler, body):
+        everyone.wait()
+        handler.begin()
+        handler.wfile.write(body)
+
+    for number in range(40):
+        server.files[f"bucket/{number:02d}"] = b"%d" % number
+    server.faults = [together] * 32
+    pipeline = hr.files("s3://bucket/*").options(num_threads=2)
+    assert [int(example["data"]) for example in pipeline] == list(range(40))
+    assert len(server.data_requests()) == 40
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_patterns_and_directories(server: Server, root):
+    for name in ("a/1.x", "a/2.x", "a/3.y", "a/.4.x", "b/1.x", "b/c/1.x", "b/.d/1.x", "[z].x"):
+        server.files[f"bucket/{name}"] = b"1"
+
+    def found(path):
+        return [example["path"].removeprefix(f"{root}/") for example in hr.files(path)]
+
+    assert found(f"{root}/a") == found(f"{root}/a/") == ["a/1.x", "a/2.x", "a/3.y"]
+    assert found(f"{root}/a/*.x") == ["a/1.x", "a/2.x"]
+    assert found(f"{root}/*/[12].x") == ["a/1.x", "a/2.x", "b/1.x"]
+    assert found(f"{root}/**/1.x") == ["a/1.x", "b/1.x", "b/c/1.x"]
+    assert found([f"{root}/b/c", f"{root}/a/3.y"]) == ["b/c/1.x", "a/3.y"]
+    for path, why in [
+        (f"{root}/none", "no such file, and no directory"),
+        (f"{root}/none*", "no file matches"),
+        (f"{root}/a/*/x", "no file matches"),
+    ]:
+        with pytest.raises(errors.NotFoundError, match=why):
+            found(path)
+
+
+def test_file_urls_are_paths(tmp_path):
+    path = tmp_path / "a file%.txt"
+    path.write_bytes(b"one\ntwo\n")
+    url = path.as_uri()
+    assert url.startswith("file:///")
+    assert "%20" in url
+    assert [example["text"] for example in hr.text_lines(url)] == [b"one", b"two"]
+    with tf.gfile.GFile(url) as file:
+        assert file.read() == "one\ntwo\n"
+    assert tf.gfile.Stat(url).length == 8
+    with tf.gfile.GFile(url, "a") as file:
+        file.write("three")
+    assert path.read_bytes() == b"one\ntwo\nthree"
+    keys, values = [], []
+    reader = tf.TextLineReader()
+    key, value = reader.read(tf.train.string_input_producer([url], num_epochs=1))
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        with tf.train.Coordinator().stop_on_exception():
+            threads = tf.train.start_queue_runners(sess)
+            for _ in range(3):
+                found = sess.run([key, value])
+                keys.append(found[0])
+                values.append(found[1])
+        for thread in threads:
+            thread.join()
+    assert values == [b"one", b"two", b"three"]
+    assert keys[0] == f"{url}:1".encode()
+
+
+def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
+    server.files["bucket/a"] = records(tmp_path, 30_000)
+    pipeline = hr.tfrecords("s3://bucket/a").shuffle(seed=4, window=100).batch(100)
+    with iter(pipeline) as batches:
+        for _ in range(200):
+            next(batches)
+        state = batches.state()
+        expected = [batch["record"].tolist() for batch in batches]
+    server.requests.clear()
+    assert [batch["record"].tolist() for batch in pipeline.resume(state)] == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "why"),
+    [
+        (
+            "hdfs://name/file",
+            errors.UnimplementedError,
+            "hdfs:// is no storage that headrace reads",
+        ),
+        ("s3:///file", errors.InvalidArgumentError, "it names no bucket or host"),
+        ("s3://bucket/none", errors.NotFoundError, "No such file or directory"),
+    ],
+)
+def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
+    for read in (lambda: tf.gfile.GFile(url).read(), lambda: list(hr.tfrecords([url, "/none"]))):
+        with pytest.raises(error) as raised:
+            read()
+        assert url in str(raised.value)
+    with pytest.raises(error, match=why):
+        tf.gfile.GFile(url).read()
+
+
+def test_a_host_that_is_not_ascii_says_what_to_write():
+    url = "https://bücher.example/file"
+    for read in (lambda: tf.gfile.GFile(url).read(), lambda: list(hr.tfrecords(url))):
+        with pytest.raises(errors.InvalidArgumentError, match=r"its host is not ASCII.*xn--"):
+            read()
+
+
+def test_names_over_http_are_not_listed(server: Server):
+    with pytest.raises(errors.UnimplementedError, match="gives no list of its files"):
+        storage.entries(f"{server.url}/directory")
+
+
+@pytest.mark.parametrize("root", ["gs://bucket", "az://bucket"])
+def test_files_are_written_to_other_storages(server: Server, root):
+    with tf.python_io.TFRecordWriter(f"{root}/a") as writer:
+        writer.write(b"one")
+    assert list(tf.python_io.tf_record_iterator(f"{root}/a")) == [b"one"]
+    if root == "gs://bucket":  # The server does not speak Azure's way to remove files.
+        tf.gfile.Remove(f"{root}/a")
+        assert not tf.gfile.Exists(f"{root}/a")
+
+
+def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
+    """Of a program whose main thread reads."""
+    goes_on = threading.Event()
+    server.files["bucket/a"] = bytes(100_000)
+    server.faults = [stalls(goes_on)]
+    program = "import headrace.tf1 as tf; tf.gfile.GFile('s3://bucket/a', 'rb').read()"
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as process:
+        try:
+            while not server.data_requests():
+                assert process.poll() is None
+                server.asked.wait(30)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            goes_on.set()
+    assert b"KeyboardInterrupt" in said
+
+
+def test_a_forked_child_reads_with_connections_of_its_own(server: Server):
+    server.files["bucket/a"] = b"data"
+    program = """
+import os, headrace.tf1 as tf
+read = lambda: tf.gfile.GFile("s3://bucket/a", "rb").read()
+assert read() == b"data"
+child = os.fork()
+if child == 0:
+    os._exit(0 if read() == b"data" else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert read() == b"data"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=50)
+
+
+def test_a_large_directory_is_listed_page_by_page_and_known_by_its_first(server: Server):
+    server.max_listed = 10
+    server.files = {f"bucket/many/{number:02}": b"x" for number in range(25)}
+    names = [f"{number:02}" for number in range(25)]
+    assert tf.gfile.ListDirectory("s3://bucket/many") == names
+    assert len(server.requests) == 1 + 3  # It asks first whether there is such a directory.
+    for call in (tf.gfile.IsDirectory, tf.gfile.Exists):
+        server.requests.clear()
+        assert call("s3://bucket/many")
+        assert sum("list-type" in request[1] for request in server.requests) == 1
+    assert not tf.gfile.IsDirectory("s3://bucket/man")
+    assert not tf.gfile.IsDirectory(f"{server.url}/bucket/many")

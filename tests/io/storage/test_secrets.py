@@ -1,0 +1,162 @@
+"""Who is told a secret: the host that it is for, and nobody else."""
+
+import base64
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from tests.io.storage.server import Server, stalls
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
+from headrace.tf1 import gfile
+
+BASIC = "Basic " + base64.b64encode(b"me:pass:word@1").decode()
+SIGNED = "X-Amz-Signature=secret5678&X-Amz-Security-Token=secret1234"
+
+
+@pytest.fixture
+def other() -> Iterator[Server]:
+    """Gives a server that is another host."""
+    with Server() as other:
+        yield other
+
+
+def with_user(server: Server, name: str) -> str:
+    return f"http://me:pass%3Aword%401@{server.address}/{name}"
+
+
+def texts(url: str) -> list[bytes]:
+    return [example["text"] for example in hr.text_lines(url)]
+
+
+def sent(server: Server) -> str:
+    """Returns all that a server has heard in paths and headers."""
+    return json.dumps(server.headers)
+
+
+def test_a_user_and_a_password_are_sent(server: Server):
+    server.files["a"] = b"1\n2\n"
+    server.passwords["a"] = BASIC
+    assert texts(with_user(server, "a")) == [b"1", b"2"]
+    assert len(list(hr.text_lines(with_user(server, "a")).shuffle(seed=1))) == 2
+    with gfile.GFile(with_user(server, "a"), "rb") as file:
+        assert file.read() == b"1\n2\n"
+    assert gfile.Exists(with_user(server, "a"))
+    assert all("me:" not in path and "@" not in path for path, _ in server.headers)
+    with pytest.raises(errors.UnauthenticatedError):
+        texts(f"{server.url}/a")
+
+
+def test_a_redirect_on_the_same_host_keeps_the_password(server: Server):
+    server.files["a"] = b"1\n"
+    server.passwords["a"] = BASIC
+    server.redirects["b"] = "/a"
+    assert texts(with_user(server, "b")) == [b"1"]
+
+
+def test_a_redirect_to_another_host_tells_it_no_password(server: Server, other: Server):
+    other.files["a"] = b"1\n"
+    server.redirects["b"] = f"{other.url}/a"
+    assert texts(with_user(server, "b")) == [b"1"]
+    assert "authorization" in sent(server)
+    for word in ("authorization", "referer", "pass", BASIC.removeprefix("Basic ")):
+        assert word not in sent(other).lower()
+
+
+def test_a_redirect_to_another_host_tells_it_no_signed_query(server: Server, other: Server):
+    other.files["a"] = b"1\n"
+    server.redirects["b"] = f"{other.url}/a?page=1"
+    assert texts(f"{server.url}/b?{SIGNED}") == [b"1"]
+    assert "secret1234" in sent(server)
+    assert "referer" not in sent(other)
+    assert "secret" not in sent(other)
+
+
+@pytest.mark.parametrize("root", ["s3://bucket", "gs://bucket", "az://bucket"])
+def test_a_redirect_to_another_host_tells_it_no_credentials(
+    server: Server, other: Server, monkeypatch, root
+):
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "secret1234")
+    other.files["bucket/a"] = b"1\n"
+    server.redirects["bucket/a"] = f"{other.url}/bucket/a"
+    assert texts(f"{root}/a") == [b"1"]
+    if root == "s3://bucket":
+        assert "secret1234" in sent(server)
+    known = {"accept", "host", "range", "user-agent", "if-match", "connection"}
+    for _, headers in other.headers:
+        assert set(headers) <= known, set(headers) - known
+
+
+def test_redirects_have_an_end(server: Server):
+    server.redirects["a"] = "/a"
+    with pytest.raises(errors.FailedPreconditionError, match="more than 10 times"):
+        texts(f"{server.url}/a")
+    assert len([path for path, _ in server.headers if path == "/a"]) <= 22
+
+
+def test_a_redirect_to_another_scheme_is_refused(server: Server):
+    server.redirects["a"] = "file:///etc/passwd"
+    with pytest.raises(errors.FailedPreconditionError, match="to what is not a URL of HTTP"):
+        texts(f"{server.url}/a")
+
+
+def test_no_message_shows_a_password(server: Server):
+    server.files["broken"] = b"1,2\n3\n"
+    pipeline = hr.csv(with_user(server, "broken"), columns={"a": int, "b": int}, header=False)
+    shown = [pipeline.describe(), repr(pipeline), str(pipeline)]
+    batches = iter(pipeline.skip_errors(0.9).batch(1))
+    list(batches)
+    assert batches.skipped
+    shown += [str(batches.skipped), json.dumps(batches.state())]
+    for raising in (
+        lambda: list(pipeline),
+        lambda: texts(with_user(server, "missing")),
+        lambda: list(hr.text_lines(with_user(server, "missing")).shuffle(seed=1)),
+        lambda: gfile.GFile(with_user(server, "missing"), "rb").read(),
+        lambda: gfile.Stat(with_user(server, "missing")),
+        lambda: gfile.Remove(with_user(server, "missing")),
+        lambda: gfile.ListDirectory(with_user(server, "missing")),
+        lambda: TFRecordWriter(with_user(server, "missing")),
+        lambda: tf.train.Saver([tf.Variable(1)]).restore(tf.Session(), with_user(server, "m")),
+    ):
+        with pytest.raises(Exception, match=r"http://\*\*\*@127\.0\.0\.1:\d+/") as raised:
+            raising()
+        chain: BaseException | None = raised.value
+        while chain is not None:
+            shown += [str(chain), repr(chain), *getattr(chain, "__notes__", [])]
+            chain = chain.__cause__ or chain.__context__
+    for text in shown:
+        assert "pass" not in text.replace("passed", ""), text
+
+
+def test_no_log_shows_a_password(server: Server, caplog):
+    goes_on = threading.Event()
+    server.files["a"] = b"1\n" * 1000
+    server.faults = [stalls(goes_on)]
+    stuck = threading.Event()
+    caplog.set_level(logging.DEBUG)
+    caplog.handler.addFilter(lambda record: stuck.set() or True)
+    pipeline = hr.text_lines(with_user(server, "a")).batch(10).options(stuck_after_s=0.05)
+    batches = iter(pipeline)
+
+    def take():
+        # It is closed meanwhile.
+        with suppress(errors.FailedPreconditionError):
+            next(batches)
+
+    first = threading.Thread(target=take)
+    first.start()
+    try:
+        assert stuck.wait(30)
+        assert f"http://***@{server.address}/a" in caplog.text
+        assert "pass" not in caplog.text
+    finally:
+        goes_on.set()
+        batches.close()
+        first.join(30)

@@ -1,0 +1,471 @@
+"""Groupings with stages before and behind them: batches are items as examples are.
+
+Each pipeline is held against a model of plain lists, run in several ways, and resumed at each item.
+"""
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+from tests.pipeline.conftest import same
+from tests.pipeline.describe.stages import model
+from tests.pipeline.describe.stages.model import Modelled, Unlike
+
+import headrace as hr
+from headrace.core import errors
+
+NUM_EXAMPLES = 48
+WAYS = (
+    {"num_threads": 1},
+    {"num_threads": 2, "memory_bytes": 3_000_000},
+    {"num_threads": 8, "memory_bytes": 20_000_000},
+)
+# The length of the list of each example.
+LENGTHS = {
+    "one length": lambda number: 5,
+    "rising": lambda number: 5 + number // 12,
+    "turning": lambda number: number % 4,
+}
+
+
+def list_of(number, length):
+    return np.full(length(number), number, np.int64)
+
+
+@hr.native
+def native_copy(example):
+    return {"n": example["n"] * 1, "l": example["l"] * 1}
+
+
+@hr.native
+def native_sum(item):
+    first = next(iter(item))
+    return {**item, first: item[first] + 1}
+
+
+@hr.native
+def native_predicate(item):
+    return hr.ops.reduce_sum(item[next(iter(item))]) % 3 != 1
+
+
+def python_sum(item):
+    first = next(iter(item))
+    return {**item, first: item[first] + 1}
+
+
+def python_predicate(item):
+    return int(np.sum(item[next(iter(item))])) % 3 != 1
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """Directories of JSON lines, one for each kind of lengths."""
+    directory = tmp_path_factory.mktemp("lines")
+    for kind, length in LENGTHS.items():
+        for index, numbers in enumerate([range(20), range(20, 20), range(20, NUM_EXAMPLES)]):
+            (directory / kind).mkdir(exist_ok=True)
+            lines = (json.dumps({"n": n, "l": list_of(n, length).tolist()}) for n in numbers)
+            (directory / kind / f"{index}.jsonl").write_text("".join(f"{x}\n" for x in lines))
+    return directory
+
+
+def source(lines, holding, kind):
+    """Examples with a number and a list, which blocks hold in several ways."""
+    length = LENGTHS[kind]
+    ragged = hr.json_lines(lines / kind, {"n": int, "l": hr.Ragged(int)})
+    numbers = hr.arrays({"n": np.arange(NUM_EXAMPLES)})
+    dense = numbers.map(lambda e: {"n": e["n"], "l": list_of(e["n"], length)})
+    pipeline = {
+        "ragged": lambda: ragged,
+        "python": lambda: dense,
+        "native": lambda: ragged.map(native_copy),
+        "both": lambda: hr.concat([ragged.take(20), dense.skip(20)]),
+        "mixed": lambda: hr.concat([dense.take(20), ragged.skip(20).map(native_copy)]),
+    }[holding]()
+    items = [{"n": n, "l": list_of(n, length)} for n in np.arange(NUM_EXAMPLES)]
+    return Modelled(pipeline, lambda epoch: items, 0, frozenset({"l"}), holding == "python")
+
+
+def arrays_of(item):
+    return {name for name, part in item.items() if np.ndim(part)}
+
+
+def mapped(made, function):
+    def change(items):
+        return [python_sum(item) for item in items]
+
+    lists = made.lists
+    if function is python_sum:
+        lists = frozenset().union(*map(arrays_of, made.items(0)))
+    return made.then(made.pipeline.map(function), change, lists=lists)
+
+
+def filtered(made, predicate):
+    def change(items):
+        return [item for item in items if python_predicate(item)]
+
+    return made.then(made.pipeline.filter(predicate), change, has_length=False)
+
+
+def batched(made, size, remainder):
+    if made.depth == 0 and made.lists:
+        names = [name for name in made.pipeline.spec if name not in made.lists]
+        if not names:
+            return made
+        made = made.then(
+            made.pipeline.select(*names),
+            lambda items: [{name: item[name] for name in names} for item in items],
+            lists=frozenset(),
+        )
+    return _grouped(made, remainder, lambda left: model.batched(made, size, left))
+
+
+def _grouped(made, remainder, make):
+    if made.depth > 1:
+        return made
+    return make("keep" if "mask" in made.pipeline.spec else remainder)
+
+
+def padded(made, size, value, multiple_of, remainder):
+    return _grouped(
+        made, remainder, lambda left: model.padded(made, size, value, multiple_of, left)
+    )
+
+
+def has_lists(made, longest):
+    """Whether examples have lists, none of which is longer."""
+    items = made.items(0) + made.items(1)
+    return made.depth == 0 and all(
+        np.ndim(item.get("l", 0)) == 1 and len(item["l"]) <= longest for item in items
+    )
+
+
+def bucketed(made, boundaries, size, to_boundary, remainder):
+    if not has_lists(made, 10_000) or "mask" in made.pipeline.spec:
+        return made
+    return model.bucketed(made, boundaries, size, to_boundary, remainder)
+
+
+def packed(made, length, max_open):
+    return model.packed(made, length, max_open) if has_lists(made, length) else made
+
+
+def unbatched(made):
+    items = made.items(0) + made.items(1)
+    sizes = [{len(part) if np.ndim(part) else 0 for part in item.values()} for item in items]
+    return (
+        made if made.depth == 0 or any(len(some) > 1 for some in sizes) else model.unbatched(made)
+    )
+
+
+def side_by_side(made):
+    names = {name: f"{name}{name}" for name in made.pipeline.spec}
+    if any(name in names for name in names.values()):
+        return made
+    return model.side_by_side(made, made, names)
+
+
+def moved(made, name, count):
+    """Takes some of the items, by their places."""
+    changes = {
+        "take": lambda items: items[:count],
+        "skip": lambda items: items[count:],
+        "shard": lambda items: items[count % 3 :: 3],
+    }
+    arguments = (count % 3, 3) if name == "shard" else (count,)
+    return made.then(getattr(made.pipeline, name)(*arguments), changes[name])
+
+
+REMAINDERS = st.sampled_from(["keep", "drop", "pad"])
+SEEDS = st.integers(0, 99)
+GROUPINGS = st.one_of(
+    st.builds(lambda n, r: lambda made: batched(made, n, r), st.integers(1, 9), REMAINDERS),
+    st.builds(
+        lambda n, v, m, r: lambda made: padded(made, n, v, m, r),
+        st.integers(1, 9),
+        st.sampled_from([0, -1]),
+        st.sampled_from([1, 8]),
+        REMAINDERS,
+    ),
+    st.builds(
+        lambda b, n, to, r: lambda made: bucketed(made, b, n, to, r),
+        st.sampled_from([(2,), (1, 3, 8), (6, 7)]),
+        st.integers(1, 7),
+        st.booleans(),
+        REMAINDERS,
+    ),
+    st.builds(lambda m: lambda made: packed(made, 12, m), st.integers(1, 5)),
+)
+OTHERS = st.one_of(
+    st.builds(
+        lambda name, n: lambda made: moved(made, name, n),
+        st.sampled_from(["take", "skip", "shard"]),
+        st.integers(1, 25),
+    ),
+    st.builds(
+        lambda w, seed: lambda made: model.shuffled(made, w, seed), st.integers(1, 12), SEEDS
+    ),
+    st.sampled_from(
+        [
+            lambda made: mapped(made, python_sum),
+            lambda made: mapped(made, native_sum),
+            lambda made: filtered(made, python_predicate),
+            lambda made: filtered(made, native_predicate),
+            model.cached,
+            unbatched,
+            side_by_side,
+        ]
+    ),
+    st.builds(
+        lambda seed, stop: lambda made: model.mixed([made, moved(made, "take", 7)], seed, stop),
+        SEEDS,
+        st.sampled_from(["first", "all"]),
+    ),
+    st.just(lambda made: model.chained([made, moved(made, "skip", 5)])),
+)
+STEPS = st.tuples(
+    st.lists(OTHERS, max_size=2),
+    GROUPINGS,
+    st.lists(OTHERS, min_size=1, max_size=3),
+    st.lists(GROUPINGS, max_size=1),
+    st.lists(OTHERS, max_size=1),
+).map(lambda parts: [*parts[0], parts[1], *parts[2], *parts[3], *parts[4]])
+
+
+def made_of(steps, lines, holding, kind):
+    made = source(lines, holding, kind)
+    for step in steps:
+        made = step(made)
+        made = made.then(made.pipeline, lambda items: items)
+        made = Modelled(made.pipeline, cache(made.items), made.depth, made.lists, made.has_length)
+    return made
+
+
+def copied(state):
+    return json.loads(json.dumps(state))
+
+
+def run(batches):
+    """All that is given, and the state before each and behind the last."""
+    states, items = [batches.state()], []
+    for item in batches:
+        items.append(item)
+        states.append(batches.state())
+    return items, states
+
+
+@pytest.mark.timeout(600)
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@drawn(
+    steps=STEPS,
+    holding=st.sampled_from(["ragged", "python", "native", "both", "mixed"]),
+    kind=st.sampled_from(sorted(LENGTHS)),
+)
+def test_what_is_given_is_what_a_model_of_lists_gives(lines, steps, holding, kind):
+    def pipeline(way):
+        return made_of(steps, lines, holding, kind).pipeline.epochs(2).options(**way)
+
+    try:
+        made = made_of(steps, lines, holding, kind)
+        made.pipeline.spec  # noqa: B018
+        expected = model.repeated(made, 2)
+    except errors.OutOfRangeError:  # Nothing is left to learn components from.
+        return
+    except Unlike:
+        for way in WAYS:
+            with pytest.raises(errors.InvalidArgumentError, match=r"expected (the same|shapes)"):
+                list(pipeline(way))
+        return
+    if made.has_length:
+        assert len(made.pipeline.epochs(2)) == len(expected)
+    for way in WAYS[1:]:
+        assert same(list(pipeline(way)), expected), way
+    given, states = run(iter(pipeline(WAYS[0])))
+    assert same(given, expected)
+    # Some of many places, the first and the last among them.
+    for place in sorted({*range(0, len(states), 1 + len(states) // 6), len(states) - 1}):
+        state = states[place]
+        again, later = run(pipeline(WAYS[place % 3]).resume(copied(state)))
+        assert same(again, expected[place:]), place
+        middle = place + len(again) // 2
+        twice = pipeline(WAYS[(place + 1) % 3]).resume(copied(later[middle - place]))
+        assert same(list(twice), expected[middle:]), (place, middle)
+
+
+@pytest.fixture
+def given(given):
+    """All that a pipeline gives, with the memory that windows need."""
+    return lambda pipeline: given(pipeline, WAYS)
+
+
+@pytest.fixture
+def batches():
+    """Five batches of 8 numbers."""
+    return hr.arrays({"n": np.arange(40)}).batch(8)
+
+
+def firsts(items):
+    return [int(item["n"].ravel()[0]) for item in items]
+
+
+def test_a_window_of_batches_gives_each_batch_once(batches, given):
+    shuffled = batches.shuffle(window=4, seed=3)
+    items = given(shuffled)
+    assert len(shuffled) == len(items) == 5
+    assert {item["n"].shape for item in items} == {(8,)}
+    order = [item["place"] * 8 for item in model.places(5).shuffle(4, 3)]
+    assert firsts(items) == order != sorted(order)
+    doubled = shuffled.map(lambda batch: {"n": batch["n"] * 2})
+    assert firsts(given(doubled)) == [2 * first for first in order]
+    assert firsts(given(shuffled.filter(lambda batch: batch["n"][0] != 16))) == [
+        first for first in order if first != 16
+    ]
+
+
+def test_batches_of_different_sizes_are_mixed_one_by_one(batches, given):
+    others = hr.arrays({"n": np.arange(100, 140)}).batch(5)
+    mixed = hr.mix([batches, others], seed=1, stop="all")
+    items = given(mixed)
+    assert len(mixed) == len(items) == 13
+    assert sorted(len(item["n"]) for item in items) == [5] * 8 + [8] * 5
+    assert sorted(n for item in items for n in item["n"].tolist()) == [
+        *range(40),
+        *range(100, 140),
+    ]
+
+
+def test_a_function_that_keeps_several_batches_gets_each(batches):
+    """`with` a state at each batch, of which several come of one block."""
+    shuffled = batches.shuffle(window=4, seed=3).map(
+        lambda batch: {**batch, "sum": batch["n"].sum()}
+    )
+    given, states = run(iter(shuffled))
+    assert [int(item["sum"]) for item in given] == [int(item["n"].sum()) for item in given]
+    for place, state in enumerate(states):
+        assert same(list(shuffled.resume(copied(state))), given[place:])
+
+
+def test_batches_of_batches_are_taken_apart_into_batches(batches, given):
+    doubled = batches.batch(2)
+    assert [item["n"].shape for item in given(doubled)] == [(2, 8), (2, 8), (1, 8)]
+    assert same(given(doubled.unbatch()), given(batches))
+    assert same(given(doubled.unbatch().map(native_sum)), given(batches.map(native_sum)))
+    assert firsts(given(doubled.unbatch().shuffle(window=5, seed=7).unbatch().take(8)))
+
+
+@pytest.mark.parametrize("pad", [False, True])
+def test_batches_that_differ_are_no_batch(pad):
+    numbers = hr.arrays({"n": np.arange(42)})
+    lists = numbers.map(lambda e: {"l": np.arange(e["n"] % 5 + e["n"] // 8)})
+    differing = lists.padded_batch(8).padded_batch(2) if pad else numbers.batch(8).batch(2)
+    expected = r"one batch has .*, another .*, expected .*\. Write unbatch\(\) before"
+    with pytest.raises(errors.InvalidArgumentError, match=expected):
+        list(differing)
+    whole = numbers.batch(8, remainder="pad").batch(2)
+    assert [item["n"].shape for item in whole] == [(2, 8)] * 3
+
+
+def test_strings_of_batches_stay_with_their_batch(given):
+    words = hr.arrays({"s": [f"{n}" for n in range(20)]}).batch(4).shuffle(window=3, seed=5)
+    expected = [
+        [f"{4 * item['place'] + n}" for n in range(4)] for item in model.places(5).shuffle(3, 5)
+    ]
+    assert [item["s"].tolist() for item in given(words)] == expected
+    assert [item["s"].tolist() for item in given(words.map(lambda batch: batch))] == expected
+    both = words.batch(1).unbatch().options(strings="arrow")
+    assert [item["s"].to_pylist() for item in both] == expected
+    assert [batch["s"].to_pylist() for batch in words.to_arrow()] == expected
+
+
+def test_batches_that_a_function_fails_at_are_left_out_one_by_one(batches, given):
+    def failing(batch):
+        if batch["n"][0] in (8, 24):
+            raise LookupError(batch["n"])
+        return batch
+
+    for function in (failing, native_failing):
+        pipeline = batches.shuffle(window=4, seed=3).map(function).skip_errors(9)
+        order = firsts(batches.shuffle(window=4, seed=3))
+        assert firsts(given(pipeline)) == [first for first in order if first not in (8, 24)]
+        iterator = iter(pipeline)
+        states = run(iterator)[1]
+        assert [skipped.record_number for skipped in iterator.skipped] == [
+            first // 8 for first in order if first in (8, 24)
+        ]
+        for place, state in enumerate(states):
+            assert firsts(pipeline.resume(copied(state))) == firsts(given(pipeline))[place:]
+
+
+@hr.native
+def native_failing(batch):
+    # There is no such element for the batches that begin with 8 and 24.
+    place = hr.ops.gather(np.array([0, 9, 0, 9, 0]), batch["n"][0] // 8)
+    return {"n": batch["n"] + hr.ops.gather(np.zeros(1, np.int64), place)}
+
+
+@pytest.mark.parametrize("grouping", ["buckets", "rows"])
+@pytest.mark.parametrize("place", [0, 1, 4])
+def test_skip_behind_a_grouping_is_applied_once(lines, grouping, place):
+    def pipeline(skipped=3):
+        lists = hr.json_lines(lines / "turning", {"n": int, "l": hr.Ragged(int)})
+        if grouping == "buckets":
+            return lists.bucket_by_length("l", [1, 2], size=3).skip(skipped)
+        return lists.select("l").pack(5, "l").skip(skipped)
+
+    given, states = run(iter(pipeline()))
+    assert len(given) > 8
+    assert same(given, list(pipeline(0))[3:])
+    again, later = run(pipeline().resume(copied(states[place])))
+    assert same(again, given[place:])
+    assert same(list(pipeline().resume(copied(later[1]))), given[place + 1 :])
+    twice = run(iter(pipeline().skip(2)))[1]
+    assert same(list(pipeline().skip(2).resume(copied(twice[place]))), given[2 + place :])
+
+
+@pytest.mark.parametrize("holding", ["ragged", "python", "native", "both", "mixed"])
+def test_padding_does_not_depend_on_how_lists_are_held(lines, holding, given):
+    lists = {kind: source(lines, holding, kind).pipeline for kind in LENGTHS}
+    widths = [item["l"].shape for item in given(lists["one length"].padded_batch(12, -1, 8))]
+    assert widths == [(12, 8)] * 4
+    (first, *_) = given(lists["one length"].padded_batch(12, -1, 8))
+    assert first["l"][3].tolist() == [3] * 5 + [-1] * 3
+    widths = [item["l"].shape[1] for item in given(lists["rising"].padded_batch(6, multiple_of=8))]
+    assert widths == [8] * 8
+    plain = [item["l"].shape[1] for item in given(lists["rising"].padded_batch(6))]
+    assert plain == [5, 5, 6, 6, 7, 7, 8, 8]
+    for kind in ("one length", "rising"):
+        bucketed = lists[kind].bucket_by_length("l", [9], size=6, pad_to_boundary=True)
+        assert {item["l"].shape[1] for item in given(bucketed)} == {9}
+    again = lists["one length"].padded_batch(12, multiple_of=8).unbatch().padded_batch(5, 0, 6)
+    assert {item["l"].shape[1] for item in given(again)} == {12}
+
+
+def test_what_has_one_shape_is_not_filled_up(given):
+    arrays = hr.arrays({"n": np.arange(6), "x": np.ones((6, 5))})
+    for pipeline in (arrays, arrays.map(native_sum)):
+        assert pipeline.padded_batch(3, multiple_of=8).spec["x"].shape == (None, 5)
+        assert {b["x"].shape for b in given(pipeline.padded_batch(3, multiple_of=8))} == {(3, 5)}
+    bounded = arrays.bucket_by_length("x", [4, 8], size=3, pad_to_boundary=True)
+    assert bounded.spec["x"].shape == (None, 8)
+    assert {item["x"].shape for item in given(bounded)} == {(3, 8)}
+    fixed = arrays.map(lambda e: e).map(with_shape).padded_batch(3, multiple_of=8)
+    assert {item["x"].shape for item in given(fixed)} == {(3, 5)}
+
+
+@hr.native
+def with_shape(example):
+    return {**example, "x": hr.ops.ensure_shape(example["x"], (5,))}
+
+
+def test_pipelines_of_different_shapes_have_none_in_common():
+    rows = hr.arrays({"n": np.arange(20)}).map(lambda e: {"n": e["n"]})
+    sizes = [rows.batch(size, remainder="drop") for size in (2, 4)]
+    assert [part.spec["n"].shape for part in sizes] == [(2,), (4,)]
+    assert hr.concat(sizes).spec["n"].shape == (None,)
+    assert {len(batch["n"]) for batch in hr.concat(sizes)} == {2, 4}

@@ -1,0 +1,115 @@
+"""What a pipeline holds is kept within `memory_bytes`, measured from outside.
+
+Each is a process of its own that reads a sparse file of 10 GB. `SLACK_BYTES` is for what differs
+between machines and runs.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks.memory import watching
+
+MIB = 1 << 20
+FILE_BYTES = 10 * 10**9
+SHARE = 1.1
+SLACK_BYTES = 3 * MIB
+ROOT = Path(__file__).parents[3]
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import headrace as hr
+
+path, what, memory_bytes, num_batches = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+
+
+def records(num_bytes):
+    return hr.fixed_length_records(path, num_bytes)
+
+
+def large(example):
+    return {"array": np.full(1 << 18, len(example["record"]), np.float32)}
+
+
+def lists(example):
+    return [{"list": np.arange(length)} for length in [1] * 300 + [1_000, 5]]
+
+
+PIPELINES = {
+    "in order": lambda: records(1_000).batch(500),
+    "shuffled": lambda: records(10_000).shuffle(seed=1).batch(50),
+    "window": lambda: records(50).shuffle(window=100_000, seed=1).batch(500),
+    "wide window": lambda: records(500).shuffle(window=100_000, seed=1).batch(50),
+    "function": lambda: records(100).map(large).batch(4),
+    "function of batches": lambda: records(100).batch(4).map(large),
+    "shard": lambda: records(1_000).shard(3, 100).batch(100),
+    "buckets": lambda: records(100).flat_map(lists).bucket_by_length("list", [1, 9], size=400),
+}
+
+
+def size_of(array):
+    return sum(map(sys.getsizeof, array)) if array.dtype == object else array.nbytes
+
+
+tiny = hr.arrays({"x": np.arange(8)}).map(lambda example: example).shuffle(window=4, seed=1)
+list(tiny.batch(2))
+print("ready", flush=True)
+sys.stdin.readline()
+count, largest, error = 0, 0, ""
+try:
+    with iter(PIPELINES[what]().options(memory_bytes=memory_bytes, num_threads=2)) as batches:
+        for batch in batches:
+            count, largest = count + 1, max(largest, sum(map(size_of, batch.values())))
+            if count == num_batches:
+                break
+except hr.errors.ResourceExhaustedError as raised:
+    error = str(raised)
+print(json.dumps([count, largest, error]))
+"""
+
+
+@pytest.fixture
+def grown(tmp_path):
+    """Runs a pipeline: how much it took, how many batches came, the largest, and the error."""
+    path = tmp_path / "sparse"
+    path.touch()
+    os.truncate(path, FILE_BYTES)
+
+    def run(what, memory_bytes, num_batches):
+        arguments = map(str, (path, what, memory_bytes, num_batches))
+        most, line = watching.growth("-c", PROGRAM, *arguments, directory=ROOT)
+        return most, *json.loads(line)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("what", "num_batches"),
+    [
+        ("in order", 100),
+        ("shuffled", 100),
+        ("window", 250),
+        ("function", 15),
+        ("function of batches", 15),
+        ("shard", 8),
+        ("buckets", 15),
+    ],
+)
+def test_a_large_file_is_read_within_the_memory_that_was_given(grown, what, num_batches):
+    most, count, batch_bytes, error = grown(what, 32 * MIB, num_batches)
+    assert (count, error) == (num_batches, "")
+    assert most <= SHARE * 32 * MIB + batch_bytes + SLACK_BYTES
+
+
+def test_a_window_that_does_not_fit_says_what_it_would_need(grown):
+    most, count, _, error = grown("wide window", 32 * MIB, 100)
+    assert count == 0
+    assert most <= SHARE * 32 * MIB + SLACK_BYTES
+    needed = int(re.search(r"needs about (\d+) bytes", error)[1])
+    assert 100_000 * 500 < needed < 3 * 100_000 * 500
+    most, count, batch_bytes, error = grown("wide window", needed, 100)
+    assert (count, error) == (100, "")
+    assert most <= SHARE * needed + batch_bytes + SLACK_BYTES

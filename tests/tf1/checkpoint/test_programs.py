@@ -1,0 +1,52 @@
+"""Programs that are saved in the middle go on in a new process exactly where they stood."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.tf1.checkpoint.programs import PROGRAMS, write_files
+
+PROGRAMS_MODULE = "tests.tf1.checkpoint.programs"
+top = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("data")
+    write_files(directory)
+    return directory
+
+
+def outputs(*arguments):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-m",
+            PROGRAMS_MODULE,
+            *map(str, arguments),
+        ],
+        cwd=top,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_goes_on_in_another_process(name, directory):
+    [whole] = outputs(name, directory, "whole")
+    # The borders of epochs are at different steps of these programs.
+    steps = sorted(
+        {1, 2, 3, 5, 8, 13, 20, len(whole) // 2, len(whole) - 2} & set(range(len(whole)))
+    )
+    [saved] = outputs(name, directory, "save", *steps)
+    assert saved == whole
+    resumed = outputs(name, directory, "resume", *steps)
+    assert resumed == [whole[step:] for step in steps]

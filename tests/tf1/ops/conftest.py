@@ -1,0 +1,3 @@
+from tests.ops.conftest import hidden, run
+
+__all__ = ["hidden", "run"]

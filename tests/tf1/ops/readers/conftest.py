@@ -1,0 +1,39 @@
+"""Kinds of readers, readers at work, and files for them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tf1.ops.readers.reading import KINDS, Kind, Reading
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+@pytest.fixture
+def reading() -> Iterator[Callable[..., Reading]]:
+    """Makes readers at work, whose sessions end with the test."""
+    made = []
+
+    def make(*args: Any, **kwargs: Any) -> Reading:
+        made.append(Reading(*args, **kwargs))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+
+
+@pytest.fixture
+def make_file(tmp_path: Path) -> Callable[[str, bytes], Path]:
+    """Makes a file of the given name and contents."""
+
+    def make(name: str, contents: bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(contents)
+        return path
+
+    return make
