@@ -5,7 +5,7 @@ an error, so a new one cannot be forgotten.
 """
 
 import inspect
-from importlib import import_module
+from pkgutil import resolve_name
 from types import ModuleType
 
 import headrace
@@ -104,9 +104,7 @@ def _entries(name: str) -> list[tuple[str, object]]:
 
 
 def _resolve(name: str) -> object:
-    head, _, tail = name.partition(".")
-    item = getattr(headrace, head, None) or import_module(f"headrace.{head}")
-    return getattr(item, tail) if tail else item
+    return resolve_name(f"headrace.{name}")
 
 
 def _directive(name: str, item: object) -> str:

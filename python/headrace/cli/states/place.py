@@ -1,6 +1,7 @@
 """The place of a state in words: what the marks of its stages say, from the last one to the first.
 
-Source: `crates/engine/src/pipeline/checkpoint.rs`, and what each of the nodes there writes into a mark.
+Source: `crates/engine/src/pipeline/checkpoint.rs`, and the mark that each of the nodes there
+writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The state of an iteration: what a pipeline needs to go on where another one stopped.
 
 A state is plain data that `json` takes: a version, what the pipeline was in words, digests of its
-files, its seeds, the epoch, and its place, which is the marks of the engine (see `checkpoint.rs` there).
+files, its seeds, the epoch, and its place, which is the marks of the engine (see `checkpoint.rs`
+there).
 """
 
 import hashlib
