@@ -1,11 +1,13 @@
-//! Barriers: the components of an element come in one by one, under its key, and it goes out when it has them all.
+//! Barriers: the components of an element are inserted one by one, under its key; the element can
+//! be taken once it has all of them.
 //!
-//! What is complete waits in a priority queue, which serves those that take. The lock of a barrier is held while
-//! elements go into that queue, never while a thread waits for them.
+//! Complete elements wait in a priority queue, which serves the takes. The lock of a barrier is
+//! held while elements go into that queue, never while a thread waits for them.
 //!
-//! Source of the rules: `tensorflow/core/kernels/barrier_ops.cc` of TensorFlow 1.15. There a take that waits when the
-//! barrier is closed may wait for ever; here it ends as soon as nothing is incomplete. There a component of a wrong shape is
-//! refused when its element is complete, which is lost then; here when it is inserted.
+//! Source of the rules: `tensorflow/core/kernels/barrier_ops.cc` of TensorFlow 1.15. There a take
+//! that waits when the barrier is closed may wait for ever; here it ends as soon as no element is
+//! incomplete. There a component of a wrong shape is refused when its element is complete, which is
+//! lost then; here it is refused when it is inserted.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Outputs, Tensors};
@@ -20,36 +22,37 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The components of an element in the queue before its own: the number of its insertion, and its key.
+/// The components of an element in the queue that come before its own: the number of its insertion,
+/// and its key.
 const NUM_LEADING: usize = 2;
 
 /// A barrier, shared by any number of threads.
 pub struct Barrier {
     name: String,
-    /// Elements that are complete.
+    /// The complete elements.
     ready: Arc<Queue>,
     state: Mutex<State>,
 }
 
 struct State {
     incomplete: BTreeMap<Bytes, Incomplete>,
-    /// The number of the next insertion that brings a key.
+    /// The number of the next insertion that brings a new key.
     next_index: i64,
     closed: Closed,
 }
 
-/// Whether a barrier takes elements.
+/// The elements that a barrier accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closed {
-    /// It takes any.
+    /// All.
     No,
-    /// It takes what is missing of those that it has begun.
+    /// Only components of elements that it has begun.
     ToNewKeys,
-    /// It takes nothing.
+    /// None.
     ToAll,
 }
 
-/// An element of which something is missing.
+/// An element with components missing.
 struct Incomplete {
     /// The number of the insertion that brought its key.
     index: i64,
@@ -73,16 +76,18 @@ impl Barrier {
         Ok(Arc::new(Self { name, ready, state: Mutex::new(state) }))
     }
 
-    /// How many components an element has.
+    /// The number of components of an element.
     pub fn num_components(&self) -> usize {
         self.ready.spec().dtypes.len() - NUM_LEADING
     }
 
-    /// Gives the elements of some keys one of their components: key by key a row of `values`. Never waits.
+    /// Inserts one component of the elements of some keys: one row of `values` for each key. Never
+    /// waits.
     ///
-    /// Keys that are new get the same number, by which elements go out. Fails with `InvalidArgument` if types or shapes do not
-    /// fit, or an element has that component; and with `Cancelled` if the barrier is closed. What stands before the key
-    /// that is refused is in.
+    /// New keys get the same number, which gives the order in which elements are taken. Fails with
+    /// `InvalidArgument` if types or shapes do not fit, or an element already has that component;
+    /// and with `Cancelled` if the barrier is closed. Components before the refused key stay
+    /// inserted.
     pub fn insert(&self, component: usize, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check(component, keys, values)?;
         let mut state = self.state.lock();
@@ -206,7 +211,7 @@ impl Barrier {
         Ok(is_new)
     }
 
-    /// Puts elements into the queue, which has room for any number.
+    /// Puts elements into the queue, which has unlimited room.
     fn add(&self, complete: VecDeque<Element>) -> Result<()> {
         at_once(self.ready.enqueue_elements(complete, &Arc::new(Parker::new()))?)
     }
@@ -218,11 +223,11 @@ impl Barrier {
         at_once(self.ready.close(false, &Arc::new(Parker::new()))?)
     }
 
-    /// Takes `count` elements that are complete, as they come; those of earlier insertions first. Waits until it has
-    /// them all.
+    /// Takes `count` complete elements, as they come; elements of earlier insertions first. Waits
+    /// until it has them all.
     ///
-    /// If the barrier is closed and has fewer, it takes those if `is_up_to` and there are any. Otherwise it fails with
-    /// `OutOfRange`, unless what is incomplete may still suffice.
+    /// If the barrier is closed and has fewer, it takes those if `is_up_to` and there are any.
+    /// Otherwise it fails with `OutOfRange`, unless the incomplete elements may still suffice.
     pub fn take(&self, mut count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
         let state = self.state.lock();
         if state.closed != Closed::No {
@@ -242,14 +247,15 @@ impl Barrier {
         self.ready.dequeue(count, is_up_to, parker)
     }
 
-    /// What a take returns: the numbers, the keys, and each component, stacked.
+    /// The result of a take: the numbers, the keys, and each component, stacked.
     pub fn batch(&self, elements: Elements) -> Result<Outputs> {
         self.ready.batch(elements)
     }
 
-    /// Takes no new keys from now on; with `cancels`, nothing at all, and what is incomplete is dropped.
+    /// Stops accepting new keys; with `cancels`, stops accepting anything, and incomplete elements
+    /// are dropped.
     ///
-    /// Fails with `Cancelled` if it is closed, unless only this close cancels.
+    /// Fails with `Cancelled` if it is already closed, unless this is the first close that cancels.
     pub fn close(&self, cancels: bool) -> Result<()> {
         let mut state = self.state.lock();
         if state.closed == Closed::ToAll || state.closed == Closed::ToNewKeys && !cancels {
@@ -262,19 +268,19 @@ impl Barrier {
         if state.incomplete.is_empty() { self.close_queue() } else { Ok(()) }
     }
 
-    /// How many elements are complete.
+    /// The number of complete elements.
     pub fn ready_size(&self) -> usize {
         self.ready.size()
     }
 
-    /// How many elements have begun and are not complete.
+    /// The number of incomplete elements.
     pub fn incomplete_size(&self) -> usize {
         self.state.lock().incomplete.len()
     }
 
-    /// What it holds, in its first chunk what is incomplete; see [`crate::saved`].
+    /// The content, with the incomplete elements in the first chunk; see [`crate::saved`].
     ///
-    /// Fails if a take waits that has elements in hand.
+    /// Fails if a waiting take holds elements.
     pub fn save(&self) -> Result<Chunks> {
         let state = self.state.lock();
         let mut content = Content::default();
@@ -292,7 +298,7 @@ impl Barrier {
         Ok(Box::new(std::iter::once(Ok(content.into_bytes())).chain(self.ready.save()?)))
     }
 
-    /// Takes what was saved in place of what it holds.
+    /// Replaces the content by the saved one.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = chunks.next().ok_or_else(damaged)??;
         let mut reading = Reading::new(&chunk);
@@ -334,10 +340,10 @@ impl Barrier {
     }
 }
 
-/// The end of a call on the queue that cannot wait.
+/// The result of a call on the queue that cannot wait.
 fn at_once(progress: Progress) -> Result<()> {
     match progress {
         Progress::Done(_) => Ok(()),
-        Progress::Waiting(_) => Err(Error::internal("a queue without bounds has no room")),
+        Progress::Waiting(_) => Err(Error::internal("an unbounded queue has no room")),
     }
 }

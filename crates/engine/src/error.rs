@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What kind of failure it is; the numbers are TensorFlow's and choose the Python class.
+/// The kind of failure; the numbers are TensorFlow's and choose the Python class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
@@ -12,40 +12,40 @@ pub enum Code {
     Cancelled = 1,
     /// None of the other codes fits.
     Unknown = 2,
-    /// An argument, or the data, does not fit.
+    /// An argument, or the data, is invalid.
     InvalidArgument = 3,
     /// The time for the call is over.
     DeadlineExceeded = 4,
     /// A file does not exist.
     NotFound = 5,
-    /// What is to be created exists.
+    /// The thing to be created already exists.
     AlreadyExists = 6,
-    /// The system does not allow it.
+    /// The system does not permit the operation.
     PermissionDenied = 7,
     /// Memory, disk space or a quota is used up.
     ResourceExhausted = 8,
-    /// Something has to be done before, such as initializing a variable.
+    /// Something has to be done first, such as initializing a variable.
     FailedPrecondition = 9,
-    /// Another operation was in the way.
+    /// Another operation interfered.
     Aborted = 10,
     /// The input has ended.
     OutOfRange = 11,
-    /// It is not supported.
+    /// The operation is not supported.
     Unimplemented = 12,
-    /// A defect of the engine or of whoever calls it.
+    /// A bug in the engine or in its caller.
     Internal = 13,
-    /// It is not there for now; trying again may help.
+    /// A service is unavailable; trying again may help.
     Unavailable = 14,
     /// A file is damaged or cut short.
     DataLoss = 15,
-    /// The caller did not say who it is.
+    /// The caller has not authenticated.
     Unauthenticated = 16,
 }
 
 /// ENFILE and EMFILE, on Linux and macOS.
 const TOO_MANY_FILES: [i32; 2] = [23, 24];
 
-/// Whether a wait that was ended can be repeated.
+/// Tells whether a wait that was ended can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// No data are lost; the same wait can begin again.
@@ -54,12 +54,12 @@ pub enum Wait {
     CutOff,
 }
 
-/// How many records are lost with the one that an error is about, that one included.
+/// The number of records lost by an error, including the one it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// So many; an estimate where nobody can count them.
+    /// This many; an estimate if they cannot be counted.
     Records(u64),
-    /// Nobody can tell.
+    /// Unknown.
     Unknown,
 }
 
@@ -75,7 +75,7 @@ struct Inner {
     code: Code,
     message: String,
     op: Option<Arc<str>>,
-    /// Which element of its input the operation failed at.
+    /// The index of the input element at which the operation failed.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
     /// The operation that waited when the run was ended from outside.
@@ -170,31 +170,33 @@ impl Error {
         error
     }
 
-    /// Attaches the error of a foreign function, such as a Python exception, so that it can be raised again as it was.
+    /// Attaches the error of a foreign function, such as a Python exception, so that it can be
+    /// raised again unchanged.
     pub fn with_cause(mut self, cause: Arc<dyn Any + Send + Sync>) -> Self {
         self.0.cause = Some(cause);
         self
     }
 
-    /// Marks the error as an interrupt: its cause ended the run from outside and has to be raised instead.
+    /// Marks the error as an interrupt: its cause ended the run from outside and has to be raised
+    /// instead.
     pub fn interrupting(mut self) -> Self {
         self.0.is_interrupting = true;
         self
     }
 
-    /// Marks the error as the end of a wait, which is no fault of the file that was waited for.
+    /// Marks the error as the end of a wait, which is not a fault of the file that was waited for.
     pub fn of_wait(mut self, wait: Wait) -> Self {
         self.0.wait = Some(wait);
         self
     }
 
-    /// Notes how many records are lost.
+    /// Sets the number of records lost.
     pub fn losing(mut self, lost: Lost) -> Self {
         self.0.lost = Some(lost);
         self
     }
 
-    /// Notes which element of a batch the error is about.
+    /// Sets the element of a batch that the error is about.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
         self
@@ -214,13 +216,13 @@ impl Error {
         self
     }
 
-    /// Notes which operation waited when the run was ended from outside.
+    /// Sets the operation that waited when the run was ended from outside.
     pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
         self.0.waiting = Some(Arc::clone(name));
         self
     }
 
-    /// Adds what the user can do about it.
+    /// Adds a remedy to the text.
     pub fn with_remedy(&self, remedy: &str) -> Self {
         let mut error = self.clone();
         let message = &mut error.0.message;
@@ -229,39 +231,39 @@ impl Error {
         error
     }
 
-    /// Adds where the data came from: ` [while reading FILE: record N at byte B]`.
+    /// Adds the origin of the data: ` [while reading FILE: record N at byte B]`.
     pub fn while_reading(mut self, origin: &impl fmt::Display) -> Self {
         self.0.message.push_str(&format!(" [while reading {origin}]"));
         self
     }
 
-    /// Adds in which iteration of a loop it happened, from 0: ` [iteration I of the loop NAME]`.
+    /// Adds the iteration of a loop, from 0: ` [iteration I of the loop NAME]`.
     pub fn in_iteration(mut self, iteration: usize, name: &str) -> Self {
         self.0.message.push_str(&format!(" [iteration {iteration} of the loop {name}]"));
         self
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// What went wrong, for people.
+    /// The message for people.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Whether the run was interrupted, see [`Error::interrupting`].
+    /// True if the run was interrupted, see [`Error::interrupting`].
     pub fn is_interrupting(&self) -> bool {
         self.0.is_interrupting
     }
 
-    /// Whether the wait can be repeated, if the error ended one.
+    /// Tells whether the wait can be repeated, if the error ended one.
     pub fn wait(&self) -> Option<Wait> {
         self.0.wait
     }
 
-    /// How many records are lost, if whoever made the error has said it.
+    /// The number of records lost, if it was set.
     pub fn lost(&self) -> Option<Lost> {
         self.0.lost
     }

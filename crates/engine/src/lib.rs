@@ -1,6 +1,7 @@
-//! The engine of headrace: tensors, queues, readers, decoders, and programs that run them in a loop.
+//! The engine of headrace: tensors, queues, readers, decoders, and programs that run them in a
+//! loop.
 //!
-//! It knows no Python. See `DESIGN.md` at the root of the repository for the map.
+//! It does not depend on Python. See `DESIGN.md` at the root of the repository for the map.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod barrier;

@@ -1,15 +1,16 @@
-//! Sorting whose code is compiled once, instead of once for each type: what is sorted are the places of elements.
+//! Sorting with code that is compiled once instead of for each type: it sorts the positions of
+//! elements.
 
 use std::cmp::Ordering;
 
-/// The numbers below `len`, in ascending order as `compare` has it of any two; equal ones keep their order.
+/// The numbers below `len`, in the order given by `compare`; the sort is stable.
 pub fn by(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..len).collect();
     places.sort_unstable_by(|one, other| compare(*one, *other).then_with(|| one.cmp(other)));
     places
 }
 
-/// The numbers below `len`, in ascending order of their keys; those of equal keys keep their order.
+/// The numbers below `len`, in ascending order of their keys; the sort is stable.
 pub fn by_key<K: Ord>(len: usize, key: impl Fn(usize) -> K) -> Vec<usize> {
     by(len, &|one, other| key(one).cmp(&key(other)))
 }

@@ -1,7 +1,8 @@
-//! TensorFlow's random number generator, Philox4x32 with 10 rounds: a seed gives the same numbers as there.
+//! TensorFlow's random number generator, Philox4x32 with 10 rounds: a seed gives the same numbers
+//! as in TensorFlow.
 //!
-//! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011), with the keys and
-//! counters of TensorFlow 1.15.
+//! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011),
+//! with the keys and counters of TensorFlow 1.15.
 
 use crate::error::Result;
 use crate::saved::{Content, Reading, damaged};
@@ -11,7 +12,7 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_INCREMENTS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// Numbers in one block, which is what the generator makes at a time.
+/// Numbers in a block, the unit in which the generator makes them.
 const BLOCK: usize = 4;
 
 /// A stream of random numbers, made in blocks of four.
@@ -21,7 +22,7 @@ pub struct Philox {
     /// The number of the next block.
     counter: u128,
     block: [u32; BLOCK],
-    /// How many numbers of `block` are used up.
+    /// Number of used numbers of `block`.
     used: usize,
 }
 
@@ -33,7 +34,7 @@ impl Philox {
         Self { key, counter: u128::from(seed2) << 64, block: [0; BLOCK], used: BLOCK }
     }
 
-    /// The stream of a row of a pipeline, which a key tells from others.
+    /// The stream of a pipeline row, identified by its key.
     pub fn of_row(seed: u64, key: u64) -> Self {
         Self::new(seed.cast_signed(), key.cast_signed())
     }
@@ -52,12 +53,12 @@ impl Philox {
         }
     }
 
-    /// How many numbers of the stream of a pair of seeds were taken.
+    /// The number of values taken from the stream of a pair of seeds.
     pub fn position(&self) -> u64 {
         (self.counter as u64).wrapping_mul(BLOCK as u64).wrapping_sub((BLOCK - self.used) as u64)
     }
 
-    /// Goes to where so many numbers of the stream of a pair of seeds were taken.
+    /// Moves the stream of a pair of seeds to the position after `position` numbers.
     pub fn move_to(&mut self, position: u64) {
         let (block, used) = (position / BLOCK as u64, (position % BLOCK as u64) as usize);
         self.counter = self.counter >> 64 << 64 | u128::from(block);
@@ -67,14 +68,14 @@ impl Philox {
         }
     }
 
-    /// Writes down where the stream is.
+    /// Saves the position of the stream.
     pub fn save(&self, content: &mut Content) {
         let numbers =
             [u64::from(self.key[0]), u64::from(self.key[1]), self.counter as u64, (self.counter >> 64) as u64];
         numbers.into_iter().chain([self.used as u64]).for_each(|number| content.number(number));
     }
 
-    /// The stream that was written down.
+    /// Restores a saved stream.
     pub fn restored(reading: &mut Reading) -> Result<Self> {
         let mut word = || u32::try_from(reading.number()?).map_err(|_| damaged());
         let key = [word()?, word()?];
@@ -113,7 +114,7 @@ impl Philox {
         self.reserve_blocks(count.div_ceil(BLOCK) as u128)
     }
 
-    /// As [`Philox::reserve`], for so many blocks of four numbers.
+    /// As [`Philox::reserve`], for `count` blocks of four numbers.
     pub fn reserve_blocks(&mut self, count: u128) -> Self {
         let mut reserved = self.clone();
         reserved.skip_blocks(0);
@@ -156,7 +157,7 @@ mod tests {
 
     /// The vectors that Random123, the authors' own library, publishes for `philox4x32 10`.
     #[test]
-    fn blocks_are_those_of_the_paper() {
+    fn blocks_match_the_vectors_of_random123() {
         let generate = |key, counter| Philox { key, ..Philox::new(0, 0) }.generate(counter);
         assert_eq!(generate([0, 0], 0), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
         assert_eq!(generate([u32::MAX; 2], u128::MAX), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_was_written_down_goes_on() {
+    fn a_restored_stream_continues() {
         for count in 0..9 {
             let mut stream = Philox::new(7, -8);
             for _ in 0..count {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_depends_on_both_seeds_alone() {
+    fn a_stream_depends_on_both_seeds_only() {
         assert_eq!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7, 8), 9));
         assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(8, 7), 9));
         assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7 + (1 << 32), 8), 9));

@@ -1,4 +1,4 @@
-//! Random generators: the position in its stream of numbers of each operation with random results.
+//! Random generators: one for each operation with random results.
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
@@ -8,11 +8,12 @@ use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// What one operation draws its numbers from.
+/// The source of an operation's random numbers.
 pub enum RandomGenerator {
-    /// A stream that every run of a session continues. A run reserves the part it needs; only that is done under the lock.
+    /// A stream that every run of a session continues. A run reserves the part it needs, and holds
+    /// the lock only for that.
     Stream(Mutex<Philox>),
-    /// For each row of a pipeline a stream of its own, which belongs to this seed.
+    /// A separate stream for each row of a pipeline, derived from this seed.
     Rows(u64),
 }
 
@@ -27,7 +28,7 @@ impl RandomGenerator {
         Self::Rows(mix(seed, number))
     }
 
-    /// Where the stream is; see [`crate::saved`].
+    /// The position of the stream; see [`crate::saved`].
     pub fn save(&self) -> Result<Chunks> {
         let Self::Stream(stream) = self else { return Err(stateless()) };
         let mut content = Content::default();
@@ -35,7 +36,7 @@ impl RandomGenerator {
         Ok(saved::one(content))
     }
 
-    /// Goes to where the stream was when it was saved, also if it was another one.
+    /// Restores the saved stream and its position.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

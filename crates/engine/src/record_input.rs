@@ -1,8 +1,9 @@
-//! Record inputs: batches of shuffled records of some files, epoch after epoch without end.
+//! Record inputs: endless batches of shuffled records of some files, epoch after epoch.
 //!
-//! A run that asks for a batch reads for it: several files in turn into a buffer, from which records are drawn at random.
-//! A seed makes the order repeatable. Source of the rules: `tensorflow/core/kernels/record_yielder.cc` of TensorFlow 1.15, which
-//! reads in threads of its own, so that its order differs each time.
+//! A run that asks for a batch also reads for it: it reads several files in turn into a buffer,
+//! from which records are drawn at random. A seed makes the order repeatable. Source of the rules:
+//! `tensorflow/core/kernels/record_yielder.cc` of TensorFlow 1.15, which reads in threads of its
+//! own, so that its order differs each time.
 
 use crate::error::{Code, Error, Result};
 use crate::files::compression::Compression;
@@ -20,23 +21,23 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a record input is made of.
+/// The properties of a record input.
 pub struct RecordInputSpec {
     /// The name in messages.
     pub name: String,
-    /// What the files were found by, for messages.
+    /// The pattern that found the files, for messages.
     pub pattern: String,
     /// TFRecord files.
     pub files: Vec<Bytes>,
-    /// How they are compressed.
+    /// The compression of the files.
     pub compression: Compression,
-    /// Records of a batch.
+    /// Number of records in a batch.
     pub batch_size: usize,
-    /// From how many records one is drawn, until the last ones of an epoch.
+    /// Number of records from which one is drawn, until the last ones of an epoch.
     pub buffer_size: usize,
-    /// How many files are read in turn.
+    /// Number of files read in turn.
     pub parallelism: usize,
-    /// By which part of the files the order of an epoch is rotated, 0 to 1.
+    /// The fraction of the files by which the order of an epoch is rotated, 0 to 1.
     pub shift_ratio: f64,
     /// The seed of the orders of files and records.
     pub seed: i64,
@@ -54,11 +55,11 @@ pub struct RecordInput {
 struct State {
     /// The number of the epoch, from 1; 0 before the first.
     epoch: u64,
-    /// What is read in turn, and whose turn it is.
+    /// The shards, which are read in turn; `turn` is the index of the next one.
     shards: Vec<Shard>,
     turn: usize,
     buffer: Vec<Bytes>,
-    /// Whether the epoch has given a record.
+    /// True once the epoch has returned a record.
     has_given: bool,
     random: Philox,
 }
@@ -68,9 +69,9 @@ struct State {
 struct Shard {
     /// Numbers of files, the current one first.
     files: VecDeque<usize>,
-    /// Where in the current one the next record is.
+    /// Position of the next record in the current file.
     at: Position,
-    /// The current one. It is opened again after an error.
+    /// The current file. It is opened again after an error.
     open: Option<OpenFile>,
 }
 
@@ -81,7 +82,8 @@ impl AsRef<FairLock> for Arc<RecordInput> {
 }
 
 impl RecordInput {
-    /// A record input that has read nothing yet. Fails with `InvalidArgument` if a number does not do.
+    /// A record input that has read nothing yet. Fails with `InvalidArgument` if a number is
+    /// invalid.
     pub fn new(spec: RecordInputSpec) -> Result<Arc<Self>> {
         for (number, what) in [(spec.buffer_size, "file_buffer_size"), (spec.parallelism, "file_parallelism")] {
             if number == 0 {
@@ -105,7 +107,7 @@ impl RecordInput {
             match self.draw(state) {
                 Ok(record) => records.push(record),
                 Err(error) => {
-                    // Nothing is lost: they are given the next time.
+                    // No record is lost: they are returned the next time.
                     state.buffer.append(&mut records);
                     return Err(error);
                 }
@@ -204,7 +206,7 @@ impl RecordInput {
         Ok(None)
     }
 
-    /// Where it is, and what is in the buffer; see [`crate::saved`]. Fails while a call reads.
+    /// The position and the records in the buffer; see [`crate::saved`]. Fails while a call reads.
     pub fn save(self: &Arc<Self>) -> Result<Chunks> {
         let Some(_acquisition) = FairLock::try_acquire(Arc::clone(self)) else {
             let text = format!(
@@ -233,7 +235,8 @@ impl RecordInput {
         Ok(saved::one(content))
     }
 
-    /// Goes on where another one was. Fails with `FailedPrecondition` if that had other files.
+    /// Continues at the position of a saved record input. Fails with `FailedPrecondition` if that
+    /// had other files.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -273,13 +276,13 @@ impl RecordInput {
 
 impl State {
     fn new(seed: i64) -> Self {
-        // Epochs have the streams from 1.
+        // Epochs use the streams from 1 on.
         let random = Philox::new(seed, 0);
         Self { epoch: 0, shards: Vec::new(), turn: 0, buffer: Vec::new(), has_given: false, random }
     }
 }
 
-/// A call in progress. Dropping it ends it.
+/// A call in progress. Dropping it cancels it.
 pub struct Call {
     input: Arc<RecordInput>,
     acquisition: Acquisition<Arc<RecordInput>>,
@@ -295,7 +298,7 @@ impl Call {
         run.while_current(|| self.input.read(&mut state)).map(Some)
     }
 
-    /// What it waits for now, in words.
+    /// Describes the wait in words.
     pub fn description(&self) -> Description {
         let input = Arc::clone(&self.input);
         Arc::new(move || format!("RecordInput '{}', which another call reads from", input.spec.name))

@@ -1,4 +1,4 @@
-//! What one run of a program knows: how it can be ended, its deadline, and where its data came from.
+//! The context of one run of a program: its cancellation, its deadline, and the origin of its data.
 
 use crate::error::{Code, Error, Result};
 use crate::files::numbering::Numbering;
@@ -13,10 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a waiting run calls its [`Interrupt`].
+/// Interval at which a waiting run calls its [`Interrupt`].
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Outputs whose number does not fit into the word of bits count as read.
+/// Outputs beyond the bits of a word count as read.
 const MAX_BITS: usize = u64::BITS as usize;
 
 /// Something outside the engine that can end a wait, such as a signal that Python has to check for.
@@ -30,7 +30,7 @@ pub trait Interrupt {
     }
 }
 
-/// What can end a run.
+/// The conditions that end a run.
 struct Limits {
     cancellation: Cancellation,
     deadline: Option<Instant>,
@@ -44,7 +44,7 @@ thread_local! {
 
 /// Fails if the run that this thread has entered with [`Run::while_current`] has to end.
 pub fn check_current() -> Result<()> {
-    // The borrow ends before the interrupt is asked, which may begin another run.
+    // The borrow ends before the interrupt is checked, which may begin another run.
     let Some((cancellation, deadline, interrupt)) = CURRENT.with_borrow(|limits| {
         limits.as_ref().map(|limits| (limits.cancellation.clone(), limits.deadline, limits.interrupt))
     }) else {
@@ -68,7 +68,7 @@ fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
     Ok(())
 }
 
-/// Calls `work` and turns a panic into an error, so that the caller learns of it as of any other failure.
+/// Calls `work` and turns a panic into an error, so that the caller sees it like any other failure.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     // Everything that `work` was changing is dropped, or consistent wherever it could panic.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
@@ -78,27 +78,27 @@ pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// How a thread blocks that holds a lock of the host language, such as Python's GIL.
+/// Blocking for a thread that holds a lock of the host language, such as Python's GIL.
 pub trait Blocking {
     /// Releases the lock, calls `sleep`, which blocks, and takes the lock again.
     fn block(&self, sleep: &mut (dyn FnMut() + Send));
 }
 
-/// Where a record, or the records of a batch, came from.
+/// The origin of a record, or of the records of a batch.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The name of the file.
     pub file: Arc<str>,
-    /// How errors count its records.
+    /// The names and numbers of its records in errors.
     pub numbering: Numbering,
-    /// Number of the record in the file, from 0; in a batch, that of the first one.
+    /// Number of the record in the file, from 0; in a batch, the number of the first one.
     pub record: u64,
     /// For each record, the offset of its first byte in the (uncompressed) file.
     pub offsets_bytes: SmallVec<[u64; 1]>,
 }
 
 impl Origin {
-    /// Where one record of a batch came from.
+    /// The origin of one record of a batch.
     pub fn of_element(&self, index: usize) -> Option<Self> {
         let offset_bytes = *self.offsets_bytes.get(index)?;
         Some(Self {
@@ -125,7 +125,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Tells a [`Watch`] of a wait from time to time. It adds up the durations of sleeps and never reads a clock.
+/// Reports a wait to a [`Watch`] from time to time. It adds up the durations of sleeps and never
+/// reads a clock.
 struct Alarm<'a> {
     watch: &'a dyn Watch,
     after: Duration,
@@ -141,7 +142,8 @@ impl<'a> Alarm<'a> {
         self.after.saturating_sub(self.slept)
     }
 
-    /// Counts a sleep. If the wait has lasted long enough, tells the watch and doubles the patience.
+    /// Counts a sleep. If the wait has lasted long enough, calls the watch and doubles the
+    /// patience.
     fn sleep(&mut self, time: Duration, awaited: &dyn Fn() -> Vec<Awaited>) -> Result<()> {
         self.slept += time;
         if self.slept < self.after {
@@ -165,11 +167,11 @@ pub struct Run<'a> {
     blocking: Option<&'a dyn Blocking>,
     /// The node being executed, set by the program for [`Run::set_origin`].
     pub(crate) node: Cell<usize>,
-    /// Which outputs of that node are read, one bit each.
+    /// The outputs of that node that are read, one bit each.
     pub(crate) read_outputs: Cell<u64>,
-    /// Whether the program is unoptimised.
+    /// True if the program is unoptimised.
     pub(crate) is_unoptimised: Cell<bool>,
-    /// What tells the row of a pipeline from others for which the program is run.
+    /// The key of the pipeline row that the program is run for.
     row_key: Cell<Option<u64>>,
     origins: RefCell<Origins>,
     /// The tensor arrays that were made in this run.
@@ -212,7 +214,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Lets `blocking` do the blocking.
+    /// Makes the run block through `blocking`.
     pub fn with_blocking(mut self, blocking: &'a dyn Blocking) -> Self {
         self.blocking = Some(blocking);
         self
@@ -223,24 +225,26 @@ impl<'a> Run<'a> {
         &self.parker
     }
 
-    /// Whether an output of the current node is read. An output that is not read may have any value.
+    /// True if an output of the current node is read. An output that is not read may have any
+    /// value.
     pub fn is_read(&self, output: usize) -> bool {
         output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
     }
 
-    /// Whether kernels must defer nothing: see [`crate::program::ProgramBuilder::unoptimised`].
+    /// True if kernels must defer nothing: see [`crate::program::ProgramBuilder::unoptimised`].
     pub fn is_unoptimised(&self) -> bool {
         self.is_unoptimised.get()
     }
 
-    /// Says which row of a pipeline the program is run for next; see [`crate::pipeline::blocks::row_id::RowId::key`].
+    /// Sets the pipeline row that the program is run for next; see
+    /// [`crate::pipeline::blocks::row_id::RowId::key`].
     pub fn set_row_key(&self, key: Option<u64>) {
         self.row_key.set(key);
     }
 
-    /// What random draws for the row of a pipeline are keyed by. Fails if it is run for none.
+    /// The key of random draws for the current pipeline row. Fails if there is no row.
     pub fn row_key(&self) -> Result<u64> {
-        self.row_key.get().ok_or_else(|| Error::internal("random numbers are drawn for a row without a place"))
+        self.row_key.get().ok_or_else(|| Error::internal("random numbers are drawn for a row without an identity"))
     }
 
     /// As [`Run::set_origin`], of one record.
@@ -257,7 +261,8 @@ impl<'a> Run<'a> {
         self.set_origin(Origin { file: Arc::clone(file), numbering, record, offsets_bytes: smallvec![offset_bytes] });
     }
 
-    /// Notes the record that the current node has read. Errors of everything computed from it name it.
+    /// Records the origin of the data that the current node has read. Errors of nodes that depend
+    /// on it name it.
     pub fn set_origin(&self, origin: Origin) {
         let node = self.node.get();
         let mut origins = self.origins.borrow_mut();
@@ -298,8 +303,8 @@ impl<'a> Run<'a> {
         check(self.cancellation, self.deadline, self.interrupt)
     }
 
-    /// Calls `work`, which may wait for a pipe: that wait ends with this run. The code that reads has no access to the
-    /// run, since it may be the decompressor of another crate.
+    /// Calls `work`, which may wait for a pipe: that wait ends with this run. The reading code has
+    /// no access to the run, since it may be a decompressor from another crate.
     pub fn while_current<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Limits>);
         impl Drop for Restore {
@@ -316,8 +321,8 @@ impl<'a> Run<'a> {
         work()
     }
 
-    /// Blocks until the run is unparked. Fails if the run should end. If the wait lasts long, what is `awaited` is noted, and
-    /// the watch is told of the operations.
+    /// Blocks until the run is unparked. Fails if the run should end. A long wait is listed with
+    /// its `awaited` events, and the watch is called with the operations.
     pub fn wait_for(&self, awaited: &dyn Fn() -> Vec<Awaited>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
         let mut alarm = self.cancellation.watch().map(Alarm::new);
@@ -330,7 +335,8 @@ impl<'a> Run<'a> {
             let unnoted_rest = (!unnoted.is_zero()).then_some(unnoted);
             let timeout = [interval, rest, patience, unnoted_rest].into_iter().flatten().min();
             if self.park(timeout) {
-                // Cancelling other runs may have woken this one. If it was cancelled too, it must not go on.
+                // Cancelling other runs may have woken this one. If it was cancelled too, it must
+                // not continue.
                 return check_not_cancelled(self.cancellation);
             }
             let Some(time) = timeout else { continue };
@@ -346,7 +352,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Parks for at most `timeout`; says whether it was unparked.
+    /// Parks for at most `timeout`; returns whether it was unparked.
     fn park(&self, timeout: Option<Duration>) -> bool {
         let (parker, mut is_awake) = (&self.parker, false);
         let mut sleep = || {

@@ -1,4 +1,4 @@
-//! Sparse tensors, and a table that holds them while handles for them go through a queue.
+//! Sparse tensors, and a table that holds them while their handles go through a queue.
 
 use crate::error::{Error, Result};
 use crate::order;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 /// A sparse tensor: the indices and values of its elements, and its dense shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
-    /// For each element one row with an index for each dimension.
+    /// One row for each element, with an index for each dimension.
     indices: Vec<i64>,
     values: Tensor,
     dense_shape: Vec<i64>,
 }
 
 impl SparseTensor {
-    /// Makes a sparse tensor of its three parts. Fails if they do not fit each other.
+    /// Makes a sparse tensor of its three parts. Fails if their sizes disagree.
     pub fn new(indices: &Tensor, values: Tensor, dense_shape: &Tensor) -> Result<Self> {
         let check = |tensor: &Tensor, rank: usize, what: &str| match tensor.shape().len() == rank {
             true => Ok(()),
@@ -71,7 +71,7 @@ impl SparseTensor {
         }
     }
 
-    /// The rows of the first dimension for which `keep` is true; all rows if there is no `keep`.
+    /// The rows of the first dimension for which `keep` is true; all rows without `keep`.
     pub fn rows(&self, keep: Option<&Tensor>) -> Result<Vec<Self>> {
         let (Some(num_rows), true) = (self.dense_shape.first(), self.rank() > 1) else {
             let text = format!("Rank of input SparseTensor should be > 1, but saw rank: {}", self.rank());
@@ -106,8 +106,8 @@ impl SparseTensor {
         })
     }
 
-    /// Stacks sparse tensors of one rank. The result is as large as the largest of them in each dimension. Fails if
-    /// there are none: then the rank is unknown.
+    /// Stacks sparse tensors of one rank. The result is as large as the largest of them in each
+    /// dimension. Fails for none, because the rank is unknown then.
     pub fn stack(rows: &[Self], dtype: DType) -> Result<Self> {
         let Some(first) = rows.first() else {
             let text = "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows";
@@ -172,7 +172,7 @@ fn concatenate(dtype: DType, rows: &[SparseTensor]) -> Result<Tensor> {
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-/// Numbers as an error shows them.
+/// Numbers formatted for an error.
 pub(crate) fn bracketed(numbers: &[i64]) -> String {
     format!("[{}]", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
@@ -193,7 +193,7 @@ impl SparseTable {
         Self::default()
     }
 
-    /// How many tensors wait to be taken.
+    /// The number of tensors that wait to be taken.
     pub fn size(&self) -> usize {
         self.0.lock().tensors.len()
     }
@@ -223,7 +223,7 @@ impl SparseTable {
         Ok(saved::one(content))
     }
 
-    /// Takes the tensors that were saved in place of those that it has.
+    /// Replaces the tensors by the saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_stacked_again_in_their_order() {
+    fn stacking_split_rows_restores_their_order() {
         let matrix = sparse(&[&[2, 1], &[0, 0], &[2, 0]], &[5, 6, 7], &[3, 4]).unwrap();
         let rows = matrix.rows(None).unwrap();
         assert_eq!(rows[2], sparse(&[&[1], &[0]], &[5, 7], &[4]).unwrap());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_sparse_tensors_are_refused() {
         let text = |result: Result<SparseTensor>| result.unwrap_err().message().to_owned();
         assert_eq!(
             text(sparse(&[&[0, 4]], &[1], &[2, 4])),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_gone() {
+    fn a_tensor_can_be_taken_once() {
         let table = SparseTable::new();
         let (first, second) = (sparse(&[], &[], &[1]).unwrap(), sparse(&[], &[], &[2]).unwrap());
         let handles = [table.park(first.clone()), table.park(second.clone())];

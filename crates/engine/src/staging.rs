@@ -1,9 +1,11 @@
-//! Staging areas: buffers between threads that are bounded by their elements and by their bytes.
+//! Staging areas: buffers between threads, bounded by the number of elements and by their bytes.
 //!
-//! Puts are served in order of arrival, and so are gets. A peek is served as soon as its element is there. As in a queue,
-//! whichever thread changes the area serves those that wait; the lock is never held while a thread sleeps.
+//! Puts are served in order of arrival, and so are gets. A peek is served as soon as its element is
+//! there. As in a queue, the thread that changes the area serves the waiting calls; the lock is
+//! never held while a thread sleeps.
 //!
-//! Source of the rules: `tensorflow/core/kernels/stage_op.cc` of TensorFlow 1.15, where a wait cannot be ended.
+//! Source of the rules: `tensorflow/core/kernels/stage_op.cc` of TensorFlow 1.15, where a wait
+//! cannot be ended.
 
 use crate::error::{Code, Error, Result};
 use crate::kernel::Tensors;
@@ -19,9 +21,9 @@ use std::sync::Arc;
 /// A staging area, shared by any number of threads.
 pub struct StagingArea {
     name: String,
-    /// The most elements that it holds; `None` for any number.
+    /// The largest number of elements; `None` for no limit.
     capacity: Option<usize>,
-    /// The most bytes that they have together; `None` for any number.
+    /// The largest total of their bytes; `None` for no limit.
     memory_limit: Option<usize>,
     state: Mutex<State>,
 }
@@ -36,23 +38,23 @@ struct State {
     woken: VecDeque<Arc<Parker>>,
 }
 
-/// Which element a call asks for.
+/// The element that a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// The first one, which leaves the area.
+    /// The first element; it is removed.
     First,
-    /// The one at a position, which stays.
+    /// A copy of the element at a position.
     Copy(usize),
 }
 
-/// Where a call that waits gets its outcome: the element it asked for, nothing for a put.
+/// Receives the outcome of a waiting call: the requested element, or nothing for a put.
 struct Waiter {
     /// Set once by the thread that serves it, taken once by the owner.
     outcome: Mutex<Option<Tensors>>,
     parker: Arc<Parker>,
 }
 
-/// A call on a staging area that is either finished or waits.
+/// The state of a call: finished or waiting.
 pub enum Progress {
     /// It is finished, with the element it asked for.
     Done(Tensors),
@@ -60,10 +62,10 @@ pub enum Progress {
     Waiting(Waiting),
 }
 
-/// A call that waits. Dropping it gives up; no element is lost by that.
+/// A call that waits. Dropping it cancels it; no element is lost.
 pub struct Waiting {
     area: Arc<StagingArea>,
-    /// What it takes; `None` for a put.
+    /// The request; `None` for a put.
     take: Option<Take>,
     waiter: Arc<Waiter>,
     is_over: bool,
@@ -75,7 +77,7 @@ impl StagingArea {
         Arc::new(Self { name: name.into(), capacity, memory_limit, state: Mutex::default() })
     }
 
-    /// Adds an element. Waits while it does not fit in.
+    /// Adds an element. Waits while there is no room for it.
     ///
     /// Fails with `ResourceExhausted` if it is larger than the area.
     pub fn put(self: &Arc<Self>, mut element: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
@@ -93,14 +95,14 @@ impl StagingArea {
         Ok(self.request(None, parker, |state, waiter| state.puts.push_back((element, waiter))))
     }
 
-    /// Returns an element. Waits until it is there.
+    /// Returns an element. Waits until there is one.
     pub fn take(self: &Arc<Self>, take: Take, parker: &Arc<Parker>) -> Progress {
         self.request(Some(take), parker, |state, waiter| state.takes.push_back((take, waiter)))
     }
 
     /// Drops all elements.
     pub fn clear(&self) {
-        // They are dropped when the lock is free again.
+        // The elements are dropped after the lock is released.
         let _dropped = self.change(|state| {
             state.num_bytes = 0;
             std::mem::take(&mut state.elements)
@@ -127,7 +129,8 @@ impl StagingArea {
         }
     }
 
-    /// Works on the state under the lock, and serves whoever can go on then. Wakes them once the lock is released.
+    /// Works on the state under the lock, and serves the waiting calls. Wakes them once the lock is
+    /// released.
     fn change<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock();
         let result = work(&mut state);
@@ -138,7 +141,7 @@ impl StagingArea {
         result
     }
 
-    /// Lets in the elements that fit, in order. Returns whether there was one.
+    /// Adds the elements that fit, in order. Returns whether there was one.
     fn serve_puts(&self, state: &mut State) -> bool {
         let mut has_moved = false;
         while let Some((element, waiter)) = state.puts.pop_front() {
@@ -187,7 +190,7 @@ impl StagingArea {
         Ok(saved::one(content))
     }
 
-    /// Takes the elements that were saved in place of those that it has.
+    /// Replaces the elements by the saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -206,7 +209,7 @@ impl StagingArea {
 }
 
 impl State {
-    /// Gives out the elements that are asked for, in order. Returns whether there was one.
+    /// Serves the requests for elements, in order. Returns whether one was served.
     fn serve_takes(&mut self) -> bool {
         let mut has_moved = false;
         for (take, waiter) in std::mem::take(&mut self.takes) {
@@ -239,13 +242,14 @@ impl Waiting {
         outcome
     }
 
-    /// What it waits for, in words.
+    /// Describes the wait in words.
     pub fn description(&self) -> Description {
         let (area, take) = (Arc::clone(&self.area), self.take);
         Arc::new(move || area.describe_wait(take))
     }
 
-    /// Gives up. An element that was to leave the area stays its first one, and one that came in stays there.
+    /// Cancels the call. An element being taken stays the first one of the area, and an added one
+    /// stays.
     pub fn cancel(&mut self) -> Error {
         self.withdraw();
         Error::cancelled(match self.take {
@@ -277,7 +281,7 @@ impl Drop for Waiting {
     }
 }
 
-/// The bytes that the elements of some tensors take.
+/// Bytes of memory of an element's tensors.
 fn bytes_of(element: &Tensors) -> usize {
     let bytes = |tensor: &Tensor| match tensor.dtype() {
         DType::String => tensor.num_bytes(),

@@ -1,4 +1,4 @@
-//! Variables: named tensors that belong to a session and change.
+//! Variables: named tensors of a session that can be changed.
 
 use crate::error::{Error, Result};
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
@@ -20,7 +20,7 @@ impl Variable {
         Self { name: name.into(), value: Mutex::new(None) }
     }
 
-    /// Whether it has a value.
+    /// True if it has a value.
     pub fn is_initialized(&self) -> bool {
         self.value.lock().is_some()
     }
@@ -50,8 +50,8 @@ impl Variable {
         Ok(())
     }
 
-    /// Replaces the value by what `change` makes of it, with no other update in between, and returns what
-    /// `change` returns beside it.
+    /// Replaces the value by the result of `change`, with no other update in between, and returns
+    /// its second result.
     pub fn update<T>(&self, change: impl FnOnce(&Tensor) -> Result<(Tensor, T)>) -> Result<T> {
         let mut current = self.value.lock();
         let (mut value, result) = change(current.as_ref().ok_or_else(|| self.uninitialized())?)?;
@@ -60,7 +60,7 @@ impl Variable {
         Ok(result)
     }
 
-    /// The value, or that there is none; see [`crate::saved`].
+    /// The value, or a note that there is none; see [`crate::saved`].
     pub fn save(&self) -> Result<Chunks> {
         let mut content = Content::default();
         let value = self.get();
@@ -71,7 +71,7 @@ impl Variable {
         Ok(saved::one(content))
     }
 
-    /// Takes the value that was saved, which must be of type `dtype`.
+    /// Replaces the value by the saved one, which must be of type `dtype`.
     pub fn prepare(self: &Arc<Self>, chunks: Given, dtype: DType) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);

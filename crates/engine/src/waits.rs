@@ -1,6 +1,6 @@
-//! What threads wait for, in words, for somebody who wants to know why nothing goes on.
+//! A list of all waits of threads, in words, for finding out why nothing makes progress.
 //!
-//! A wait is noted only once it has lasted for [`PATIENCE`], so that brief ones cost nothing.
+//! A wait is listed only once it has lasted for [`PATIENCE`], so that brief waits cost nothing.
 
 use crate::sync::cancellation::Watch;
 use std::fmt;
@@ -8,23 +8,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a wait lasts before it is noted.
+/// The time a wait lasts before it is listed.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Says in words what is waited for, as it is when it is called. Whoever calls it holds no lock of the engine.
+/// Describes an awaited event, as it is at the time of the call. The caller holds no lock of the
+/// engine.
 pub type Description = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// Something that is waited for.
+/// An awaited event.
 #[derive(Clone, Default)]
 pub struct Awaited {
     /// The operation that waits, if one does.
     pub op: Option<Arc<str>>,
-    /// What it waits for.
+    /// The description of the event.
     pub what: Option<Description>,
 }
 
 impl Awaited {
-    /// Of something that is no operation.
+    /// An event for a wait outside of operations.
     pub fn new(what: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self { op: None, what: Some(Arc::new(what)) }
     }
@@ -36,35 +37,35 @@ impl fmt::Debug for Awaited {
     }
 }
 
-/// A wait that a thread is in.
+/// A wait of a thread.
 #[derive(Clone, Debug)]
 pub struct Wait {
     number: u64,
-    /// The thread, as the system numbers it; 0 where it does not say.
+    /// The thread's number in the system; 0 where that is unknown.
     pub thread: u64,
-    /// When it began.
+    /// The time at which it began.
     pub since: Instant,
-    /// Any of this ends it.
+    /// Any of these events ends it.
     pub awaited: Vec<Awaited>,
-    /// Who is told of it if it lasts long.
+    /// The observer that is called if it lasts long.
     pub watch: Option<Arc<dyn Watch>>,
 }
 
-/// Tells waits apart.
+/// Gives each wait its number.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// All waits that are noted now, in the order in which they were noted.
+/// All listed waits, in the order in which they were listed.
 static WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
 
 fn waits() -> MutexGuard<'static, Vec<Wait>> {
     WAITS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says that a thread waits, until it is dropped.
+/// Keeps a wait listed until it is dropped.
 #[derive(Debug)]
 pub struct Noted(u64);
 
-/// Notes that this thread has waited for [`PATIENCE`] and goes on waiting.
+/// Lists the wait of this thread, which has lasted for [`PATIENCE`] and continues.
 pub fn note(awaited: Vec<Awaited>, watch: Option<Arc<dyn Watch>>) -> Noted {
     let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
@@ -78,17 +79,17 @@ impl Drop for Noted {
         let mut waits = waits();
         let over = waits.iter().position(|wait| wait.number == self.0).map(|index| waits.remove(index));
         drop(waits);
-        // It may be the last to hold something large.
+        // It may be the last holder of something large, so it is dropped after the lock.
         drop(over);
     }
 }
 
-/// The waits that are noted now.
+/// The listed waits.
 pub fn noted() -> Vec<Wait> {
     waits().clone()
 }
 
-/// The calling thread, as the system numbers it; 0 where it does not say.
+/// The number of the calling thread in the system; 0 where that is unknown.
 pub fn this_thread() -> u64 {
     #[cfg(target_os = "linux")]
     {
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_known_as_long_as_it_lasts() {
+    fn a_wait_is_listed_as_long_as_it_lasts() {
         let what = |wait: &Wait| wait.awaited.first().and_then(|awaited| awaited.what.as_ref().map(|what| what()));
         let mine = || noted().iter().find(|wait| what(wait).as_deref() == Some("rain")).cloned();
         assert!(mine().is_none());

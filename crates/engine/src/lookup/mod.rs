@@ -25,7 +25,7 @@ pub struct Table {
     entries: Mutex<Option<Arc<Entries>>>,
 }
 
-/// What a table holds.
+/// The entries of a table.
 #[derive(Debug)]
 struct Entries {
     /// The keys and the values, vectors of one length.
@@ -34,7 +34,7 @@ struct Entries {
     places: Places,
 }
 
-/// The place of each key among the values.
+/// The index of each key's value.
 #[derive(Debug)]
 enum Places {
     Integers(HashMap<i64, usize>),
@@ -42,7 +42,7 @@ enum Places {
 }
 
 impl Table {
-    /// A table without entries, which are still to come. Keys are strings, int32 or int64.
+    /// A table without entries, to be filled. Keys are strings, int32 or int64.
     pub fn new(key: DType, value: DType) -> Result<Self> {
         if matches!(key, DType::String | DType::Int32 | DType::Int64) {
             return Ok(Self { key, value, entries: Mutex::new(None) });
@@ -56,12 +56,13 @@ impl Table {
         (self.key, self.value)
     }
 
-    /// How many entries there are; 0 before they have come.
+    /// The number of entries; 0 before it is filled.
     pub fn size(&self) -> usize {
         self.entries.lock().as_ref().map_or(0, |entries| entries.places.len())
     }
 
-    /// Takes the entries. Entries that came before stay, and it is an error if they were more or less.
+    /// Fills the table. If it is filled already the entries stay, and it is an error if their
+    /// number differs.
     pub fn fill(&self, keys: Tensor, values: Tensor) -> Result<()> {
         let num_given = keys.num_elements();
         if keys.dtype() != self.key || values.dtype() != self.value || values.num_elements() != num_given {
@@ -85,7 +86,7 @@ impl Table {
         Ok(())
     }
 
-    /// The value of each key, of the keys' shape; `default`, a scalar, for keys that are not there.
+    /// The value of each key, in the shape of the keys; `default`, a scalar, for missing keys.
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         let entries = self.filled()?;
         if keys.dtype() != self.key || default.dtype() != self.value || default.num_elements() != 1 {
@@ -105,7 +106,7 @@ impl Table {
         self.entries.lock().clone().ok_or_else(|| Error::failed_precondition("Table not initialized."))
     }
 
-    /// The keys and the values, two vectors in the order in which they came.
+    /// The keys and the values: two vectors in the order in which they were given.
     pub fn export(&self) -> Result<[Tensor; 2]> {
         let entries = self.filled()?;
         Ok([entries.keys.clone(), entries.values.clone()])
@@ -121,7 +122,7 @@ impl Table {
         Ok(saved::one(content))
     }
 
-    /// Takes the entries that were saved in place of its own.
+    /// Replaces the entries by the saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -141,7 +142,7 @@ impl Table {
 }
 
 impl Entries {
-    /// Fails if a key comes twice with different values.
+    /// Fails if a key occurs twice with different values.
     fn new(mut keys: Tensor, mut values: Tensor) -> Result<Self> {
         keys.unshare();
         values.unshare();
@@ -173,7 +174,7 @@ impl Entries {
         }
     }
 
-    /// The values at the places that were found, in the shape of the keys.
+    /// The values at the found positions, in the shape of the keys.
     fn pick(&self, keys: &Tensor, found: impl Iterator<Item = Option<usize>>, default: &Tensor) -> Result<Tensor> {
         let shape = keys.shape().clone();
         let dtype = self.values.dtype();
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_lead_to_strings() {
+    fn integer_keys_have_string_values() {
         let table = Table::new(DType::Int32, DType::String).unwrap();
         let keys = Tensor::from_values(Shape::new(&[2]), vec![7_i32, -1]).unwrap();
         table.fill(keys.clone(), strings(&["x", "y"])).unwrap();
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn wrong_types_and_shapes_are_refused() {
         assert!(Table::new(DType::Float32, DType::Int64).is_err());
         let table = words();
         assert!(table.fill(numbers(&[1]), numbers(&[1])).is_err());

@@ -1,7 +1,7 @@
 //! Tables that programs change while they run.
 //!
-//! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15, whose order of export differs from run to run; here it is
-//! that of the keys.
+//! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15, whose order of export differs
+//! from run to run; here it is the order of the keys.
 
 use crate::error::{Error, Result};
 use crate::order;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A table that changes. Any thread may use it; a call sees all of another one or nothing.
+/// A mutable table. Any thread may use it; calls are atomic.
 pub struct MutableTable {
     key: DType,
     value: DType,
@@ -48,27 +48,27 @@ impl MutableTable {
         (self.key, self.value)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn size(&self) -> usize {
         self.entries.lock().len()
     }
 
-    /// Gives keys values, in place of those that they have. Of several for one key the last stays.
+    /// Sets the values of keys. If a key occurs more than once, its last value counts.
     pub fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let new = self.entries_of(keys, values)?;
         self.entries.lock().extend(new);
         Ok(())
     }
 
-    /// Holds these entries alone from now on.
+    /// Replaces all entries by these.
     pub fn fill(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let new = self.entries_of(keys, values)?.into_iter().collect();
-        // The old ones are dropped when the lock is free again.
+        // The old entries are dropped after the lock is released.
         let _old = std::mem::replace(&mut *self.entries.lock(), new);
         Ok(())
     }
 
-    /// Drops the entries of some keys, as far as there are any.
+    /// Removes the entries of some keys; missing keys are ignored.
     pub fn remove(&self, keys: &Tensor) -> Result<()> {
         let keys = self.keys_of(keys)?;
         let mut entries = self.entries.lock();
@@ -76,7 +76,8 @@ impl MutableTable {
         Ok(())
     }
 
-    /// The value of each key; `default` for keys that are not there. The shape is that of the keys, and then that of a value.
+    /// The value of each key; `default` for missing keys. The shape is the shape of the keys
+    /// followed by the shape of a value.
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         if default.dtype() != self.value || *default.shape() != self.row {
             return Err(Error::invalid_argument(format!(
@@ -114,7 +115,7 @@ impl MutableTable {
                 });
                 Tensor::strings(shape.clone(), elements.collect(strings)?)?
             }
-            // They came as int32.
+            // The keys were given as int32.
             DType::Int32 => {
                 Tensor::from_values(shape.clone(), elements.collect(integers.map(|integer| integer as i32))?)?
             }
@@ -168,7 +169,7 @@ impl MutableTable {
         Ok(saved::one(content))
     }
 
-    /// Takes the entries that were saved in place of its own.
+    /// Replaces the entries by the saved ones.
     pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
         let chunk = saved::only(chunks)?;
         let mut reading = Reading::new(&chunk);
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_change_and_go() {
+    fn keys_are_inserted_changed_and_removed() {
         let table = table();
         table.insert(&strings(&["c", "b"]), &floats(&[2, 2], &[5., 6., 7., 8.])).unwrap();
         table.remove(&strings(&["a", "z"])).unwrap();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_exported_in_order_and_restored() {
+    fn entries_are_exported_in_order_and_restored() {
         let (table, other) = (table(), table());
         other.remove(&strings(&["a", "b"])).unwrap();
         other.prepare(&mut table.save().unwrap()).unwrap()();
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_changes_nothing() {
+    fn a_refused_insert_changes_nothing() {
         let table = table();
         assert!(table.insert(&strings(&["c", "d"]), &floats(&[1, 2], &[0., 0.])).is_err());
         assert!(table.insert(&floats(&[1], &[0.]), &floats(&[1, 2], &[0., 0.])).is_err());

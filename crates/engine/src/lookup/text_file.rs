@@ -10,10 +10,10 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::str::FromStr;
 
-/// What of a line is a key or a value.
+/// The part of a line that is a key or a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
-    /// All of it.
+    /// The whole line.
     WholeLine,
     /// Its number; the first line is 0.
     LineNumber,
@@ -22,7 +22,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The part of a number as programs give it: -2 for the line, -1 for its number, others for a column.
+    /// The part for a program's number: -2 for the line, -1 for its number, others for a column.
     pub fn from_index(index: i64) -> Result<Self> {
         match index {
             -2 => Ok(Self::WholeLine),
@@ -36,16 +36,16 @@ impl Part {
     }
 }
 
-/// Where keys and values are in a file.
+/// The layout of keys and values in a file.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The part that is the key, and its type.
     pub key: (Part, DType),
     /// The part that is the value, and its type.
     pub value: (Part, DType),
-    /// What separates columns.
+    /// The separator of columns.
     pub delimiter: u8,
-    /// How many lines to read; `None` for all.
+    /// The number of lines to read; `None` for all.
     pub num_lines: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ impl Layout {
         Ok([keys?, values?])
     }
 
-    /// Where the lines are.
+    /// Splits the content into lines.
     fn lines(&self, content: &Bytes, name: &FileName) -> Result<Vec<Bytes>> {
         let num_ends = content.iter().filter(|byte| **byte == b'\n').count();
         let most = self.num_lines.unwrap_or(usize::MAX);

@@ -40,8 +40,9 @@ impl ProgramBuilder {
         Self::default()
     }
 
-    /// A builder of programs to which no pass is applied, and whose kernels defer nothing ([`Run::is_unoptimised`]).
-    /// They do the same as others, only slower; tests compare them.
+    /// A builder of programs without any pass, and whose kernels defer nothing
+    /// ([`Run::is_unoptimised`]). They give the same results as others, only slower; tests compare
+    /// them.
     ///
     /// [`Run::is_unoptimised`]: crate::run::Run::is_unoptimised
     pub fn unoptimised() -> Self {
@@ -60,10 +61,11 @@ impl ProgramBuilder {
         self.draft.add_slot(None, Some(value))
     }
 
-    /// A call of `kernel`; returns the node's number and its first output slot. The others follow it.
+    /// A call of `kernel`; returns the node's number and its first output slot. The other outputs
+    /// follow it.
     ///
-    /// The node is skipped unless each of `guards`, outermost first, is a bool scalar of the given value. `inputs`,
-    /// `controls` and `guards` must come from earlier calls.
+    /// The node is skipped unless each of `guards`, outermost first, is a bool scalar of the given
+    /// value. `inputs`, `controls` and `guards` must come from earlier calls.
     pub fn node(
         &mut self,
         name: Arc<str>,
@@ -117,7 +119,9 @@ impl ProgramBuilder {
             return Err(Error::internal(format!("node {name} reads slot {unknown}, which no earlier node fills")));
         }
         if let Some(unknown) = controls.iter().find(|control| **control >= node) {
-            return Err(Error::internal(format!("node {name} waits for node {unknown}, which is not before it")));
+            return Err(Error::internal(format!(
+                "node {name} waits for node {unknown}, which does not come before it"
+            )));
         }
         let producers = &self.draft.producers;
         let input = |slot: &Slot| Input { slot: *slot, producer: producers[*slot], is_last_use: false };

@@ -1,4 +1,4 @@
-//! A program that is still being changed: what the builder fills and the passes rewrite.
+//! A program under construction: the builder fills it and the passes rewrite it.
 
 use super::{Node, Slot, Work};
 use crate::tensor::Tensor;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Draft {
     pub nodes: Vec<Node>,
-    /// For each slot its value before a run: that of a constant, `None` for others.
+    /// The value of each slot before a run: set for constants, `None` for others.
     pub initial: Vec<Option<Tensor>>,
     /// For each slot the node that fills it; `None` for feeds and constants.
     pub producers: Vec<Option<usize>>,
@@ -23,12 +23,12 @@ impl Draft {
         self.initial.len() - 1
     }
 
-    /// Whether a run may skip nodes.
+    /// True if a run may skip nodes.
     pub fn has_branches(&self) -> bool {
         self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge))
     }
 
-    /// Whether every node only moves tensors; see
+    /// True if every node only moves tensors; see
     /// [`Rewritable::is_brief`](crate::kernel::rewrite::Rewritable::is_brief).
     pub fn is_brief(&self) -> bool {
         self.nodes.iter().all(|node| match &node.work {
@@ -37,7 +37,7 @@ impl Draft {
         })
     }
 
-    /// Whether a run stops at functions of the host language.
+    /// True if a run stops at functions of the host language.
     pub fn has_host_functions(&self) -> bool {
         self.nodes.iter().any(|node| match &node.work {
             Work::Call(kernel) => kernel.has_host_functions(),
@@ -45,7 +45,7 @@ impl Draft {
         })
     }
 
-    /// How often each slot is read: by nodes, guards and fetches.
+    /// Number of readers of each slot: nodes, guards and fetches.
     pub fn num_readers(&self) -> Vec<usize> {
         #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut num_readers = vec![0; self.initial.len()];
@@ -55,7 +55,7 @@ impl Draft {
         num_readers
     }
 
-    /// The outputs that no node moves out of their slots, so that they are still there after a run.
+    /// The outputs that stay in their slots after a run, because no node moves them out.
     pub fn kept_outputs(&self) -> Vec<Slot> {
         #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut is_moved = vec![false; self.initial.len()];

@@ -1,9 +1,10 @@
 //! Runs of programs that call functions of the host language.
 //!
-//! The engine never calls such a function. The run stops there and returns the function and its inputs; its caller
-//! calls the function and resumes the run with the results. So a function of the host language never has a frame of the
-//! engine below it. That matters in Python: when the interpreter exits it ends daemon threads by unwinding their
-//! stacks, and that aborts the process if there is a Rust frame.
+//! The engine never calls such a function. The run stops there and returns the function and its
+//! inputs; its caller calls the function and resumes the run with the results. So a function of the
+//! host language never has a frame of the engine below it. That matters in Python: when the
+//! interpreter exits it ends daemon threads by unwinding their stacks, which aborts the process if
+//! there is a Rust frame.
 
 use super::frame::{Halt, Progress, Values};
 use super::{Frame, Program, StopFlag};
@@ -15,11 +16,11 @@ use crate::sync::parker::Parker;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// Where a run has stopped.
+/// The reason why a run has stopped.
 pub enum Stop {
     /// A function has to be called; [`Execution::resume`] takes its results.
     Call(HostCall),
-    /// The run is over; the fetched values, none after a loop.
+    /// The run is over. Has the fetched values; none after a loop.
     Done(Vec<Tensor>),
 }
 
@@ -33,7 +34,7 @@ pub struct Execution {
     progress: Progress,
     /// The run is repeated until this is set.
     stop: Option<Arc<StopFlag>>,
-    /// Not the thread's own parker, which the functions may need for waits of theirs.
+    /// Not the thread's own parker, which the called functions may need for their own waits.
     parker: Arc<Parker>,
     origins: Origins,
     arrays: Arrays,

@@ -1,4 +1,4 @@
-//! The state of one run of a program: the values so far, and which nodes are done or wait.
+//! The state of one run of a program: the values so far, and the nodes that are done or wait.
 
 use super::{Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
@@ -9,29 +9,29 @@ use crate::waits::{Awaited, Description};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How far one run has come.
+/// The progress of one run.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// The first node that no attempt was made to run yet.
+    /// The first node not tried yet.
     next: usize,
     /// Nodes that were not ready; they are tried again now.
     blocked: VecDeque<usize>,
-    /// Nodes that are not ready; they are tried again when a node that waits is done.
+    /// Nodes that are not ready; they are tried again when a waiting node is done.
     not_ready: Vec<usize>,
     waiting: Vec<Waiting>,
     /// The node whose host function is being called.
     called: usize,
-    /// The run is inside of another one, and must not block.
+    /// True for a run inside another one, which must not block.
     is_inner: bool,
 }
 
 impl Progress {
-    /// That of a run inside of another one.
+    /// The progress of a run inside another one.
     pub(super) fn inner() -> Self {
         Self { is_inner: true, ..Self::default() }
     }
 
-    /// The call of a host function that one of the waiting nodes waits for.
+    /// Takes the host function call that one of the waiting nodes waits for.
     fn take_call(&mut self) -> Option<HostCall> {
         let (node, call) =
             self.waiting.iter_mut().find_map(|waiting| Some((waiting.node, waiting.pending.take_call()?)))?;
@@ -39,12 +39,12 @@ impl Progress {
         Some(call)
     }
 
-    /// What the first waiting node waits for, in words.
+    /// Describes the wait of the first waiting node.
     pub(super) fn description(&self) -> Option<Description> {
         self.waiting.iter().find_map(|waiting| waiting.pending.description())
     }
 
-    /// Ends what waits. Returns the error of the first waiting node.
+    /// Cancels the waiting nodes. Returns the error of the first one.
     pub(super) fn cancel(&mut self, program: &Program) -> Option<Error> {
         let errors = self.waiting.drain(..).map(|mut waiting| {
             let error = waiting.pending.cancel();
@@ -54,13 +54,13 @@ impl Progress {
     }
 }
 
-/// Why a run has returned.
+/// The reason why a run has returned.
 pub(super) enum Halt {
     /// Every node is done.
     Done,
     /// A function has to be called; [`Frame::take_returned`] takes its results.
     Call(HostCall),
-    /// All that is left waits. Only inside of another run, which does the waiting.
+    /// All remaining nodes wait. Only inside another run, which does the waiting.
     Blocked,
 }
 
@@ -69,9 +69,9 @@ pub(super) struct Frame<'p> {
     program: &'p Program,
     pub(super) values: Vec<Option<Tensor>>,
     is_done: Vec<bool>,
-    /// Which of the done nodes were skipped. They filled no slot.
+    /// For each done node, true if it was skipped. Skipped nodes fill no slot.
     is_skipped: Vec<bool>,
-    /// Some node has waited, so values may be left in slots that are usually moved out.
+    /// True once a node has waited, so values may be left in slots that are usually moved out.
     has_waited: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'p> Frame<'p> {
     pub(super) fn clear(&mut self) {
         self.is_done.fill(false);
         self.is_skipped.fill(false);
-        // So may the inputs of a skipped node.
+        // The inputs of a skipped node may be left too.
         if std::mem::take(&mut self.has_waited) || self.program.has_branches {
             for node in &self.program.nodes {
                 self.values[node.first_output..node.first_output + node.num_outputs].fill(None);
@@ -118,7 +118,7 @@ impl<'p> Frame<'p> {
         self.program.kept.iter().for_each(|slot| self.values[*slot] = None);
     }
 
-    /// Gives the values that the program is fed.
+    /// Stores the values that the program is fed.
     pub(super) fn feed(&mut self, values: impl Iterator<Item = Tensor>) -> Result<()> {
         let mut count = 0;
         for value in values {
@@ -150,7 +150,8 @@ impl<'p> Frame<'p> {
         node.controls.iter().all(|control| self.is_done[*control]) && producers.all(|producer| self.is_done[producer])
     }
 
-    /// Whether a ready node must be skipped: it, or something it needs, is on a branch that was not taken.
+    /// True if a ready node must be skipped: it, or a node it depends on, is on a branch that was
+    /// not taken.
     fn is_to_skip(&self, node: &Node) -> Result<bool> {
         let is_skipped = |producer: Option<usize>| producer.is_some_and(|producer| self.is_skipped[producer]);
         if node.controls.iter().any(|control| self.is_skipped[*control]) {
@@ -191,7 +192,7 @@ impl<'p> Frame<'p> {
         self.execute_nodes::<true>(run, progress).map_err(|error| self.abandon(run, std::mem::take(progress), error))
     }
 
-    /// Stores what the host function returned at which the run has stopped.
+    /// Stores the result of the host function at which the run has stopped.
     pub(super) fn take_returned(
         &mut self,
         run: &Run,
@@ -201,7 +202,7 @@ impl<'p> Frame<'p> {
         let Node { first_output, num_outputs, .. } = self.program.nodes[progress.called];
         let caller = progress.waiting.iter().position(|waiting| waiting.node == progress.called);
         let taken = match caller {
-            // A node with a run of its own, which has stopped there.
+            // A node that runs a program of its own, which has stopped there.
             Some(caller) => {
                 let given = progress.waiting[caller].pending.give(run, returned);
                 given.inspect_err(|_| drop(progress.waiting.remove(caller)))
@@ -217,8 +218,8 @@ impl<'p> Frame<'p> {
         })
     }
 
-    /// Runs the nodes in order. A node that would block waits while others go on. If `MAY_STOP`, the run stops where a
-    /// host function has to be called, and the next call of this goes on from there.
+    /// Runs the nodes in order. A node that would block waits while others run. If `MAY_STOP`, the
+    /// run stops where a host function has to be called, and the next call continues there.
     fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Halt> {
         for node in progress.next..self.program.nodes.len() {
             if progress.waiting.is_empty() || self.is_ready(node) {
@@ -342,13 +343,14 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
-    /// Adds the inputs of a node to `inputs`; returned in a `Result` they would be copied. Values may be moved only in
-    /// program order: `may_move` must be false once a node waits, because later nodes may run before earlier ones then.
+    /// Adds the inputs of a node to `inputs`; returned in a `Result` they would be copied. Values
+    /// may be moved only in program order: `may_move` must be false once a node waits, because
+    /// later nodes may then run before earlier ones.
     #[inline(always)]
     fn take_inputs(&mut self, node: &Node, may_move: bool, inputs: &mut Tensors) -> Result<()> {
         for input in &node.inputs {
             let slot = &mut self.values[input.slot];
-            // In two branches and without a `Result`: each would copy the tensor once more.
+            // Two branches without a `Result`, which would copy each tensor once more.
             if may_move && input.is_last_use {
                 let Some(value) = slot.take() else { return Err(unfilled(input.slot)) };
                 inputs.push(value);
@@ -394,7 +396,8 @@ impl<'p> Frame<'p> {
         Awaited { op: Some(self.name(waiting)), what: waiting.pending.description() }
     }
 
-    /// Ends what still waits. The error of a cancelled run is that of the first waiting operation.
+    /// Cancels the nodes that still wait. A cancelled run has the error of its first waiting
+    /// operation.
     fn abandon(&self, run: &Run, progress: Progress, error: Error) -> Error {
         let mut first = None;
         let is_from_outside = error.op().is_none();

@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// The index of one value in a run of a program.
 pub type Slot = usize;
 
-/// Asks a [`Program::run_loop`] to end; set by any thread, read between two runs.
+/// Stops a [`Program::run_loop`]; set by any thread, read between two runs.
 #[derive(Debug, Default)]
 pub struct StopFlag(AtomicBool);
 
@@ -43,12 +43,12 @@ impl StopFlag {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Takes it back, before another loop.
+    /// Clears the flag, before another loop.
     pub fn clear(&self) {
         self.0.store(false, Ordering::Release);
     }
 
-    /// Whether the loop is to end.
+    /// True once the loop has been asked to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -58,14 +58,14 @@ struct Node {
     name: Arc<str>,
     work: Work,
     inputs: Vec<Input>,
-    /// Nodes that must have run before, besides those that produce the inputs.
+    /// Nodes that must run before this one, besides the producers of its inputs.
     controls: Vec<usize>,
-    /// The conditions for the node to run, outermost first. If one does not hold, the node is skipped, and so is all
-    /// that depends on it.
+    /// The conditions for the node to run, outermost first. If one does not hold, the node is
+    /// skipped, and so are all that depend on it.
     guards: Vec<Guard>,
     first_output: Slot,
     num_outputs: usize,
-    /// Which outputs are read, one bit each.
+    /// The outputs that are read, one bit each.
     read_outputs: u64,
 }
 
@@ -73,7 +73,7 @@ enum Work {
     Call(Arc<dyn Kernel>),
     /// The kernel changes its input in place; nothing else reads it.
     Change(Arc<dyn InPlace>),
-    /// As a call, but the kernel writes its outputs to their slots.
+    /// Like a call, but the kernel writes its outputs to their slots.
     Fill(Arc<dyn Fill>),
     /// Returns its second input if the first one is false, else its third. The other one may have been skipped.
     Merge,
@@ -81,7 +81,7 @@ enum Work {
     Host(HostFunction),
 }
 
-/// Lets a node run only if a bool scalar has a certain value.
+/// A condition for a node: a bool scalar must have the given value.
 struct Guard {
     slot: Slot,
     producer: Option<usize>,
@@ -91,7 +91,7 @@ struct Guard {
 struct Input {
     slot: Slot,
     producer: Option<usize>,
-    /// Nothing reads the slot later, so the value can be moved out of it.
+    /// True if no later node reads the slot, so the value can be moved out of it.
     is_last_use: bool,
 }
 
@@ -104,29 +104,29 @@ pub struct Program {
     /// Outputs that no node moves out of their slots; they have to be cleared after a run.
     kept: Vec<Slot>,
     is_unoptimised: bool,
-    /// The values before a run: those of constants.
+    /// The values before a run: the values of constants.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,
     fetches: Vec<Slot>,
 }
 
 impl Program {
-    /// Whether a run takes next to no time, not counting waits.
+    /// True if a run takes next to no time, not counting waits.
     pub fn is_brief(&self) -> bool {
         self.is_brief
     }
 
-    /// Whether it calls functions of the host language. Only an [`Execution`] can run it then.
+    /// True if it calls functions of the host language. Then only an [`Execution`] can run it.
     pub fn has_host_functions(&self) -> bool {
         self.has_host_functions
     }
 
-    /// How many values a run is fed.
+    /// The number of values that a run is fed.
     pub fn num_feeds(&self) -> usize {
         self.feeds.len()
     }
 
-    /// How many values a run returns.
+    /// The number of values that a run returns.
     pub fn num_fetches(&self) -> usize {
         self.fetches.len()
     }
@@ -138,7 +138,7 @@ impl Program {
         self.fetched(&frame)
     }
 
-    /// The values before a run, with those that are fed.
+    /// The values before a run, including the fed ones.
     fn fed_frame(&self, feeds: Vec<Tensor>) -> Result<Frame<'_>> {
         let mut frame = Frame::new(self);
         frame.feed(feeds.into_iter())?;
@@ -194,7 +194,7 @@ impl Program {
 
     /// Adds to the error of a node its name and the record that its inputs came from.
     fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
-        // The end of the input and cancellations are not about a record.
+        // The end of the input and cancellations do not concern a record.
         let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
         let origin = self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none());
         let error = match origin {

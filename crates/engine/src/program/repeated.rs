@@ -1,4 +1,4 @@
-//! Runs of one program with other feeds, one after the other.
+//! Repeated runs of one program with different feeds.
 
 use super::Program;
 use super::frame::Frame;
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::run::Run;
 use crate::tensor::Tensor;
 
-/// A program that is run for many rows. The room for its values is made once.
+/// A program that is run for many rows. The room for its values is allocated once.
 pub struct Repeated<'p> {
     program: &'p Program,
     frame: Frame<'p>,
@@ -20,7 +20,8 @@ impl Program {
 }
 
 impl Repeated<'_> {
-    /// Runs every node once with these feeds. [`Repeated::fetched`] has what it fetches until the next run.
+    /// Runs every node once with these feeds. [`Repeated::fetched`] returns the fetched values
+    /// until the next run.
     pub fn run(&mut self, feeds: impl Iterator<Item = Result<Tensor>>, run: &Run) -> Result<()> {
         self.frame.clear();
         let mut slots = self.program.feeds.iter();
@@ -42,7 +43,7 @@ impl Repeated<'_> {
 
 #[cold]
 fn unequal() -> Error {
-    Error::internal("a program is given another number of feeds than it has")
+    Error::internal("a program got the wrong number of feeds")
 }
 
 #[cfg(test)]
@@ -53,7 +54,7 @@ mod tests {
     use crate::sync::cancellation::Cancellation;
 
     #[test]
-    fn a_program_is_run_with_one_value_after_the_other() {
+    fn a_program_is_run_again_with_other_values() {
         let mut builder = ProgramBuilder::new();
         let fed = builder.feed();
         let negate = kernels::build("Neg", &Attrs::default()).unwrap().unwrap();

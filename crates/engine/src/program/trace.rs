@@ -1,6 +1,6 @@
-//! Traces: when each operation of a run began and ended, and what it returned.
+//! Traces: the begin, the end and the outputs of each operation of a run.
 //!
-//! A traced program calls its kernels through [`Traced`], so that others pay nothing for it.
+//! A traced program calls its kernels through [`Traced`], so tracing costs other programs nothing.
 
 use crate::error::{Error, Result};
 use crate::kernel::{HostCall, Kernel, Outputs, Pending, Step, Tensors};
@@ -23,15 +23,15 @@ pub struct Output {
     pub num_bytes: usize,
 }
 
-/// What one operation did. Times are since 1970.
+/// The span of one operation. Times are since 1970.
 pub struct Span {
     /// The operation's name.
     pub name: Arc<str>,
-    /// When it was called.
+    /// The time of the call.
     pub begin: Duration,
-    /// When it was done, its waits included.
+    /// The end, including waits.
     pub end: Duration,
-    /// What it returned.
+    /// The outputs.
     pub outputs: Vec<Output>,
 }
 
@@ -44,19 +44,19 @@ pub struct Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        // A clock before 1970 is set wrong; only the differences count then.
+        // A clock before 1970 is set wrong; then only the differences count.
         let began_since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { began: Instant::now(), began_since_1970, spans: Mutex::default() }
     }
 }
 
 impl Trace {
-    /// The time since 1970, by a clock that nobody sets.
+    /// The time since 1970, by a monotonic clock.
     pub fn now(&self) -> Duration {
         self.began_since_1970 + self.began.elapsed()
     }
 
-    /// The spans so far, in the order in which they ended. They are taken out.
+    /// Takes the spans so far, in the order in which they ended.
     pub fn take(&self) -> Vec<Span> {
         std::mem::take(&mut *self.spans.lock())
     }

@@ -1,12 +1,12 @@
-//! Writing a chunk.
+//! Writes a chunk.
 
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// The bytes of a chunk so far. Numbers are variable-length integers, as in protocol buffers; what has a length stands
-/// behind it; the numbers of a tensor lie as in memory.
+/// The bytes of a chunk so far. Numbers are variable-length integers, as in protocol buffers; data
+/// with a length comes after it; the numbers of a tensor are stored as in memory.
 #[derive(Default)]
 pub struct Content(Vec<u8>);
 
@@ -20,12 +20,12 @@ impl Content {
         self.0.push(number as u8);
     }
 
-    /// Adds a yes or a no.
+    /// Adds a bool.
     pub fn flag(&mut self, flag: bool) {
         self.number(u64::from(flag));
     }
 
-    /// Adds some bytes, behind their number.
+    /// Adds some bytes, after their length.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
@@ -49,12 +49,12 @@ impl Content {
         Ok(())
     }
 
-    /// How long the chunk is.
+    /// The length of the chunk.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether nothing was added.
+    /// True if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

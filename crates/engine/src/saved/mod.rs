@@ -1,9 +1,9 @@
-//! What the resources of a session hold, as bytes: queues, readers, variables, random generators, tables, staging
-//! areas, barriers.
+//! Saves the contents of a session's resources as bytes: queues, readers, variables, random
+//! generators, tables, staging areas, barriers.
 //!
-//! Each resource becomes chunks of bytes, a large queue many of them. Restoring has two steps: the first reads all
-//! chunks, opens files and may fail; the second puts the result in place of what the resource holds, and cannot fail. So
-//! either all resources of a session are restored or none.
+//! Each resource becomes chunks of bytes, a large queue many of them. Restoring has two steps: the
+//! first reads all chunks, opens files and may fail; the second replaces the contents of the
+//! resource, and cannot fail. So either all resources of a session are restored or none.
 
 mod content;
 
@@ -23,10 +23,10 @@ pub type Chunks = Box<dyn Iterator<Item = Result<Vec<u8>>> + Send>;
 /// The second step of restoring a resource.
 pub type Restore = Box<dyn FnOnce() + Send>;
 
-/// Chunks that are read again.
+/// Chunks to restore from.
 pub type Given<'a> = &'a mut dyn Iterator<Item = Result<Vec<u8>>>;
 
-/// The chunks of a resource that has one.
+/// The chunks of a resource that has only one.
 pub fn one(content: Content) -> Chunks {
     Box::new(std::iter::once(Ok(content.into_bytes())))
 }
@@ -37,12 +37,12 @@ pub fn only(chunks: Given) -> Result<Vec<u8>> {
     chunks.next().map_or(Ok(chunk), |_| Err(damaged()))
 }
 
-/// The error for bytes that no resource has written.
+/// The error for bytes that a resource cannot have written.
 pub fn damaged() -> Error {
     Error::data_loss("the saved state is damaged: it was cut short or edited")
 }
 
-/// A chunk that is being read. It is not trusted: what it claims is compared with how long it is.
+/// A chunk that is being read. It is not trusted: claimed lengths are compared with its own.
 pub struct Reading<'a>(Cursor<'a>);
 
 impl<'a> Reading<'a> {
@@ -51,12 +51,12 @@ impl<'a> Reading<'a> {
         Self(Cursor::new(chunk))
     }
 
-    /// Whether all of the chunk was read.
+    /// True once all of the chunk is read.
     pub fn is_at_end(&self) -> bool {
         self.0.is_at_end()
     }
 
-    /// Fails unless all of the chunk was read.
+    /// Fails unless all of the chunk has been read.
     pub fn end(&self) -> Result<()> {
         if self.is_at_end() { Ok(()) } else { Err(damaged()) }
     }
@@ -71,7 +71,7 @@ impl<'a> Reading<'a> {
         self.number().and_then(|number| usize::try_from(number).map_err(|_| damaged()))
     }
 
-    /// A yes or a no.
+    /// A bool.
     pub fn flag(&mut self) -> Result<bool> {
         match self.number()? {
             0 => Ok(false),
@@ -109,7 +109,7 @@ impl<'a> Reading<'a> {
     }
 
     fn strings(&mut self, shape: Shape, count: usize) -> Result<Tensor> {
-        // A string takes one byte at least.
+        // A string takes at least one byte.
         if count > self.0.num_left() {
             return Err(damaged());
         }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn reading_a_chunk_gives_back_the_tensors() {
         assert_eq!(read(&chunk()).unwrap(), tensors());
     }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_not_believed() {
+    fn claimed_sizes_are_checked_before_memory_is_allocated() {
         let huge = |dtype: DType| {
             let mut content = Content::default();
             [dtype as u64, 2, 1 << 40, 1 << 20].iter().for_each(|number| content.number(*number));
@@ -190,11 +190,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(place: usize, byte: u8) {
+        fn reading_arbitrary_bytes_never_panics(place: usize, byte: u8) {
             let mut chunk = chunk();
             let place = place % chunk.len();
             chunk[place] = byte;
-            // Whatever is read, no tensor claims more elements than there are bytes.
+            // No tensor claims more elements than there are bytes.
             for tensor in read(&chunk).unwrap_or_default() {
                 prop_assert!(tensor.num_elements() <= chunk.len());
             }

@@ -1,4 +1,4 @@
-//! Writing TFRecord files: under a temporary name first, then renamed.
+//! Writes TFRecord files: under a temporary name first, then renamed.
 
 use super::{BLOCK_BYTES, masked_crc32c};
 use crate::error::{Code, Error, Result};
@@ -11,9 +11,10 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 
 /// Writes a TFRecord file.
 ///
-/// Until the first flush the records are in a temporary file next to it, so that a file of that name holds whole
-/// records only and an older one stays until then. Dropping the writer before that leaves nothing behind. After the
-/// first failure, everything else fails in the same way: further records would follow a gap.
+/// Until the first flush the records are in a temporary file next to the target, so that a file of
+/// that name holds whole records only and an older file stays until then. Dropping the writer
+/// before that leaves nothing behind. After the first failure, everything else fails in the same
+/// way: further records would follow a gap.
 ///
 /// ```
 /// use headrace_engine::files::compression::Compression;
@@ -44,14 +45,14 @@ pub struct TfRecordWriter<W: Write = Output<WrittenFile>> {
 }
 
 impl TfRecordWriter {
-    /// Writes a file that replaces one of that name; `level` is that of [`Deflate::new`].
+    /// Writes a file that replaces the file of that name; `level` is as for [`Deflate::new`].
     pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
         let (file, output) = AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error))?;
         Self::new(name, output, Some(file), compression, level)
     }
 
-    /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is one of that name. A remote
-    /// file is uploaded anew at each flush.
+    /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is a
+    /// file of that name. A remote file is uploaded anew at each flush.
     pub fn create_new(name: FileName) -> Result<Self> {
         if name.url().is_some() {
             return match name.status() {
@@ -77,7 +78,7 @@ impl<W: Write> TfRecordWriter<W> {
         Ok(Self { name, output, file, failure: None })
     }
 
-    /// Whether a write may have to wait for a reader.
+    /// True if a write may have to wait for a reader.
     pub fn may_wait(&self) -> bool {
         self.file.as_ref().is_some_and(AtomicFile::is_in_place)
     }
@@ -90,12 +91,12 @@ impl<W: Write> TfRecordWriter<W> {
         self.attempt(|this| parts.iter().try_for_each(|part| this.output.write_all(part)))
     }
 
-    /// Puts every record so far into the file of the final name.
+    /// Writes every record so far to the file of the final name.
     pub fn flush(&mut self) -> Result<()> {
         self.attempt(|this| this.output.flush().and_then(|()| publish(&mut this.file)))
     }
 
-    /// Puts the end of the compressed stream behind the records and all into the file of the final name.
+    /// Ends the compressed stream and writes everything to the file of the final name.
     pub fn finish(mut self) -> Result<()> {
         self.attempt(|_| Ok(()))?;
         let Self { name, output, mut file, .. } = self;
@@ -130,7 +131,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{ErrorKind, Read};
 
-    /// Takes a few bytes at a time and is interrupted, as the plan says.
+    /// Accepts a few bytes at a time and is interrupted, as the plan says.
     struct Interrupted<'a> {
         plan: std::iter::Cycle<std::slice::Iter<'a, u8>>,
         bytes: &'a mut Vec<u8>,
@@ -165,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn signals_and_outputs_that_take_little_change_nothing(
+        fn signals_and_short_writes_change_nothing(
             mut plan in prop::collection::vec(0..5_u8, 0..20),
             records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..6),
             compression in prop::sample::select(vec![Compression::None, Compression::Zlib, Compression::Gzip]),
@@ -190,7 +191,7 @@ mod tests {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let count = bytes.len().min(self.0 - self.1.len());
             if count == 0 {
-                // There is room for more from now on.
+                // There is more room from now on.
                 self.0 = usize::MAX;
                 return Err(ErrorKind::StorageFull.into());
             }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_has_failed_fails_from_then_on_and_writes_nothing_more() {
+    fn after_a_failure_every_write_fails() {
         let expected = "a; No space left on device. The file is incomplete and takes nothing more. Write it again.";
         for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
             for is_flushed in [false, true] {

@@ -1,4 +1,5 @@
-//! Iterations that several threads run, where the order of iterations shows nowhere.
+//! Iterations on several threads, for loops whose result does not depend on the order of
+//! iterations.
 
 use super::{Rounds, Running};
 use crate::error::{Error, Result};
@@ -11,13 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What all iterations must take at least: threads are not worth their start for less.
+/// The least duration of all iterations for which starting threads pays off.
 const WORTH: Duration = Duration::from_millis(1);
 
 /// The rows of one iteration, or its error.
 type Made = (usize, Result<Vec<Tensor>>);
 
-/// Runs all iterations of a loop, if several threads may and if that takes long enough. Otherwise none, or the first few ones.
+/// Runs all iterations of a loop, if several threads are allowed and it takes long enough.
+/// Otherwise none, or the first few.
 pub(super) fn run_all(running: &mut Running, run: &Run) -> Result<()> {
     let of = Arc::clone(&running.of);
     let (Rounds::Rows { is_pure: true, is_reversed: false, begins_with_carried: false }, 0) =
@@ -58,7 +60,7 @@ fn collect(running: &mut Running, made: Vec<Tensor>) {
     running.collected.iter_mut().zip(made).for_each(|(rows, row)| rows.push(row));
 }
 
-/// What iterations work on.
+/// The inputs of the iterations.
 struct Rows<'a> {
     body: &'a Program,
     sequences: &'a [Tensor],
@@ -74,7 +76,8 @@ impl Rows<'_> {
     }
 }
 
-/// Runs the iterations from the second one on. No iteration is missing before the first one that has failed.
+/// Runs the iterations from the second one on. All iterations before the first failed one are in
+/// the result.
 fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> Vec<Made> {
     let (next, all, beside) = (AtomicUsize::new(1), Mutex::new(Vec::new()), run.beside());
     let work = |run: &Run| {
@@ -89,7 +92,7 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
             let has_failed = outputs.is_err();
             made.push((round, outputs));
             if has_failed {
-                // The others end behind what they do.
+                // The other threads stop after their current iteration.
                 next.store(num_rounds, Ordering::Relaxed);
                 break;
             }
@@ -100,7 +103,7 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
     let node = run.node.get();
     thread::scope(|scope| {
         for _ in 1..num_threads {
-            // Where there is no thread, this one does the work.
+            // Without a thread, this one does the work.
             let _ = thread::Builder::new().name("headrace-loop".into()).spawn_scoped(scope, || work(&beside()));
         }
         work(run);

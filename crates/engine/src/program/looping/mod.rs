@@ -1,11 +1,12 @@
-//! Loops: a node whose work is to run another program again and again.
+//! Loops: nodes that run another program repeatedly.
 //!
-//! The body is a program of its own. It is fed the carried values, a row of each sequence, and the captured values,
-//! which are the same in each iteration. It returns the next carried values and what is collected. The inputs of the node are the first
-//! carried values, the sequences, and the captured values; its outputs the last carried values, and what was collected, stacked.
+//! The body is a program of its own. It is fed the carried values, a row of each sequence, and the
+//! captured values, which are the same in each iteration. It returns the next carried values and
+//! the values to collect. The inputs of the node are the first carried values, the sequences, and
+//! the captured values; its outputs are the last carried values, and the collected values, stacked.
 //!
-//! A loop is inside of the run of its node: where it would block it steps aside, and where its body calls a function of the
-//! host language, the run of the node stops for it.
+//! A loop is part of the run of its node: where it would block it returns to that run, and where
+//! its body calls a function of the host language, the run of the node stops for it.
 
 mod beside;
 
@@ -22,39 +23,40 @@ use crate::waits::Description;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a loop goes on before other nodes have their turn, and the run is checked for its end.
+/// The time after which a loop lets other nodes run and checks whether the run has been stopped.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// How often a body is run.
+/// The number of iterations of a body.
 pub enum Rounds {
-    /// As long as this program returns true, which is fed what the body is.
+    /// As long as this program returns true. It is fed the same values as the body.
     While(Arc<Program>),
     /// Once for each row of the sequences.
     Rows {
-        /// From the last row to the first one. What is collected keeps the order of the rows.
+        /// From the last row to the first one. Collected values keep the order of the rows.
         is_reversed: bool,
-        /// The first row is left out, and the first carried values are collected in its place.
+        /// The first row is skipped, and the first carried values are collected in its place.
         begins_with_carried: bool,
-        /// No iteration does more than compute its outputs, so that several threads may run them.
+        /// Iterations only compute their outputs, so several threads may run them.
         is_pure: bool,
     },
 }
 
 /// A loop over a program.
 pub struct Loop {
-    /// What its errors are said to be of.
+    /// The name in its errors.
     pub name: Arc<str>,
-    /// How often the body is run.
+    /// The number of iterations.
     pub rounds: Rounds,
-    /// What is run.
+    /// The program that each iteration runs.
     pub body: Arc<Program>,
-    /// How many values each iteration gives to the next one.
+    /// The number of values that each iteration passes to the next one.
     pub num_carried: usize,
-    /// How many tensors give each iteration a row.
+    /// The number of tensors that give each iteration a row.
     pub num_sequences: usize,
-    /// The types of what is collected, and what is known of the shape of a row; that shapes what was collected in no iteration.
+    /// The types of the collected values, and the shape of a row as far as it is known; needed for
+    /// the result of a loop without iterations.
     pub collected: Vec<(DType, Option<PartialShape>)>,
-    /// How many threads may run iterations.
+    /// The largest number of threads for iterations.
     pub max_threads: usize,
 }
 
@@ -86,7 +88,7 @@ impl Loop {
         if matches!(self.rounds, Rounds::While(_)) { Phase::Condition } else { Phase::Body }
     }
 
-    /// What was collected, stacked.
+    /// Stacks the collected values.
     fn stack(&self, index: usize, rows: &[Tensor]) -> Result<Tensor> {
         let (dtype, known) = &self.collected[index];
         let Some(first) = rows.first() else {
@@ -111,7 +113,7 @@ impl Loop {
         join::stack(rows)
     }
 
-    /// Says in which iteration an error happened, unless it ends a run without a fault.
+    /// Adds the number of the iteration to an error, unless the error ends a run without a fault.
     fn explain(&self, error: Error, round: usize) -> Error {
         match error.code() {
             Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded => error,
@@ -121,33 +123,33 @@ impl Loop {
     }
 }
 
-/// Which of a loop's programs is run.
+/// The program of the loop that runs now.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Condition,
     Body,
 }
 
-/// A loop that is being run.
+/// A loop in progress.
 struct Running {
     of: Arc<Loop>,
     carried: Vec<Tensor>,
     sequences: Vec<Tensor>,
     captured: Vec<Tensor>,
-    /// The rows that were collected, those of each output in the order of the iterations.
+    /// The collected rows of each output, in the order of the iterations.
     collected: Vec<Vec<Tensor>>,
     round: usize,
-    /// How many iterations there are; unknown if a condition says so.
+    /// The number of iterations; unknown if a condition decides.
     num_rounds: Option<usize>,
     phase: Phase,
-    /// Whether the phase has begun.
+    /// True once the phase has begun.
     has_begun: bool,
-    /// The values of the condition and those of the body, between two steps.
+    /// The values of the condition and of the body, between two steps.
     values: [Option<Values>; 2],
     progress: Progress,
     origins: Origins,
     call: Option<HostCall>,
-    /// Since when no other node had its turn.
+    /// The time at which another node ran last.
     since: Instant,
 }
 
@@ -185,7 +187,8 @@ impl Running {
         })
     }
 
-    /// Goes on until the loop is over, would block, has run for a while, or has to call a function of the host language.
+    /// Continues until the loop is over, would block, has run for a while, or has to call a
+    /// function of the host language.
     fn advance(&mut self, run: &Run) -> Result<Option<Outputs>> {
         if self.round == 0 && !self.has_begun {
             beside::run_all(self, run)?;
@@ -210,7 +213,8 @@ impl Running {
         }
     }
 
-    /// Runs the program of the phase, or what is left of it. Returns what it fetches; `None` if it is not at its end.
+    /// Runs the program of the phase, or the rest of it. Returns the fetched values; `None` if it
+    /// is not finished.
     fn step(&mut self, run: &Run) -> Result<Option<Vec<Tensor>>> {
         let of = Arc::clone(&self.of);
         let program = of.program(self.phase);
@@ -222,7 +226,7 @@ impl Running {
             self.feed(&mut frame)?;
             (self.has_begun, self.progress) = (true, Progress::inner());
         }
-        // The numbers of nodes are those of this program now.
+        // Node numbers refer to this program now.
         let (node, origins) = (run.node.get(), run.replace_origins(std::mem::take(&mut self.origins)));
         let halt = frame.advance(run, &mut self.progress);
         self.origins = run.replace_origins(origins);
@@ -245,7 +249,7 @@ impl Running {
     /// Feeds the program of the phase.
     fn feed(&mut self, frame: &mut Frame) -> Result<()> {
         let carried = match self.phase {
-            // The condition reads them first, then the body may change them.
+            // The condition reads the values first; then the body may change them.
             Phase::Condition => self.carried.clone(),
             Phase::Body => std::mem::take(&mut self.carried),
         };
@@ -263,7 +267,7 @@ impl Running {
         }
     }
 
-    /// Takes what the program of the phase has fetched. Returns whether the loop is over.
+    /// Takes the values fetched by the program of the phase. Returns whether the loop is over.
     fn end_phase(&mut self, fetched: Vec<Tensor>) -> Result<bool> {
         self.has_begun = false;
         match self.phase {
@@ -297,7 +301,7 @@ impl Running {
     }
 }
 
-/// How many rows each of the sequences has.
+/// The number of rows that each sequence has.
 fn num_rows(sequences: &[Tensor]) -> Result<usize> {
     let rows = |sequence: &Tensor| sequence.shape().first().copied();
     let scalar =
@@ -306,7 +310,7 @@ fn num_rows(sequences: &[Tensor]) -> Result<usize> {
     for sequence in &sequences[1..] {
         let other = rows(sequence).ok_or_else(scalar)?;
         if other != first {
-            let text = format!("a loop over tensors of {first} and of {other} rows, expected as many rows of each");
+            let text = format!("a loop over tensors of {first} and of {other} rows, expected the same number of rows");
             return Err(Error::invalid_argument(text));
         }
     }
@@ -326,8 +330,7 @@ impl Pending for Running {
     fn give(&mut self, run: &Run, returned: Result<Outputs>) -> Result<()> {
         let of = Arc::clone(&self.of);
         let values = self.values[self.phase as usize].take();
-        let values =
-            values.ok_or_else(|| Error::internal("a loop that has not begun is given what a function returned"))?;
+        let values = values.ok_or_else(|| Error::internal("a loop that has not begun got the result of a function"))?;
         let mut frame = Frame::restore(of.program(self.phase), values);
         let origins = run.replace_origins(std::mem::take(&mut self.origins));
         let given = frame.take_returned(run, &mut self.progress, returned);

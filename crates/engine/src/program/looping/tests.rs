@@ -58,7 +58,7 @@ fn a_loop_without_an_end_is_cancelled() {
     let program = around(doubling(doubled()));
     let canceller = cancellation.clone();
     let thread = std::thread::spawn(move || canceller.cancel());
-    // Twice 0 never gets there.
+    // Doubling 0 never reaches the limit.
     let feeds = vec![Tensor::scalar(0_i32), Tensor::scalar(100_i32)];
     let error = program.run(feeds, &Run::new(&cancellation)).unwrap_err();
     assert_eq!(error.code(), Code::Cancelled);
@@ -107,7 +107,7 @@ fn over_rows(is_pure: bool, is_reversed: bool, max_threads: usize) -> Arc<Loop> 
 }
 
 #[test]
-fn rows_are_mapped_in_their_order_whoever_maps_them() {
+fn rows_are_mapped_in_their_order_on_any_number_of_threads() {
     let rows: Vec<i32> = (0..100_000).map(|row| row % 1000).collect();
     let squares: Vec<i32> = rows.iter().map(|row| row * row).collect();
     let rows = Tensor::from_values(Shape::new(&[rows.len()]), rows).unwrap();

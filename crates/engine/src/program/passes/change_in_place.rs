@@ -1,14 +1,16 @@
-//! Lets kernels change their input in place when nothing else reads it.
+//! Makes kernels change their input in place when nothing else reads it.
 
 use crate::program::draft::Draft;
 use crate::program::{Input, Slot, Work};
 use std::sync::Arc;
 
-/// Replaces the calls of kernels that can work in place, where their only input is another node's output and they are
-/// its only reader. Their output then has the slot of their input, and `decode_raw`, `cast`, a product and a `reshape`
-/// in a row move no tensor. They stay nodes of their own, so that an error names the right one.
+/// Replaces calls of kernels that can work in place, if their only input is another node's output
+/// and they are its only reader. Their output then has the slot of their input, so a chain of
+/// `decode_raw`, `cast`, a product and a `reshape` moves no tensor. They stay separate nodes, so
+/// that an error names the right one.
 ///
-/// Programs with branches stay as they are: a skipped node would leave its input in the slot of its output.
+/// Programs with branches are not changed: a skipped node would leave its input in the slot of its
+/// output.
 pub fn change_in_place(draft: &mut Draft) {
     if draft.has_branches() {
         return;
@@ -53,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feed_and_what_is_read_twice_are_not_changed() {
+    fn feeds_and_outputs_with_two_readers_are_not_changed() {
         let mut example = Example::default();
         let fed = example.builder.feed();
         let first = example.node("Identity", &[fed]);

@@ -1,8 +1,9 @@
-//! Frees constants that nothing reads any more.
+//! Frees constants that are no longer read.
 
 use crate::program::draft::Draft;
 
-/// Drops the values of constants that only specialised kernels have read, which keep what they need of them.
+/// Drops the values of constants that were read only by kernels now specialised, which keep a copy
+/// if they need one.
 pub fn drop_constants(draft: &mut Draft) {
     let num_readers = draft.num_readers();
     let unread = draft.initial.iter_mut().zip(num_readers).filter(|(_, num_readers)| *num_readers == 0);
@@ -16,7 +17,7 @@ mod tests {
     use crate::tensor::Tensor;
 
     #[test]
-    fn only_constants_that_are_read_stay() {
+    fn only_constants_that_are_read_are_kept() {
         let mut example = Example::default();
         let [unread, input, guard, fetch] = [1, 2, 3, 4].map(|value| example.builder.constant(Tensor::scalar(value)));
         let guarded = example.guarded_node("Neg", &[input], guard);

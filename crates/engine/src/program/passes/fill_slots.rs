@@ -1,4 +1,4 @@
-//! Lets kernels write their outputs straight to the slots.
+//! Makes kernels write their outputs straight to the slots.
 
 use crate::program::Work;
 use crate::program::draft::Draft;

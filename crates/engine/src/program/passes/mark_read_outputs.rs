@@ -2,8 +2,8 @@
 
 use crate::program::draft::Draft;
 
-/// Notes the outputs that a node, a guard or a fetch reads. A kernel can ask for it ([`Run::is_read`]) and leave the
-/// others out: a reader whose keys nobody reads makes none.
+/// Marks the outputs that a node, a guard or a fetch reads. A kernel can ask for this
+/// ([`Run::is_read`]) and skip the others: a reader whose keys are not read makes none.
 ///
 /// [`Run::is_read`]: crate::run::Run::is_read
 pub fn mark_read_outputs(draft: &mut Draft) {

@@ -1,5 +1,5 @@
-//! The passes that optimise a program, one a file. Each changes nothing but time and memory: a run gives the same
-//! values and errors with and without it.
+//! The passes that optimise a program, one in each file. A pass changes only time and memory: a run
+//! gives the same values and errors with and without it.
 
 mod change_in_place;
 mod drop_constants;

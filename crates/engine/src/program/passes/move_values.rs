@@ -2,7 +2,8 @@
 
 use crate::program::draft::Draft;
 
-/// Marks the last use of each value. What is fetched, fed or constant, or read by a guard, stays in its slot.
+/// Marks the last use of each value. Values that are fetched, fed, constant, or read by a guard
+/// stay in their slots.
 pub fn move_values(draft: &mut Draft) {
     let mut is_read_later: Vec<bool> = draft.producers.iter().map(Option::is_none).collect();
     draft.fetches.iter().for_each(|slot| is_read_later[*slot] = true);

@@ -1,10 +1,11 @@
-//! Replaces kernels by ones that know their constant inputs.
+//! Replaces kernels by versions that know their constant inputs.
 
 use crate::program::Work;
 use crate::program::draft::Draft;
 use std::sync::Arc;
 
-/// Asks each kernel for one that knows the inputs that are constants. The new kernel is given only the other inputs.
+/// Asks each kernel for a version that knows its constant inputs. The new kernel gets only the
+/// other inputs.
 pub fn specialise(draft: &mut Draft) {
     for node in &mut draft.nodes {
         let Work::Call(kernel) = &node.work else { continue };
@@ -24,7 +25,7 @@ mod tests {
     use crate::tensor::Tensor;
 
     #[test]
-    fn a_kernel_that_knows_its_operand_is_given_the_other_input_only() {
+    fn a_specialised_kernel_gets_only_its_other_input() {
         let mut example = Example::default();
         let two = example.builder.constant(Tensor::scalar(2_i64));
         let fed = example.builder.feed();

@@ -1,4 +1,4 @@
-//! Programs to which a test applies one pass.
+//! Small programs for tests of single passes.
 
 use crate::kernels;
 use crate::kernels::attrs::Attrs;
