@@ -39,7 +39,7 @@ fn to_list<'py>(py: Python<'py>, checkpoint: &Checkpoint) -> PyResult<Bound<'py,
 
 /// Reads a list made by [`to_python`]. Fails with a ValueError for anything else.
 pub fn from_python(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {
-    read(checkpoints).map_err(|_| PyValueError::new_err("its place is none that a pipeline gives"))
+    read(checkpoints).map_err(|_| PyValueError::new_err("its checkpoint is not one that a pipeline makes"))
 }
 
 fn read(checkpoints: &Bound<'_, PyAny>) -> PyResult<Checkpoint> {

@@ -543,5 +543,5 @@ class TestResume:
             hostile = {key: value for key, value in state.items() if key != "checksum"}
             hostile["skipped"] = edited
             hostile["checksum"] = states_of._checksum(hostile)
-            with pytest.raises(ValueError, match=r"resume: |it says what no pipeline"):
+            with pytest.raises(ValueError, match=r"resume: |it is not a state of a pipeline"):
                 pipeline.resume(hostile)

@@ -1,25 +1,26 @@
-//! Checkpoints: where the rows of a node can be taken up again, in another process too.
+//! Checkpoints: positions from which a node's rows can be resumed, in another process too.
 
 use crate::error::{Error, Result};
 use crate::pipeline::function_states::FunctionStates;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// All numbers are counts. One above this was made up, and adding to it would overflow.
+/// All numbers are counts. A larger number is invalid, and adding to it would overflow.
 const MOST: u64 = i64::MAX as u64;
 
-/// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
-/// there on come before.
+/// The position from which a node's rows can be resumed: a state of the node, and the number of
+/// rows it has returned since.
 ///
-/// A checkpoint without a state counts from the beginning of the node that gave it. So a node hands on checkpoints of its input only if it
-/// makes one row of each; any other gives checkpoints with a state of its own.
+/// A checkpoint without a state counts from the beginning of the node. So a node passes on
+/// checkpoints of its input only if it makes one row of each; any other node makes checkpoints with
+/// a state of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     /// `None` for the beginning.
     state: Option<Arc<State>>,
     skip: u64,
-    /// The states of Python functions, for nodes that begin here. They are no part of the checkpoint: a node that runs passes
-    /// has them in its own.
+    /// The states of Python functions, for nodes that begin here. They are not part of the
+    /// checkpoint: the node that runs passes saves them in its own.
     states: Option<Arc<FunctionStates>>,
 }
 
@@ -29,25 +30,25 @@ impl PartialEq for Checkpoint {
     }
 }
 
-/// What a node needs to go on.
+/// The state from which a node can continue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Numbers of its own, whose meaning only the node knows.
+    /// Numbers whose meaning only the node knows.
     pub numbers: SmallVec<[u64; 5]>,
-    /// Where its inputs go on.
+    /// The checkpoints of its inputs.
     pub inputs: SmallVec<[Checkpoint; 1]>,
-    /// What a Python function that keeps a state has said of it.
+    /// The state of a Python function, as text, if it keeps one.
     pub text: Option<Arc<str>>,
 }
 
 impl Checkpoint {
-    /// At this state.
+    /// A checkpoint directly at this state.
     pub fn new(numbers: impl IntoIterator<Item = u64>, inputs: impl IntoIterator<Item = Self>) -> Self {
         let (numbers, inputs) = (numbers.into_iter().collect(), inputs.into_iter().collect());
         Self::at(State { numbers, inputs, text: None }, 0)
     }
 
-    /// The same with what a Python function has said of its state.
+    /// The same checkpoint with the state of a Python function.
     pub fn with_text(self, text: Option<Arc<str>>) -> Self {
         match (text, self.state) {
             (Some(text), Some(state)) => {
@@ -58,22 +59,22 @@ impl Checkpoint {
         }
     }
 
-    /// What a Python function has said of its state.
+    /// The state of a Python function.
     pub fn text(&self) -> Option<Arc<str>> {
         self.state.as_ref().and_then(|state| state.text.clone())
     }
 
-    /// `skip` rows behind a state.
+    /// The checkpoint `skip` rows after a state.
     pub fn at(state: State, skip: u64) -> Self {
         Self { state: Some(Arc::new(state)), skip, states: None }
     }
 
-    /// The same for nodes that begin with these states of Python functions.
+    /// The same checkpoint, for nodes that begin with these states of Python functions.
     pub fn with_states(self, states: Option<Arc<FunctionStates>>) -> Self {
         Self { states, ..self }
     }
 
-    /// The states of Python functions that nodes begin with here.
+    /// The states of Python functions with which nodes begin here.
     pub fn states(&self) -> Option<&Arc<FunctionStates>> {
         self.states.as_ref()
     }
@@ -83,12 +84,12 @@ impl Checkpoint {
         Self::default().with_states(self.states.clone())
     }
 
-    /// `count` rows behind this one.
+    /// The checkpoint `count` rows after this one.
     pub fn behind(&self, count: u64) -> Self {
         Self { skip: self.skip.saturating_add(count), ..self.clone() }
     }
 
-    /// The state itself.
+    /// The checkpoint directly at the state.
     pub fn base(&self) -> Self {
         Self { skip: 0, ..self.clone() }
     }
@@ -98,7 +99,7 @@ impl Checkpoint {
         self.state.as_deref()
     }
 
-    /// How many rows behind the state it is.
+    /// The number of rows after the state.
     pub fn skip(&self) -> u64 {
         self.skip
     }
@@ -112,7 +113,7 @@ impl Checkpoint {
         <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
     }
 
-    /// Where input number `index` goes on: at its beginning, if this is the beginning.
+    /// The checkpoint of input number `index`: its beginning, if this is the beginning.
     pub fn input(&self, index: usize) -> Result<Self> {
         match &self.state {
             None => Ok(self.beginning()),
@@ -123,32 +124,32 @@ impl Checkpoint {
     }
 }
 
-/// The error for a state that no node of this kind can have had.
+/// The error for a state that a node of this kind cannot have.
 pub fn damaged() -> Error {
-    Error::invalid_argument("it says what no pipeline of this description can have said")
+    Error::invalid_argument("it is not a state of a pipeline with this description")
 }
 
-/// The checkpoints of rows that wait: row `i` of those that belong to a checkpoint is `i` rows behind it.
+/// The checkpoints of waiting rows: row `i` of the rows at a checkpoint is `i` rows after it.
 #[derive(Clone, Debug, Default)]
 pub struct RowCheckpoints(SmallVec<[(Checkpoint, usize); 1]>);
 
 impl RowCheckpoints {
-    /// So many rows from a checkpoint on.
+    /// The checkpoints of `num_rows` rows from a checkpoint on.
     pub fn of(checkpoint: Checkpoint, num_rows: usize) -> Self {
         Self(SmallVec::from_buf([(checkpoint, num_rows)]))
     }
 
-    /// The checkpoints, each with the number of rows that belong to it.
+    /// The checkpoints, each with its number of rows.
     pub fn iter(&self) -> impl Iterator<Item = (&Checkpoint, usize)> {
         self.0.iter().map(|(checkpoint, num_rows)| (checkpoint, *num_rows))
     }
 
-    /// Adds the checkpoints of rows behind these.
+    /// Adds the checkpoints of later rows.
     pub fn append(&mut self, other: &Self) {
         self.0.extend(other.0.iter().cloned());
     }
 
-    /// Where row `row` is: behind the last checkpoint if there are fewer.
+    /// The checkpoint of row `row`; after the last one if there are fewer.
     pub fn get(&self, row: usize) -> Checkpoint {
         let mut rest = row;
         for (index, (checkpoint, num_rows)) in self.0.iter().enumerate() {
@@ -160,7 +161,7 @@ impl RowCheckpoints {
         Checkpoint::default()
     }
 
-    /// Takes the checkpoints of the first `count` rows out of these.
+    /// Removes and returns the checkpoints of the first `count` rows.
     pub fn take_front(&mut self, count: usize) -> Self {
         let (mut num_whole, mut rest) = (0, count);
         while self.0.get(num_whole).is_some_and(|(_, num_rows)| *num_rows <= rest) {

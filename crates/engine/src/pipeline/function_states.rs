@@ -1,39 +1,40 @@
-//! States of Python functions that keep one, at the places of the rows that they made.
+//! States of stateful Python functions, at the checkpoints of the rows that they made.
 
 use crate::pipeline::checkpoint::Checkpoint;
 use crate::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a function has said of its state; `None` if it keeps none.
+/// The state of a function, as text; `None` if it keeps none.
 pub type Text = Option<Arc<str>>;
 
-/// The states of the functions of all Python workers, for one run of the nodes of a pass. Written by whoever ends a task of a
-/// Python worker, and by the node that runs passes; read by nodes as they begin, and at the end of a pass.
+/// The states of the functions of all Python workers, for one run of the nodes of a pass. Written
+/// by the thread that ends a Python worker's task, and by the node that runs passes; read by nodes
+/// as they begin, and at the end of a pass.
 pub struct FunctionStates {
-    /// What each function has at the beginning of an iteration.
+    /// The state of each function at the beginning of an iteration.
     initial: Arc<[Text]>,
-    /// What each has behind the last of its tasks that has ended.
+    /// The state of each function after its latest finished task.
     now: Mutex<Vec<Text>>,
 }
 
 impl FunctionStates {
-    /// At the beginning of an iteration.
+    /// The states at the beginning of an iteration.
     pub fn new(initial: Vec<Text>) -> Arc<Self> {
         Arc::new(Self { now: Mutex::new(initial.clone()), initial: initial.into() })
     }
 
-    /// Those of the beginning of the iteration, for another run.
+    /// The states at the beginning of the iteration, for another run.
     pub fn at_beginning(&self) -> Arc<Self> {
         Self::new(self.initial.to_vec())
     }
 
-    /// Those of now, for another run.
+    /// The current states, for another run.
     pub fn copy(&self) -> Arc<Self> {
         Arc::new(Self { initial: Arc::clone(&self.initial), now: Mutex::new(self.now.lock().clone()) })
     }
 
-    /// Whether the function of a Python worker keeps a state.
+    /// True if the function of a Python worker keeps a state.
     pub fn is_kept(&self, python_worker: usize) -> bool {
         self.initial.get(python_worker).is_some_and(Option::is_some)
     }
@@ -43,14 +44,14 @@ impl FunctionStates {
         self.now.lock().get(python_worker).cloned().flatten()
     }
 
-    /// Notes the state of the function of a Python worker.
+    /// Sets the state of the function of a Python worker.
     pub fn set(&self, python_worker: usize, text: Text) {
         if let (Some(now), Some(_)) = (self.now.lock().get_mut(python_worker), &text) {
             *now = text;
         }
     }
 
-    /// The states of some Python workers, as checkpoints that a checkpoint can hold.
+    /// The states of some Python workers, as checkpoints that can be inputs of a checkpoint.
     pub fn checkpoints(&self, python_workers: &[usize]) -> impl Iterator<Item = Checkpoint> {
         let now = self.now.lock();
         let texts: Vec<_> =
@@ -65,26 +66,26 @@ impl fmt::Debug for FunctionStates {
     }
 }
 
-/// The state of a function from one task of a node to the next. Clones are the same.
+/// The state of a function from one task of a node to the next. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionState {
     now: Arc<Mutex<Text>>,
-    /// Where else it is noted: the states of all Python workers, and the Python worker.
+    /// The states of all Python workers and the number of this one, where the state is stored too.
     noted: Option<(Arc<FunctionStates>, usize)>,
 }
 
 impl FunctionState {
-    /// Before the first task of a node, which belongs to a Python worker of `noted`.
+    /// The state before the first task of a node, which belongs to a Python worker of `noted`.
     pub fn new(text: Text, noted: Option<(Arc<FunctionStates>, usize)>) -> Self {
         Self { now: Arc::new(Mutex::new(text)), noted }
     }
 
-    /// What the function has before the next task.
+    /// The state before the next task.
     pub fn get(&self) -> Text {
         self.now.lock().clone()
     }
 
-    /// Notes what the function has behind a task.
+    /// Sets the state after a task.
     pub fn set(&self, text: Text) {
         if text.is_none() {
             return;

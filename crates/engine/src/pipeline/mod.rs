@@ -1,8 +1,9 @@
-//! Pipelines: from files to batches, in blocks, in an order that depends on nothing but the description.
+//! Pipelines: from files to batches, in blocks of rows. The order depends only on the description.
 //!
-//! A pipeline is a chain of [nodes](node), serial steps that move row numbers. What takes time (reading, decoding,
-//! gathering) is a [task](execution::task) that a node starts, done by a pool of workers; its result waits until its turn
-//! has come. The [executor](execution::executor) asks the nodes whenever a task has ended.
+//! A pipeline is a chain of [nodes](node), serial steps that move row numbers. Slow work (reading,
+//! decoding, gathering) is a [task](execution::task) that a node starts and a worker of the pool
+//! does; results are used in the order in which their tasks were started. The
+//! [executor](execution::executor) polls the nodes whenever a task has ended.
 
 pub mod blocks;
 pub mod checkpoint;

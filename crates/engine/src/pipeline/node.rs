@@ -1,4 +1,5 @@
-//! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks; they compute nothing.
+//! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks, but
+//! compute nothing.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Pass;
@@ -10,90 +11,96 @@ use crate::pipeline::skip_event::SkipEvent;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A serial step. What it gives is the same whenever it is asked, and however fast its tasks end.
+/// A serial step. Its rows do not depend on when it is polled or how fast its tasks end.
 pub trait Node: Send {
-    /// The next rows, in order. Not called again after the end or an error.
+    /// The next rows, in order. Must not be called after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
 
-    /// Behind the end: how many rows each of several shards has given, if these are the rows of one.
+    /// After the end: the number of rows that each of several shards has returned, if this is one
+    /// of them.
     fn ended(&self) -> Option<Ended> {
         None
     }
 }
 
-/// How many rows shards have given up to their end, counted from where the node was started.
+/// The number of rows that shards have returned up to their end, counted from where the node was
+/// started.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// Those of the shard that gave the fewest.
+    /// The rows of the shard with the fewest.
     pub fewest: u64,
-    /// Those of the shard that gave the most.
+    /// The rows of the shard with the most.
     pub most: u64,
-    /// Those of this shard.
+    /// The rows of this shard.
     pub mine: u64,
-    /// The end came among the rows that were to be skipped. Then these are counted, from the state of the checkpoint on, and
-    /// the shards are those of the checkpoint.
+    /// True if the end came among the rows to be skipped. Then these are counted, from the state of
+    /// the checkpoint on, and the shards are the checkpoint's.
     pub is_within_skip: bool,
 }
 
 impl Ended {
-    /// The same of what is made of the rows.
+    /// Applies `count` to each number, for the rows made of these.
     pub fn map(self, count: impl Fn(u64) -> u64) -> Self {
         let Self { fewest, most, mine, is_within_skip } = self;
         Self { fewest: count(fewest), most: count(most), mine: count(mine), is_within_skip }
     }
 }
 
-/// Where a node stands.
+/// The position of a node in the pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
-    /// The pass that it works for.
+    /// The pass that the node works for.
     pub pass: Pass,
-    /// How many steps it is away from the consumer.
+    /// The number of steps between the node and the consumer.
     pub distance: usize,
     /// The number of its stage in the description.
     pub stage: usize,
-    /// The number of the stage that lets its failures be left out, if there is one.
+    /// The number of the `skip_errors` stage that handles its failures, if there is one.
     pub skipper: Option<usize>,
-    /// Whether it asks for rows, and begins tasks, only when their results are wanted, one at a time.
+    /// True if it polls for rows and begins tasks one at a time, only when their results are
+    /// requested.
     pub in_step: bool,
 }
 
-/// What a node has.
+/// The result of polling a node.
 pub enum Poll {
     /// At least one row.
     Ready(Rows),
-    /// Word of what was left out behind the rows that were given.
+    /// A report of skipped rows, after the rows returned before.
     SkipEvent(SkipEvent),
-    /// Nothing before a task has ended.
+    /// Nothing until a task has ended.
     Pending,
     /// No more rows.
     End,
 }
 
-/// What nodes may use while they are asked.
+/// The context in which a node is polled.
 pub struct Context<'a> {
-    /// The tasks that are to be done and were not published.
+    /// The new tasks that are not published yet.
     pub tasks: &'a mut Tasks,
-    /// Lets workers see tasks, which it takes out.
+    /// Publishes tasks to the workers; takes them out of the argument.
     pub publish: &'a dyn Fn(&mut Tasks),
     /// Set when a task was started.
     pub has_started: bool,
     /// The memory of the pipeline.
     pub budget: &'a Arc<Budget>,
-    /// What the stages have done.
+    /// The measurements of the stages.
     pub meters: &'a Arc<Meters>,
-    /// Nothing waits for the consumer: a result that is there is given before tasks are started.
+    /// True if the consumer has no rows waiting: a finished result is returned before tasks are
+    /// started.
     pub is_starving: bool,
-    /// Nothing waits for the consumer, and no task was under way when the nodes were asked.
+    /// True if the consumer has no rows waiting, and no task was running when the nodes were
+    /// polled.
     pub is_stuck: bool,
-    /// Set when something did not fit into the budget.
+    /// Set when a charge did not fit into the budget.
     pub is_refused: Cell<bool>,
 }
 
 impl Context<'_> {
-    /// Charges `num_bytes` to the budget; `None` if they do not fit, unless the node cannot go on without them, nothing
-    /// waits for the consumer, who would make room otherwise, and there is no task whose end would bring the pipeline on.
-    /// So it may be `None` in any case.
+    /// Charges `num_bytes` to the budget; `None` if they do not fit. They are charged beyond the
+    /// limit if the pipeline would otherwise stall: the node needs them to continue, the consumer
+    /// has no rows waiting, and no task is running or was started. Even a needed charge may be
+    /// `None`.
     pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
         match is_needed && self.is_stuck && !self.has_started {
             true => Some(self.budget.charge(num_bytes)),
@@ -105,14 +112,14 @@ impl Context<'_> {
         }
     }
 
-    /// Lets a worker do something whose result is `distance` steps away from the consumer. It may begin at once, while the
-    /// nodes are still being asked.
+    /// Starts work on a worker; its result is `distance` steps away from the consumer. It may begin
+    /// at once, while the nodes are still being polled.
     pub fn start(&mut self, distance: usize, work: Work) {
         self.tasks.push(distance, work);
         self.publish();
     }
 
-    /// Lets the thread of a Python worker do something.
+    /// Starts a task on the thread of a Python worker.
     pub fn start_python(&mut self, python_worker: usize, task: PythonTask) -> Result<()> {
         self.tasks.push_python(python_worker, task)?;
         self.publish();

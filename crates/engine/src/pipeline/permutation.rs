@@ -1,17 +1,17 @@
 //! A keyed permutation of the numbers below `n`, in constant memory: the order of a full shuffle.
 //!
-//! A Feistel network permutes the numbers of an even number of bits; who lands at `n` or above goes through it again
-//! ("cycle walking") until he is below. The round function is a multiplication and a fold of 128 bits, keyed by draws of
-//! Philox.
+//! A Feistel network permutes the numbers of an even number of bits; a result of `n` or above goes
+//! through it again ("cycle walking") until it is below `n`. The round function is a multiplication
+//! and a fold of 128 bits, keyed by draws of Philox.
 //!
 //! Source: Black and Rogaway, "Ciphers with Arbitrary Finite Domains" (CT-RSA 2002).
 
 use crate::philox::Philox;
 
-/// So many rounds are enough for the statistics that the tests take.
+/// The number of rounds; enough to pass the statistical tests below.
 const ROUNDS: usize = 8;
 
-/// The permutation.
+/// A permutation.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     len: u64,
@@ -20,7 +20,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..len` that a pair of seeds stands for.
+    /// The permutation of `0..len` for a pair of seeds.
     pub fn new(len: u64, seed: u64, pass: u64) -> Self {
         let bits = u64::BITS - len.saturating_sub(1).leading_zeros();
         let half_bits = bits.div_ceil(2).max(1);
@@ -29,17 +29,17 @@ impl Permutation {
         Self { len, half_bits, keys }
     }
 
-    /// How many numbers are permuted.
+    /// The number of permuted numbers.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What comes at place `index`, which is below the length.
+    /// The number at position `index`, which must be below the length.
     pub fn get(&self, index: u64) -> u64 {
         let mut number = self.step(index);
         while number >= self.len {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_and_passes_give_other_orders() {
+    fn other_seeds_and_passes_give_other_orders() {
         let order = |seed, pass| {
             let permutation = Permutation::new(100, seed, pass);
             (0..100).map(|index| permutation.get(index)).collect::<Vec<_>>()
@@ -92,10 +92,10 @@ mod tests {
         assert_ne!(order(1, 2), order(2, 2));
     }
 
-    /// The chi-square statistic of each place's number over many seeds, with 9 degrees of freedom: its 0.9999 quantile is
-    /// 33.7.
+    /// The chi-square statistic of the number at each position over many seeds, with 9 degrees of
+    /// freedom: its 0.9999 quantile is 33.7.
     #[test]
-    fn each_number_is_as_likely_at_each_place() {
+    fn each_number_is_equally_likely_at_each_position() {
         const LEN: u64 = 10;
         const SEEDS: u64 = 5000;
         for place in 0..LEN {

@@ -1,5 +1,5 @@
-//! What is left out, because it is damaged or a function failed at it. Word of it travels among the rows, at its place: so it
-//! comes to the consumer at the same place in every run.
+//! Skipped rows, because they are damaged or a function failed at them. Each report travels among
+//! the rows at its position, so it reaches the consumer at the same position in every run.
 
 use crate::error::{Code, Error, Lost};
 use crate::pipeline::blocks::file_provenance::FileProvenance;
@@ -8,54 +8,54 @@ use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::formats::RecordPosition;
 use std::sync::Arc;
 
-/// Word for the consumer, which nodes hand on behind the rows before it.
+/// A report for the consumer. Nodes pass it on after the rows before it.
 #[derive(Clone, Debug)]
 pub enum SkipEvent {
-    /// Something was left out.
+    /// Something was skipped.
     Skipped(Box<Skipped>),
-    /// A pass has ended in which so many rows came through a stage that lets failures be left out.
+    /// A pass has ended; the number of rows that a `skip_errors` stage has returned in it.
     Passed {
         /// The number of that stage.
         skipper: usize,
-        /// How many rows of which pass.
+        /// The number of rows and the pass.
         rows: PassedRows,
     },
 }
 
-/// How many rows of a pass came through.
+/// The number of rows returned in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassedRows {
     /// The number of the pass.
     pub pass: u64,
-    /// How many rows.
+    /// The number of rows.
     pub count: u64,
 }
 
-/// A row that was left out, or the rest of a file.
+/// A skipped row, or the skipped rest of a file.
 #[derive(Clone, Debug)]
 pub struct Skipped {
-    /// The number of the stage that lets failures be left out.
+    /// The number of the `skip_errors` stage.
     pub skipper: usize,
     /// The number of the stage that has failed.
     pub stage: usize,
     /// The record, if it is known.
     pub row_provenance: Option<RowProvenance>,
-    /// Where the record begins in its uncompressed file, if it is known.
+    /// The offset of the record in its uncompressed file, if it is known.
     pub offset_bytes: Option<u64>,
-    /// What happened.
+    /// The failure.
     pub error: Error,
-    /// Whether what follows in the file cannot be read either.
+    /// True if the rest of the file cannot be read either.
     pub ends_file: bool,
-    /// How many records are lost, this one included.
+    /// The number of records lost, this one included.
     pub lost: Lost,
-    /// How many records a scan of all files has found beside it; 0 if there was none.
+    /// The number of further records that a scan of all files has found; 0 without a scan.
     pub scanned: u64,
-    /// What came through before this.
+    /// The number of rows returned before this one.
     pub passed: PassedRows,
 }
 
 impl Skipped {
-    /// A row that a stage failed at. The file may be read to find out where its record begins.
+    /// A row at which a stage failed. The file may be read to find the offset of its record.
     pub fn row(skipper: usize, stage: usize, row_provenance: Option<RowProvenance>, error: Error) -> Self {
         let offset_bytes = row_provenance.as_ref().and_then(RowProvenance::offset_bytes);
         let lost = error.lost().unwrap_or(Lost::Records(1));
@@ -63,7 +63,7 @@ impl Skipped {
         Self { skipper, stage, row_provenance, offset_bytes, error, ends_file: false, lost, scanned: 0, passed }
     }
 
-    /// What could not be read of a file; with `rest`, the rest of it.
+    /// An unreadable part of a file; with `rest`, the rest of it.
     pub fn damage(
         (skipper, stage): (usize, usize),
         file: &Arc<FileProvenance>,
@@ -90,21 +90,22 @@ impl Skipped {
         }
     }
 
-    /// With how many records a scan has found beside it.
+    /// Sets the number of further records that a scan has found.
     pub fn among(self, scanned: u64) -> Self {
         Self { scanned, ..self }
     }
 }
 
-/// The rest of a file, from damage on behind which nothing can be read.
+/// The rest of a file after damage, none of which can be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
-    /// How many bytes it has, if that is known.
+    /// The number of its bytes, if known.
     pub num_bytes: Option<u64>,
 }
 
 impl Rest {
-    /// How many records it has if they are as long as those before it, on average.
+    /// The estimated number of its records, if they are as long as the records before it on
+    /// average.
     fn lost(self, at: RecordPosition) -> Lost {
         let RecordPosition { offset_bytes, record } = at;
         match self.num_bytes {
@@ -127,15 +128,16 @@ impl From<Skipped> for SkipEvent {
 /// Skip events, each with the number of rows before it, rising.
 pub type SkipEvents = Vec<(usize, SkipEvent)>;
 
-/// Rows, and what was left out between them.
+/// Rows, and the reports of skipped rows between them.
 pub type RowsAndSkips = (Rows, SkipEvents);
 
-/// Whether an error means that a file is damaged; others are of the system, or of the program.
+/// True if an error means that a file is damaged; other errors come from the system or the program.
 pub fn is_damage(error: &Error) -> bool {
     matches!(error.code(), Code::DataLoss | Code::InvalidArgument | Code::OutOfRange) && !error.is_interrupting()
 }
 
-/// Whether an error is one of a function and its example; others are of the system, or a defect.
+/// True if an error comes from a function and its example; other errors come from the system or a
+/// bug.
 pub fn is_of_example(error: &Error) -> bool {
     !matches!(error.code(), Code::Cancelled | Code::Aborted | Code::Internal | Code::Unavailable)
         && !error.is_interrupting()
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_of_a_file_is_counted_by_the_length_of_the_records_before_it() {
+    fn the_records_of_the_rest_of_a_file_are_estimated_by_the_length_of_those_before() {
         let at = |offset_bytes, record| RecordPosition { offset_bytes, record };
         let lost = |num_bytes, at| Rest { num_bytes }.lost(at);
         assert_eq!(lost(Some(1000), at(100, 10)), Lost::Records(100));

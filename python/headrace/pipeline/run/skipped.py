@@ -215,7 +215,7 @@ class Report:
         if not state and not self._judges:
             return
         if not state or len(state[2]) != len(self._judges):
-            raise ValueError("it says what no pipeline of this description can have said")
+            raise ValueError("it is not a state of a pipeline with this description")
         texts, entries, judges = state
         for judge, (rows, next_pass, is_open) in zip(self._judges.values(), judges, strict=True):
             judge.rows, judge.next_pass, judge.is_open = rows, next_pass, bool(is_open)

@@ -1,4 +1,4 @@
-//! Rows of arrays that are in memory.
+//! Rows of arrays in memory.
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
@@ -9,7 +9,7 @@ use crate::reader::Numbering;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The rows of tensors that have equally many.
+/// The rows of tensors with the same number of rows.
 pub struct Arrays {
     columns: Vec<Column>,
     len: u64,
@@ -17,7 +17,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Fails unless all tensors have equally many rows.
+    /// Fails unless all tensors have the same number of rows.
     pub fn new(tensors: Vec<Tensor>) -> Result<Self> {
         let columns: Vec<_> = tensors.into_iter().map(Column::Dense).collect();
         let len = columns.first().map_or(0, Column::len);

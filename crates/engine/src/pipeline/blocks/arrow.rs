@@ -1,4 +1,5 @@
-//! Strings as Apache Arrow lays them out: all bytes in one buffer, and the offsets at which they begin and end.
+//! Strings in Apache Arrow's layout: all bytes in one buffer, and the offsets at which they begin
+//! and end.
 //!
 //! Source: the "Variable-size Binary Layout" of Arrow's columnar format, with offsets of 64 bits.
 
@@ -12,14 +13,14 @@ use bytes::Bytes;
 
 /// Strings: row `i` is `data[offsets[i]..offsets[i + 1]]`.
 pub struct Strings {
-    /// A vector of int64, one longer than there are rows.
+    /// A vector of int64, one longer than the number of rows.
     pub offsets: Tensor,
     /// A vector of uint8.
     pub data: Tensor,
 }
 
 impl Strings {
-    /// The strings of a column; `None` if it does not have one string a row.
+    /// The strings of a column; `None` unless it has one string in each row.
     pub fn of(column: &Column) -> Result<Option<Self>> {
         let is_string = |tensor: &Tensor| tensor.dtype() == DType::String && tensor.shape().is_empty();
         match column {
@@ -34,7 +35,8 @@ impl Strings {
         }
     }
 
-    /// Not copied if they lie one behind the other, as those of a batch do.
+    /// The strings of a text. They are not copied if they lie end to end, as the strings of a batch
+    /// do.
     fn of_text(text: &Text) -> Result<Self> {
         match text.joined() {
             Some(data) => Self::new(text.rows().map(<[u8]>::len), text.len(), data),
@@ -81,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn strings_behind_each_other_are_not_copied() {
+    fn strings_that_lie_end_to_end_are_not_copied() {
         let together = text(&[(1, 2), (3, 0), (3, 3)]);
         assert_eq!(together.joined().unwrap().as_ptr(), together.row(0).as_ptr());
         assert_eq!(strings(&Column::Text(together)), Some((vec![0, 2, 2, 5], b"abcde".to_vec())));
     }
 
     #[test]
-    fn other_strings_are_put_together() {
+    fn other_strings_are_copied_end_to_end() {
         let expected = Some((vec![0, 2, 3], b"deb".to_vec()));
         let apart = Column::Text(text(&[(4, 2), (2, 1)]));
         assert_eq!(strings(&apart), expected);
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_no_strings() {
+    fn a_column_of_numbers_has_no_strings() {
         assert_eq!(strings(&Column::Dense(Tensor::scalar(1).reshaped(Shape::new(&[1])).unwrap())), None);
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 /// A block whose rows are batches, taken from the front.
 ///
-/// A block has any number of batches: how many depends on what is before, on threads and on memory.
+/// The number of batches in a block depends on the stages before, on threads and on memory.
 #[derive(Default)]
 pub struct Batches {
     columns: Vec<Column>,
     num_rows: usize,
     next: usize,
-    /// What the block is charged with, until another one takes its place.
+    /// The charge of the block, held until another block takes its place.
     _charge: Option<Charge>,
 }
 
@@ -29,12 +29,12 @@ impl Batches {
         Self { columns, num_rows, next: 0, _charge: charge }
     }
 
-    /// How many batches were taken.
+    /// The number of batches taken.
     pub fn num_taken(&self) -> usize {
         self.next
     }
 
-    /// The components of the next batch, which nobody else has where the block was its owner's alone.
+    /// The components of the next batch. They have no other holder if the block had only one.
     pub fn take(&mut self) -> Option<Result<Vec<Column>>> {
         let row = self.next;
         if row == self.num_rows {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_one_block_are_taken_one_by_one_however_they_are_held() {
+    fn batches_of_a_block_are_taken_one_by_one_from_every_kind_of_column() {
         let apart = Column::Batches([numbers(&[2], vec![1, 2]), numbers(&[3, 1], vec![3, 4, 5])].into());
         let together = numbers(&[2, 4], (0..8).collect());
         let block = Block::new(vec![apart, together], 2, Provenance::Unknown).unwrap();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_stays_with_them() {
+    fn a_shared_block_keeps_its_batches() {
         let column = Column::Batches([numbers(&[1], vec![7]), numbers(&[1], vec![8])].into());
         let block = Arc::new(Block::new(vec![column], 2, Provenance::Unknown).unwrap());
         assert_eq!(shapes(&mut Batches::of(Arc::clone(&block))), [[vec![1]], [vec![1]]]);

@@ -15,12 +15,12 @@ pub struct Block {
     pub columns: Vec<Column>,
     num_rows: usize,
     provenance: Provenance,
-    /// What the block is charged with beside its buffers, which carry their own charges.
+    /// The charge of the block, beside its buffers, which carry their own charges.
     _charge: Option<Charge>,
 }
 
 impl Block {
-    /// A block of `num_rows` rows: as many as each of the columns has.
+    /// A block of `num_rows` rows. Each of the columns must have as many.
     pub fn new(columns: Vec<Column>, num_rows: usize, provenance: Provenance) -> Result<Self> {
         if let Some(column) = columns.iter().find(|column| column.len() != num_rows) {
             return Err(Error::internal(format!("a column of {} rows in a block of {num_rows}", column.len())));
@@ -34,38 +34,38 @@ impl Block {
         self
     }
 
-    /// The components, and what they are charged with beside their buffers.
+    /// The components, and the charge of the block beside its buffers.
     pub fn into_columns(self) -> (Vec<Column>, Option<Charge>) {
         (self.columns, self._charge)
     }
 
-    /// How many examples there are.
+    /// The number of examples.
     pub fn num_rows(&self) -> usize {
         self.num_rows
     }
 
-    /// How many bytes the elements have.
+    /// The number of bytes of the elements.
     pub fn num_bytes(&self) -> usize {
         self.columns.iter().map(Column::num_bytes).sum()
     }
 
-    /// How much memory it takes: what it is charged with.
+    /// The memory that it takes and is charged for.
     pub fn held_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Column::held_bytes).sum();
         size_of::<Self>() + size_of_val(&*self.columns) + columns + self.provenance.held_bytes()
     }
 
-    /// Where the rows were read.
+    /// The origin of the rows.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
     }
 
-    /// Where row `row` was read, if that is known.
+    /// The origin of row `row`, if it is known.
     pub fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         self.provenance.get(row)
     }
 
-    /// The place of row `row`, if that is known: what random draws for it are keyed by.
+    /// The unique identity of row `row`, if it is known. It keys the random draws for the row.
     pub fn row_id(&self, row: usize) -> Option<RowId> {
         self.row_provenance(row).map(|row_provenance| row_provenance.row_id())
     }
@@ -76,13 +76,13 @@ impl Block {
         self
     }
 
-    /// The block, which keeps no other rows alive for their provenance.
+    /// The block, changed so that it does not keep other rows alive for their provenance.
     pub fn settled(mut self) -> Self {
         self.provenance = self.provenance.settled();
         self
     }
 
-    /// A block of the same rows that is its owner's alone. What it is charged with stays with the other one.
+    /// A block of the same rows with a single owner. The charge stays with the other one.
     pub fn share(self: &Arc<Self>) -> Self {
         Self {
             columns: self.columns.clone(),

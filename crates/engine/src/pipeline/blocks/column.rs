@@ -15,13 +15,13 @@ use std::sync::Arc;
 pub enum Column {
     /// Rows of one shape: a tensor whose first dimension counts the rows.
     Dense(Tensor),
-    /// A string a row, as a place in a buffer that many rows share.
+    /// One string in each row, as a span of a buffer that many rows share.
     Text(Text),
-    /// A list a row: row `i` is `values[ends[i - 1]..ends[i]]`.
+    /// One list in each row: row `i` is `values[ends[i - 1]..ends[i]]`.
     Ragged(Ragged),
-    /// A tensor a row, of any shape.
+    /// One tensor in each row, of any shape.
     Each(Arc<[Tensor]>),
-    /// A batch a row: the rows of the batch in a column of their own.
+    /// One batch in each row: the rows of the batch are a column of their own.
     Batches(Arc<[Column]>),
 }
 
@@ -34,12 +34,12 @@ pub struct Text {
     num_bytes: usize,
 }
 
-/// The place of a string in its buffer.
+/// The position of a string in its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its first byte.
     pub start: usize,
-    /// How many bytes it has.
+    /// Number of its bytes.
     pub length: usize,
 }
 
@@ -57,38 +57,38 @@ pub struct Ragged {
 }
 
 impl Text {
-    /// Strings at `spans`, which must lie inside of `buffer`.
+    /// Strings at `spans`, which must lie inside `buffer`.
     pub fn new(buffer: Bytes, spans: Vec<Span>) -> Self {
         let num_bytes = spans.iter().map(|span| span.length).sum();
         Self { buffer, spans: spans.into(), num_bytes }
     }
 
-    /// Strings one behind the other, which end at `ends` of `buffer`.
+    /// Strings that lie end to end and end at `ends` of `buffer`.
     pub fn joined_of(buffer: Bytes, ends: &[usize]) -> Self {
         let mut start = 0;
         let span = |end: &usize| Span { start, length: end - std::mem::replace(&mut start, *end) };
         Self::new(buffer, ends.iter().map(span).collect())
     }
 
-    /// The same strings. References to these are counted apart from those to others, so that threads that take strings of
+    /// The same strings, with a reference count of their own, so that threads that take strings of
     /// one text do not wait for each other.
     pub fn counted_apart(&self) -> Self {
         Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
     }
 
-    /// The bytes of all strings, if they lie one behind the other.
+    /// The bytes of all strings, if they lie end to end.
     pub fn joined(&self) -> Option<Bytes> {
         let start = self.spans.first().map_or(0, |span| span.start);
         let end = self.spans.iter().try_fold(start, |end, span| (span.start == end).then_some(end + span.length))?;
         Some(self.buffer.slice(start..end))
     }
 
-    /// How many strings there are.
+    /// The number of strings.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -118,12 +118,13 @@ impl Text {
     }
 }
 
-/// Looks at strings that lie all over the memory before they are needed, so that the processor waits for many of them at the
+/// Prefetches strings that lie all over memory, so that the processor waits for many of them at the
 /// same time.
 pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
-    /// What the processor fetches at a time.
+    /// Size of a cache line.
     const LINE_BYTES: usize = 64;
-    /// What follows is fetched in time by itself.
+    /// Longer strings are prefetched only up to this length; the processor prefetches the rest by
+    /// itself.
     const MAX_BYTES: usize = 1024;
     let look = |sum, string: &[u8]| {
         let lines = string.iter().take(MAX_BYTES).step_by(LINE_BYTES);
@@ -138,7 +139,7 @@ impl Ragged {
         Self { values, ends: ends.into() }
     }
 
-    /// Where list number `row` is in the values.
+    /// The position of list number `row` in the values.
     pub fn range(&self, row: usize) -> Range<usize> {
         row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
     }
@@ -150,17 +151,17 @@ impl Ragged {
         self.values.part(range, shape)
     }
 
-    /// How many lists there are.
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// How many values list number `row` has.
+    /// The number of values of list number `row`.
     pub fn row_length(&self, row: usize) -> usize {
         self.range(row).len()
     }
@@ -172,7 +173,7 @@ impl Ragged {
 }
 
 impl Column {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Dense(tensor) => tensor.shape().first().copied().unwrap_or(0),
@@ -183,12 +184,12 @@ impl Column {
         }
     }
 
-    /// Whether there are no rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes the elements have.
+    /// The number of bytes of the elements.
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => tensor.num_bytes(),
@@ -199,7 +200,7 @@ impl Column {
         }
     }
 
-    /// How much memory it takes, with what it keeps beside the elements: the places of strings and lists.
+    /// The memory that it takes, including the spans of strings and the ends of lists.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Dense(tensor) => held_by(tensor),
@@ -229,7 +230,8 @@ impl Column {
         }
     }
 
-    /// As [`Column::batch`], but what nobody else has goes with it. Each row is taken once.
+    /// As [`Column::batch`], but moves the batch out if it has no other holder. Each row must be
+    /// taken only once.
     pub fn take_batch(&mut self, row: usize) -> Result<Self> {
         if let Self::Batches(batches) = self
             && let Some(batches) = Arc::get_mut(batches)
@@ -250,7 +252,7 @@ impl Column {
         }
     }
 
-    /// How long row `row` is: its first dimension, for strings their bytes.
+    /// The length of row `row`: its first dimension; for strings their number of bytes.
     pub fn row_length(&self, row: usize) -> usize {
         match self {
             Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
@@ -272,7 +274,7 @@ impl Column {
                 Tensor::strings(shape, strings)
             }
             Self::Ragged(_) => Err(Error::invalid_argument(
-                "its lists have lengths of their own, expected rows of one shape. Use padded_batch, \
+                "its lists differ in length, expected rows of one shape. Use padded_batch, \
                  bucket_by_length or pack in place of batch",
             )),
             Self::Each(tensors) => stack(tensors),
@@ -283,8 +285,8 @@ impl Column {
         }
     }
 
-    /// Rows of several columns, copied: `rows` gives the number of a column and a row of it. Those of columns that differ in
-    /// kind, type or shape become tensors of their own.
+    /// Copies rows of several columns: `rows` gives the number of a column and of a row in it. Rows
+    /// of columns that differ in kind, type or shape become separate tensors.
     pub fn gather(columns: &[&Self], rows: impl ExactSizeIterator<Item = (usize, usize)> + Clone) -> Result<Self> {
         let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
         if !columns[1..].iter().all(|column| column.is_like(first)) {
@@ -299,7 +301,7 @@ impl Column {
         }
     }
 
-    /// Whether the rows of both fit into one column of their kind.
+    /// True if the rows of both fit into one column of their kind.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Dense(one), Self::Dense(other)) => {
@@ -310,9 +312,9 @@ impl Column {
     }
 }
 
-/// How much memory a tensor takes beside itself.
+/// The memory that a tensor takes beside its own size.
 fn held_by(tensor: &Tensor) -> usize {
-    /// What counts the references to memory, roughly.
+    /// Estimated size of a reference count.
     const COUNT_BYTES: usize = 64;
     let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
     tensor.num_bytes() + strings + COUNT_BYTES
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_gathered_in_the_order_asked_for() {
+    fn rows_are_gathered_in_the_requested_order() {
         let (a, b) = (numbers(2, &[1, 2, 3, 4]), numbers(1, &[5, 6]));
         let rows = [(1, 0), (0, 1), (1, 0)];
         let gathered = Column::gather(&[&a, &b], rows.into_iter()).unwrap().to_tensor().unwrap();
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_different_shapes_are_no_batch() {
+    fn rows_of_different_shapes_cannot_be_a_batch() {
         let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
         let gathered = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
         assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());

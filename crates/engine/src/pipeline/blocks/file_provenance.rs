@@ -1,4 +1,5 @@
-//! The files that rows are read from: how they are opened, in which pass, and how errors count their records.
+//! The files that rows are read from: how to open them, their pass, and the numbers of their
+//! records in errors.
 
 use crate::error::Result;
 use crate::files::input::Input;
@@ -14,30 +15,30 @@ use std::sync::{Arc, OnceLock};
 /// A file that rows were read from, or another source of rows, in one pass over it.
 #[derive(Clone, Debug)]
 pub struct FileProvenance {
-    /// Its path; empty for what has no name, such as the batches of a pipeline.
+    /// Its path; empty for sources without a name, such as the batches of a pipeline.
     pub name: FileName,
-    /// How errors count its records.
+    /// The names and numbers of its records in errors.
     pub numbering: Numbering,
     /// Its number among the files of the source.
     pub number: u64,
     /// The pass in which it is read.
     pub pass: Pass,
-    /// Of a table: where the columns are in its records. Set by whoever opens it.
+    /// For a table: the columns of its records. Set by the task that opens it.
     pub layout: OnceLock<Arc<Layout>>,
-    /// Finds where its records begin, if somebody may want to know.
+    /// Finds the offsets of its records, if they may be needed.
     pub locate: Option<Arc<dyn Locate>>,
-    /// Of a remote file: where parts of it are kept, if somewhere.
+    /// For a remote file: the cache of its parts, if any.
     pub cache: Option<Arc<Cache>>,
-    /// Of a remote file: what has begun to open it.
+    /// For a remote file: the opening in progress.
     pub begun: Arc<Begun>,
 }
 
-/// A remote file that is being opened, if it is.
+/// The opening of a remote file, if it is in progress.
 #[derive(Default)]
 pub struct Begun(Mutex<Option<OpeningStream>>);
 
 impl Begun {
-    /// Whether the file that is being opened can be read at once. True if none is.
+    /// True unless the file is being opened and cannot be read yet.
     pub fn is_ready(&self) -> bool {
         self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
     }
@@ -49,21 +50,21 @@ impl fmt::Debug for Begun {
     }
 }
 
-/// Finds where records begin that were read before.
+/// Finds the offsets of records that were read before.
 pub trait Locate: fmt::Debug + Send + Sync {
-    /// The offset of the first byte of a record in its uncompressed file, with what frames it. May read the file again;
-    /// `None` if it is not as it was.
+    /// The offset of a record with its framing in its uncompressed file. May read the file again;
+    /// `None` if the file has changed.
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64>;
 }
 
-/// Where the wanted columns are among the fields of a record.
+/// The positions of the wanted columns among the fields of a record.
 #[derive(Debug)]
 pub struct Layout {
-    /// The names of the columns; none for files without a header.
+    /// The names of the columns; empty for files without a header.
     pub names: Arc<[String]>,
     /// The number of each field that is wanted and the number of its column, in the order of the fields.
     pub fields: Vec<(usize, usize)>,
-    /// How many fields a record has.
+    /// The number of fields of a record.
     pub num_fields: usize,
 }
 
@@ -82,7 +83,7 @@ impl FileProvenance {
         }
     }
 
-    /// The same file, opened anew.
+    /// The same file, to be opened anew.
     pub fn reopened(&self) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
     }
@@ -92,7 +93,8 @@ impl FileProvenance {
         Arc::new(Self { cache: Some(Arc::clone(cache)), ..self.clone() })
     }
 
-    /// Begins to open a remote file, and to read up to so many bytes of it. What is opened next is that. Does not wait.
+    /// Begins to open a remote file, and to read up to `num_bytes` of it. The next open continues
+    /// this. Does not wait.
     pub fn begin(&self, num_bytes: usize) {
         if let Some(url) = self.name.url()
             && let Ok(storage) = storage::storage()
@@ -102,7 +104,8 @@ impl FileProvenance {
         }
     }
 
-    /// Opens the file to read it from its beginning to its end. Goes on with what [`FileProvenance::begin`] has begun.
+    /// Opens the file to read it from its beginning to its end. Continues an opening that
+    /// [`FileProvenance::begin`] has begun.
     pub fn open(&self) -> Result<(Input, Status)> {
         let begun = self.begun.0.lock().take();
         match begun {
@@ -111,33 +114,35 @@ impl FileProvenance {
         }
     }
 
-    /// How many bytes the file has, `None` if that is not known.
+    /// The size of the file in bytes, `None` if it is unknown.
     pub fn size(&self) -> Option<u64> {
         self.name.status().ok().filter(|status| status.is_regular).map(|status| status.len)
     }
 
-    /// Begins to open the file to read parts of it. A remote file that is `known` is not looked at before.
+    /// Begins to open the file to read parts of it. For a remote file with its status in `known`,
+    /// the storage is not asked for it.
     pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
         positioned::Begun::new(&self.name, self.cache.as_ref(), known)
     }
 
-    /// The same file, whose records have their columns at these places.
+    /// The same file, with this layout of its records.
     pub fn laid_out(&self, layout: &Arc<Layout>) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
     }
 
-    /// The same file, whose records are found by `locate`.
+    /// The same file, with `locate` to find its records.
     pub fn with_locate(&self, locate: Arc<dyn Locate>) -> Arc<Self> {
         Arc::new(Self { locate: Some(locate), ..self.clone() })
     }
 
-    /// What has no files: rows called `word` in messages, counted from 0.
+    /// The provenance of rows without files: rows called `word` in messages, counted from 0.
     pub fn unnamed(word: &'static str, pass: Pass) -> Arc<Self> {
         let numbering = Numbering { word, first: 0 };
         Arc::new(Self { pass, ..Self::new(FileName::new(""), numbering, 0) })
     }
 
-    /// The same file in another pass. Pipelines that were put together before stay apart.
+    /// The same file in another pass. The branch of the old pass is mixed into the new one, so that
+    /// combined pipelines stay apart.
     pub fn in_pass(self: &Arc<Self>, pass: Pass) -> Arc<Self> {
         let branch = match self.pass.branch {
             0 => pass.branch,

@@ -1,4 +1,4 @@
-//! Rows of several columns, copied behind each other.
+//! Copies rows of several columns into one column.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::column::{Column, Ragged, Span, Text, look_ahead};
@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The number of a column, and that of a row in it.
+/// The number of a column, and of a row in it.
 type BlockRow = (usize, usize);
 
 /// Tensors of one type and shape under a new first dimension.
@@ -76,7 +76,7 @@ pub(super) fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item
         _ => Err(unlike()),
     });
     let texts = texts.collect::<Result<Vec<_>>>()?;
-    /// So many strings are looked at before the first of them is copied.
+    /// Number of strings prefetched before the first is copied.
     const LOOKED_AHEAD: usize = 64;
     let refused = |refusal: allocate::Refusal| refusal.at("the strings of a batch");
     let mut strings: Vec<&[u8]> = allocate::room(rows.len()).map_err(refused)?;
@@ -114,7 +114,8 @@ pub(super) fn gather_ragged(
     Ok(Ragged::new(gather_parts(&values, parts, num_values)?, ends))
 }
 
-/// Parts of vectors behind each other: of each the number of its vector, and where it is in it; `num_values` in all.
+/// Joins parts of vectors, each given by the number of its vector and its range; `num_values` in
+/// all.
 fn gather_parts(
     vectors: &[&Tensor],
     parts: impl Iterator<Item = (usize, Range<usize>)>,

@@ -1,4 +1,4 @@
-//! Where rows come from: for messages, and as the key of what is drawn at random for a row.
+//! Provenance: the origins of rows, for messages and as the key of random draws for a row.
 
 use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::pipeline::blocks::row_id::{Pass, RowId, mix};
@@ -7,20 +7,20 @@ use crate::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Where the rows of a block come from. A row costs nothing in a run and 16 bytes elsewhere.
+/// The origins of the rows of a block. A row costs nothing in a run and 16 bytes elsewhere.
 #[derive(Clone, Debug)]
 pub enum Provenance {
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
-    /// Consecutive records of one file; the number is that of the first.
+    /// Consecutive records of one file, from this number on.
     Run(Arc<FileProvenance>, u64),
     /// Any records of these files.
     Each(Arc<[Arc<FileProvenance>]>, Arc<Records>),
-    /// Those of other rows; nothing was copied yet.
+    /// The origins of other rows; nothing is copied yet.
     Of(Arc<Deferred>),
 }
 
-/// Rows that have the same provenance. It is rarely asked for, so it is put together when somebody does.
+/// Rows that have the same provenance. It is rarely needed, so it is computed on request.
 #[derive(Debug)]
 pub struct Deferred {
     rows: Rows,
@@ -36,13 +36,14 @@ impl Deferred {
 /// The record of each of some rows.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// The place of the file in the list of files, and the number of the record in it.
+    /// The index of the file in the list of files, and the number of the record in it.
     records: Vec<(u32, u64)>,
-    /// Which of the rows made of its record each row is; empty if each is the record itself.
+    /// For each row, its number among the rows made of its record; empty if each is the record
+    /// itself.
     subs: Vec<u64>,
 }
 
-/// Origins in the making.
+/// A provenance under construction.
 #[derive(Debug, Default)]
 pub struct ProvenanceBuilder {
     files: Vec<Arc<FileProvenance>>,
@@ -56,7 +57,8 @@ pub struct RowProvenance {
     pub file: Arc<FileProvenance>,
     /// From 0.
     pub record: u64,
-    /// 0 for the record itself. What a `flat_map` makes of one record has different numbers.
+    /// 0 for the record itself. The rows that a `flat_map` makes of one record have different
+    /// numbers.
     pub sub: u64,
 }
 
@@ -71,7 +73,7 @@ impl fmt::Display for RowProvenance {
 }
 
 impl RowProvenance {
-    /// The offset of the first byte of the record in its uncompressed file, with what frames it, if that can be found.
+    /// The offset of the record with its framing in its uncompressed file, if it can be found.
     pub fn offset_bytes(&self) -> Option<u64> {
         self.file.locate.as_ref().and_then(|locate| locate.offset(&self.file, self.record))
     }
@@ -81,7 +83,7 @@ impl RowProvenance {
         Self { file: self.file.in_pass(pass), ..self }
     }
 
-    /// The place of the row.
+    /// The unique identity of the row.
     pub fn row_id(&self) -> RowId {
         RowId { pass: self.file.pass, file: self.file.number, record: self.record, sub: self.sub }
     }
@@ -94,12 +96,13 @@ impl Provenance {
         Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
     }
 
-    /// Those of these rows, put together when they are asked for. Meanwhile the blocks of the rows stay alive.
+    /// The origins of these rows, computed on request. Until then the blocks of the rows stay
+    /// alive.
     pub fn of(rows: Rows) -> Self {
         Self::Of(Arc::new(Deferred { rows, provenance: OnceLock::new() }))
     }
 
-    /// The same, without other rows that stay alive for them.
+    /// The same provenance, computed now, so that it keeps no other rows alive.
     pub fn settled(self) -> Self {
         match self {
             Self::Of(deferred) => deferred.provenance().clone(),
@@ -107,7 +110,7 @@ impl Provenance {
         }
     }
 
-    /// How much memory they take.
+    /// The memory that it takes.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Unknown | Self::Run(..) => 0,
@@ -157,7 +160,8 @@ impl Provenance {
         }
     }
 
-    /// Rows that were made of these: row `i` is number `subs[i]` of those made of row `rows[i]`.
+    /// The provenance of rows made of these: row `i` is number `subs[i]` of the rows made of row
+    /// `rows[i]`.
     pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {
         let mut made = ProvenanceBuilder::default();
         for (row, sub) in rows {
@@ -171,13 +175,13 @@ impl Provenance {
 }
 
 impl ProvenanceBuilder {
-    /// No provenance, with room for those of so many rows if there is memory for them.
+    /// An empty provenance, with room for `num_rows` rows if there is memory for it.
     pub fn with_room(num_rows: usize) -> Self {
         let records = allocate::room(num_rows).unwrap_or_default();
         Self { files: Vec::new(), rows: Records { records, subs: Vec::new() } }
     }
 
-    /// How many of the files that came last are looked at for the next row.
+    /// Number of recent files searched for the next row's file.
     const REMEMBERED: usize = 8;
 
     /// The provenance of all rows that were added.
@@ -185,7 +189,7 @@ impl ProvenanceBuilder {
         Provenance::Each(self.files.into(), Arc::new(self.rows))
     }
 
-    /// The place of a file in the list.
+    /// The index of a file in the list.
     fn file(&mut self, file: &Arc<FileProvenance>) -> u32 {
         let num_files = self.files.len();
         let mut last = self.files.iter().enumerate().rev().take(Self::REMEMBERED);
@@ -204,7 +208,7 @@ impl ProvenanceBuilder {
         self.rows.records.push((file, record));
     }
 
-    /// Adds rows `start..start + length` of a block. False if their provenance is not known.
+    /// Adds rows `start..start + length` of a block. Returns false if their provenance is unknown.
     pub fn push(&mut self, provenance: &Provenance, start: usize, length: usize) -> bool {
         match provenance {
             Provenance::Unknown => return false,
@@ -233,7 +237,7 @@ impl ProvenanceBuilder {
 }
 
 impl Records {
-    /// Says that the rows behind those with a number are records themselves.
+    /// Marks the remaining rows as records themselves.
     fn fill_subs(&mut self) {
         let missing = self.records.len() - self.subs.len();
         self.subs.extend(std::iter::repeat_n(0, missing));
@@ -268,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_of_a_row_has_a_place_of_its_own() {
+    fn rows_made_of_one_row_have_different_identities() {
         let run = Provenance::Run(file(0), 10);
         let made = run.made_of([(0, 0), (0, 1), (3, 0)].into_iter());
         let twice = made.made_of([(0, 0), (1, 0), (1, 1)].into_iter());
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_differ_between_rows_passes_and_branches_and_are_the_same_again() {
+    fn random_draws_differ_between_rows_passes_and_branches_and_are_repeatable() {
         let draw = |provenance: &Provenance, row| provenance.get(row).unwrap().row_id().random(7).next_u32();
         let run = Provenance::Run(file(0), 10);
         let passes = [(0, 0), (1, 0), (0, 1)].map(|(number, branch)| run.in_pass(Pass { number, branch }));

@@ -1,4 +1,4 @@
-//! What tells a row from all others: the key of what is drawn at random for it.
+//! A row's unique identity, the key of random draws for it.
 
 use crate::philox::Philox;
 
@@ -7,11 +7,12 @@ use crate::philox::Philox;
 pub struct Pass {
     /// The epoch, from 0.
     pub number: u64,
-    /// Differs between pipelines that were put together, by `concat` for example; 0 where there is only one.
+    /// Tells pipelines apart that were combined, by `concat` for example; 0 if there is only one.
     pub branch: u64,
 }
 
-/// What tells a row from all others of all passes. It is the same for any number of threads and any order.
+/// A row's unique identity over all passes. It does not depend on the number of threads or the
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowId {
     /// The pass.
@@ -20,13 +21,13 @@ pub struct RowId {
     pub file: u64,
     /// The number of the record in the file.
     pub record: u64,
-    /// 0 for the record itself; other numbers for rows that were made of it.
+    /// 0 for the record itself; other numbers for rows made of it.
     pub sub: u64,
 }
 
 impl RowId {
-    /// Numbers that no two places share: the epoch, the record, and (folded into one) the file and the branch, and what
-    /// was made of the record.
+    /// Numbers that are unique to the row: the epoch, the record, the file and the branch (folded
+    /// into one), and the number among the rows made of the record.
     pub fn words(&self) -> [u64; 4] {
         let file = match self.pass.branch {
             0 => self.file,
@@ -35,7 +36,7 @@ impl RowId {
         [self.pass.number, self.record, file, self.sub]
     }
 
-    /// One number for the place; other places have others, but for chance.
+    /// A hash of the identity.
     pub fn key(&self) -> u64 {
         self.words().into_iter().fold(0, mix)
     }
@@ -46,10 +47,10 @@ impl RowId {
     }
 }
 
-/// A number for a pair of numbers; other pairs have others, but for chance.
+/// A hash of a pair of numbers.
 ///
-/// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
-/// 2014).
+/// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators", OOPSLA 2014).
 pub fn mix(one: u64, other: u64) -> u64 {
     let mut mixed = (one ^ other.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,4 +1,4 @@
-//! Rows of blocks, in the order in which they are wanted.
+//! Selections of rows from blocks, in the order in which they are wanted.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
@@ -19,18 +19,18 @@ struct Run {
     length: usize,
 }
 
-/// A batch of rows: what counts the batches, and its number.
+/// The provenance that counts batches, and the number of a batch of rows.
 pub type Group = (Arc<FileProvenance>, u64);
 
 /// Rows of some blocks, in the order in which they are wanted. Nothing is copied before [`Rows::gather`].
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// What `runs` name by numbers. Rows that were parted share it.
+    /// The blocks that `runs` name by number. Rows that were split share it.
     blocks: Arc<Vec<Arc<Block>>>,
     runs: Vec<Run>,
     num_rows: usize,
     group: Option<Group>,
-    /// Where they can be taken up again; empty if nobody has said.
+    /// The checkpoints of the rows; empty if unknown.
     trail: RowCheckpoints,
 }
 
@@ -49,12 +49,12 @@ impl Rows {
         rows
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.num_rows
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.num_rows == 0
     }
@@ -69,7 +69,7 @@ impl Rows {
         self.push_run(number, start, length);
     }
 
-    /// Makes a block known, no row of which is added; returns its number for [`Rows::push_run`].
+    /// Adds a block without any of its rows; returns its number for [`Rows::push_run`].
     pub fn add_block(&mut self, block: &Arc<Block>) -> usize {
         Arc::make_mut(&mut self.blocks).push(Arc::clone(block));
         self.blocks.len() - 1
@@ -85,28 +85,28 @@ impl Rows {
         }
     }
 
-    /// Run number `index` of consecutive rows: the block, the first row and how many there are.
+    /// Run number `index` of consecutive rows: the block, the first row and the number of rows.
     pub fn run(&self, index: usize) -> Option<(&Arc<Block>, usize, usize)> {
         self.runs.get(index).map(|run| (&self.blocks[run.block], run.start, run.length))
     }
 
-    /// The rows, which begin at this checkpoint of the node that gives them.
+    /// The rows, with the checkpoint at which the node that returns them begins.
     pub fn with_checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.trail = RowCheckpoints::of(checkpoint, self.num_rows);
         self
     }
 
-    /// Where row `row` of the node that gave them can be taken up again.
+    /// The checkpoint of row `row`, for the node that returned it.
     pub fn checkpoint(&self, row: usize) -> Checkpoint {
         self.trail.get(row)
     }
 
-    /// Where all of them can be taken up again.
+    /// The checkpoints of all rows.
     pub fn trail(&self) -> &RowCheckpoints {
         &self.trail
     }
 
-    /// Adds other rows behind these.
+    /// Appends other rows.
     pub fn append(&mut self, other: &Self) {
         self.trail.append(&other.trail);
         if self.is_empty() {
@@ -114,9 +114,9 @@ impl Rows {
         } else if Arc::ptr_eq(&self.blocks, &other.blocks) {
             other.runs.iter().for_each(|run| self.push_run(run.block, run.start, run.length));
         } else {
-            // Those of rows that were taken from the front would pile up.
+            // Without this, blocks of rows already taken from the front would pile up.
             self.forget_blocks(0);
-            // Blocks that both have at the border are one.
+            // A block shared by both at the border is stored once.
             let is_shared =
                 matches!((self.blocks.last(), other.blocks.first()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
             let offset = self.blocks.len() - usize::from(is_shared);
@@ -126,7 +126,7 @@ impl Rows {
         }
     }
 
-    /// Takes the first `count` rows out of these.
+    /// Removes and returns the first `count` rows.
     pub fn take_front(&mut self, count: usize) -> Self {
         if count >= self.num_rows {
             return std::mem::take(self);
@@ -151,7 +151,7 @@ impl Rows {
         front
     }
 
-    /// Lets go of blocks of which there are no rows, if there are more than `enough` blocks, and some.
+    /// Drops unused blocks, if there are more than `enough` blocks and some are unused.
     fn forget_blocks(&mut self, enough: usize) {
         const SPARE: usize = 8;
         if self.blocks.len() <= enough + SPARE {
@@ -165,7 +165,7 @@ impl Rows {
         self.blocks = Arc::new(used.map(|(block, _)| Arc::clone(block)).collect());
     }
 
-    /// Each row: its block and its number there.
+    /// Each row: its block and its number in it.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Block>, usize)> + Clone {
         self.runs.iter().flat_map(|run| (run.start..run.start + run.length).map(|row| (&self.blocks[run.block], row)))
     }
@@ -180,7 +180,8 @@ impl Rows {
             }
         }
         let refused = |refusal: allocate::Refusal| refusal.at("the strings of rows");
-        // Where they are is looked up for all of them before the first is counted, which the processor does not overlap.
+        // All spans are looked up before the first string's count is changed, since the processor
+        // does not overlap the two.
         let mut places = allocate::room(self.num_rows).map_err(refused)?;
         places.extend(self.block_rows().map(|(block, row)| (block, texts[block].row(row))));
         let mut strings = allocate::room(self.num_rows).map_err(refused)?;
@@ -188,7 +189,7 @@ impl Rows {
         Ok(strings)
     }
 
-    /// The bytes of the strings of column `column`, where they are.
+    /// The bytes of the strings of column `column`, borrowed from the blocks.
     pub fn lent_strings(&self, column: usize) -> Result<Vec<&[u8]>> {
         let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
         let mut strings = allocate::room(self.num_rows).map_err(|refusal| refusal.at("the strings of rows"))?;
@@ -209,17 +210,17 @@ impl Rows {
         BlockRows { runs: &self.runs, rest: self.num_rows, at: 0 }
     }
 
-    /// Where row `row` was read, if that is known.
+    /// The origin of row `row`, if it is known.
     pub fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         self.iter().nth(row).and_then(|(block, row)| block.row_provenance(row))
     }
 
-    /// The place of each row, where that is known: what random draws for it are keyed by.
+    /// The unique identity of each row, if it is known. It keys the random draws for the row.
     pub fn row_ids(&self) -> impl Iterator<Item = Option<RowId>> {
         self.iter().map(|(block, row)| block.row_id(row))
     }
 
-    /// Where all of them were read.
+    /// The origins of all rows.
     pub fn provenance(&self) -> Provenance {
         if let [run] = self.runs[..]
             && let Provenance::Run(file, first) = self.blocks[run.block].provenance()
@@ -241,18 +242,18 @@ impl Rows {
         Ok(Self::all(block.with_provenance(provenance)))
     }
 
-    /// The batch that the rows are to become, if a batch was made of them.
+    /// The batch that the rows will form, if they were grouped.
     pub fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }
 
-    /// The rows, to become this batch.
+    /// The rows, to form this batch.
     pub fn in_group(mut self, group: Option<Group>) -> Self {
         self.group = group;
         self
     }
 
-    /// The block, if these are all the rows of one, in order.
+    /// The block, if these are all the rows of one block, in order.
     pub fn whole_block(&self) -> Option<&Arc<Block>> {
         match self.runs[..] {
             [Run { block, start: 0, length }] => self.blocks.get(block).filter(|block| block.num_rows() == length),
@@ -260,15 +261,15 @@ impl Rows {
         }
     }
 
-    /// Whether they are so few of their blocks that a copy of them would take much less memory.
+    /// True if they are so few rows of their blocks that a copy would take much less memory.
     pub fn are_few(&self) -> bool {
-        /// What is less than one in so many is copied.
+        /// Less than this part is copied.
         const PART: usize = 4;
         let all: usize = self.blocks.iter().map(|block| block.num_rows()).sum();
         self.num_rows * PART <= all
     }
 
-    /// How many bytes the elements have, roughly: each row counts as the mean of its block.
+    /// The approximate number of bytes of the elements: each row counts as the mean of its block.
     pub fn num_bytes(&self) -> usize {
         let bytes = |run: &Run| {
             let block = &self.blocks[run.block];
@@ -277,7 +278,7 @@ impl Rows {
         self.runs.iter().map(bytes).sum()
     }
 
-    /// The rows of column `column`, copied next to each other, unless they are a whole block.
+    /// The rows of column `column`, copied together unless they are a whole block.
     pub fn gather_column(&self, column: usize) -> Result<Column> {
         if let Some(block) = self.whole_block() {
             return Ok(block.columns[column].clone());
@@ -286,7 +287,7 @@ impl Rows {
         Column::gather(&columns, self.block_rows())
     }
 
-    /// The rows as a block of their own, copied in any case.
+    /// The rows as a separate block, always copied.
     pub fn copy(&self) -> Result<Block> {
         let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
         let places = self.block_rows();
@@ -298,7 +299,7 @@ impl Rows {
         Block::new(columns, self.num_rows, self.provenance())
     }
 
-    /// The rows as a block of their own.
+    /// The rows as a separate block, copied unless they are a whole block.
     pub fn gather(&self) -> Result<Arc<Block>> {
         match self.whole_block() {
             Some(block) => Ok(Arc::clone(block)),
@@ -317,22 +318,22 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// At the first of these rows.
+    /// A cursor at the first of these rows.
     pub fn new(rows: Rows) -> Self {
         Self { rows, run: 0, at: 0, num_taken: 0 }
     }
 
-    /// Where the next row can be taken up again, also if it is not there.
+    /// The checkpoint of the next row, even if it does not exist yet.
     pub fn checkpoint(&self) -> Checkpoint {
         self.rows.checkpoint(self.num_taken)
     }
 
-    /// Whether no row is left.
+    /// True if no row is left.
     pub fn is_empty(&self) -> bool {
         self.run >= self.rows.runs.len()
     }
 
-    /// The next row: its block and its number there.
+    /// The next row: its block and its number in it.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its block")]
     pub fn next(&mut self) -> Option<(&Arc<Block>, usize)> {
         let run = self.rows.runs.get(self.run)?;
@@ -346,7 +347,7 @@ impl Cursor {
     }
 }
 
-/// The block and the row of each row, by numbers.
+/// Iterates over the block number and row number of each row.
 #[derive(Clone)]
 struct BlockRows<'a> {
     runs: &'a [Run],
@@ -410,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_forget_blocks_that_they_have_no_rows_of() {
+    fn rows_drop_blocks_that_are_no_longer_used() {
         let blocks: Vec<_> = (0..40).map(|value| block(&[value, -value])).collect();
         let mut rows = Rows::new();
         blocks.iter().for_each(|block| rows.push(block, 1, 1));
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_rows_that_were_taken_do_not_pile_up_behind_others() {
+    fn blocks_of_rows_already_taken_do_not_pile_up() {
         let mut rows = Rows::new();
         for value in 0..1000 {
             rows.append(&Rows::all(block(&[value, -value, value])));

@@ -1,40 +1,45 @@
-//! The memory that a pipeline may use, and what is charged to it.
+//! The memory budget of a pipeline and its charges.
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Of the memory of a process, this part is left for what the allocator keeps beside what is in use.
+/// The fraction (one in this many) of a process's memory left for unused memory that the allocator
+/// keeps.
 const KEPT_PART: usize = 8;
-/// So much is left for each thread, and for what there is once: stacks, what is freed and a thread uses again, open files.
+/// Memory left for each thread, and once for the process: stacks, freed memory that a thread
+/// reuses, open files.
 const THREAD_BYTES: usize = 512 << 10;
 
-/// Whenever this part of the memory was charged, it is looked at the free pages.
+/// Free pages are checked each time this fraction of the memory has been charged.
 const SEEN_PART: usize = 64;
-/// Free pages may not have this part of the memory, which is for stacks and the like.
+/// The fraction of the memory that free pages must leave for stacks and the like.
 const STACKS_PART: usize = 16;
 
-/// How many bytes a pipeline may hold, and how many it holds.
+/// The memory budget of a pipeline: its limit and its charges.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: usize,
-    /// What of the limit is left for threads and for what there is once. `None` if nothing at all is left for what nobody counts.
+    /// The part of the limit left for threads and for the process. `None` if nothing is left for
+    /// uncounted memory.
     fixed_bytes: Option<usize>,
     used_bytes: AtomicUsize,
-    /// Lets the allocator give free pages back to the system if they have more bytes than that.
+    /// Makes the allocator give free pages back to the system if they have more bytes than the
+    /// argument.
     limit_free_pages: Option<fn(usize)>,
-    /// What was charged since it was looked at the free pages.
+    /// Bytes charged since the free pages were checked last.
     unseen_bytes: AtomicUsize,
 }
 
 impl Budget {
-    /// A budget of which nothing is used.
+    /// A budget without charges.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
         Self::with(limit_bytes, None, None)
     }
 
-    /// A budget by which a process with so many threads is to grow: something is left for what it takes beside what is charged.
-    /// `limit_free_pages` lets the allocator give free pages back to the system if they have more bytes than that.
+    /// A budget for the growth of a process with `num_threads` threads: it leaves room for memory
+    /// that is not charged. `limit_free_pages` makes the allocator give free pages back to the
+    /// system if they have more bytes than its argument.
     pub fn of_process(limit_bytes: usize, num_threads: usize, limit_free_pages: fn(usize)) -> Arc<Self> {
         let fixed_bytes = num_threads.saturating_add(2).saturating_mul(THREAD_BYTES);
         Self::with(limit_bytes, Some(fixed_bytes), Some(limit_free_pages))
@@ -45,25 +50,25 @@ impl Budget {
         Arc::new(Self { limit_bytes, fixed_bytes, used_bytes, limit_free_pages, unseen_bytes })
     }
 
-    /// How many bytes were given to the pipeline.
+    /// The limit given to the pipeline, in bytes.
     pub fn limit_bytes(&self) -> usize {
         self.limit_bytes
     }
 
-    /// How many bytes may be held.
+    /// The number of bytes that may be charged.
     pub fn room_bytes(&self) -> usize {
         let kept = self.limit_bytes / KEPT_PART;
         self.limit_bytes - self.fixed_bytes.map_or(0, |fixed| kept + fixed.min(kept))
     }
 
-    /// How many bytes would have to be given so that so many may be held.
+    /// The limit in bytes needed to charge `room_bytes`.
     pub fn limit_for(&self, room_bytes: u128) -> u128 {
         const PART: u128 = KEPT_PART as u128;
         let with = |fixed| (room_bytes * PART / (PART - 2)).min((room_bytes + fixed as u128) * PART / (PART - 1));
         self.fixed_bytes.map_or(room_bytes, with)
     }
 
-    /// How many bytes are held.
+    /// The number of bytes charged.
     pub fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Acquire)
     }
@@ -76,15 +81,16 @@ impl Budget {
         Some(Charge { budget: Arc::clone(self), num_bytes })
     }
 
-    /// Charges `num_bytes`, also beyond the limit: for what nothing can go on without.
+    /// Charges `num_bytes`, even beyond the limit: for memory without which nothing can continue.
     pub fn charge(self: &Arc<Self>, num_bytes: usize) -> Charge {
         let used_bytes = self.used_bytes.fetch_add(num_bytes, Ordering::AcqRel);
         self.look_at_free_pages(num_bytes, used_bytes.saturating_add(num_bytes));
         Charge { budget: Arc::clone(self), num_bytes }
     }
 
-    /// Lets free pages have what nobody holds of the limit, now and then, and whenever more is held than there is room for.
-    /// What is large finds no place among free pages and takes new ones.
+    /// Limits free pages to the part of the limit that is not charged, now and then, and whenever
+    /// more is charged than there is room for. Large allocations do not fit into free pages and
+    /// take new ones.
     fn look_at_free_pages(&self, num_bytes: usize, used_bytes: usize) {
         let Some(limit_free_pages) = self.limit_free_pages else { return };
         let unseen_bytes = self.unseen_bytes.fetch_add(num_bytes, Ordering::Relaxed).saturating_add(num_bytes);
@@ -95,7 +101,7 @@ impl Budget {
     }
 }
 
-/// Bytes that are charged to a budget until this is dropped.
+/// Bytes charged to a budget until this is dropped.
 #[derive(Debug)]
 pub struct Charge {
     budget: Arc<Budget>,
@@ -103,7 +109,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Replaces what was charged by what it really is.
+    /// Replaces an estimate by the actual number of bytes.
     pub fn correct(&mut self, num_bytes: usize) {
         let used = &self.budget.used_bytes;
         match num_bytes.checked_sub(self.num_bytes) {
@@ -113,18 +119,19 @@ impl Charge {
         self.num_bytes = num_bytes;
     }
 
-    /// The bytes, charged for as long as any part of them is alive, with what is kept `beside` them.
+    /// The bytes, which stay charged as long as any part of them is alive, together with `beside`
+    /// more bytes.
     pub fn over(mut self, bytes: Vec<u8>, beside: usize) -> Bytes {
         self.correct(bytes.capacity().saturating_add(beside));
         Bytes::from_owner(Charged { bytes, _charge: self })
     }
 
-    /// How much is charged.
+    /// The number of bytes charged.
     pub fn num_bytes(&self) -> usize {
         self.num_bytes
     }
 
-    /// Charges the same budget with something else, also beyond the limit.
+    /// Another charge to the same budget, even beyond the limit.
     pub fn another(&self, num_bytes: usize) -> Self {
         self.budget.charge(num_bytes)
     }
@@ -152,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_not_charged() {
+    fn a_charge_that_does_not_fit_is_refused() {
         let budget = Budget::new(10);
         let first = budget.try_charge(6).unwrap();
         assert!(budget.try_charge(5).is_none());
@@ -176,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn free_pages_may_have_what_nobody_holds() {
+    fn free_pages_are_limited_to_the_uncharged_memory() {
         use std::sync::atomic::AtomicUsize;
         static ALLOWED: AtomicUsize = AtomicUsize::new(usize::MAX);
         let budget = Budget::of_process(16 << 20, 2, |bytes| ALLOWED.store(bytes, Ordering::Relaxed));

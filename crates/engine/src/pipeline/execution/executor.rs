@@ -1,9 +1,10 @@
-//! Runs a pipeline: a pool of workers, and the nodes, which are asked by one thread at a time.
+//! Runs a pipeline: a pool of workers, and the nodes, which are polled by one thread at a time.
 //!
-//! Whoever changes what the nodes would say (a task has ended, the consumer has taken rows) leaves word that they are to be
-//! asked. A thread that has nothing better to do asks them: a worker between two tasks, or a thread that would otherwise
-//! wait. So there is no thread that directs the others, and a consumer that finds rows never works for the pool. The
-//! lock is held for a few words only: not while nodes move row numbers, nor while anything is read, decoded or computed.
+//! When a task ends or the consumer takes rows, the executor is marked dirty and polls the nodes
+//! again. This is done by a thread that would otherwise idle: a worker between two tasks, or a
+//! thread that would wait. So there is no thread that directs the others, and a consumer that finds
+//! rows never works for the pool. The lock is held only briefly: not while nodes move row numbers,
+//! and not while anything is read, decoded or computed.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::Block;
@@ -22,12 +23,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The running state of one iteration over a pipeline, shared by its threads.
+/// The state of one iteration over a pipeline, shared by its threads.
 pub struct Executor {
     state: Mutex<State>,
     /// Idle workers wait here until they are called.
     has_work: Condvar,
-    /// For each Python worker, its thread waits here for tasks.
+    /// The thread of each Python worker waits here for tasks.
     has_python: Vec<Condvar>,
     /// The consumer waits here for rows.
     has_output: Condvar,
@@ -38,56 +39,56 @@ pub struct Executor {
 
 struct State {
     nodes: Nodes,
-    /// The nodes may say something else than when they were asked last.
+    /// True if polling the nodes may give something new.
     is_changed: bool,
     tasks: Tasks,
-    /// What each worker does.
+    /// The current work of each worker.
     workers: Vec<Worker>,
-    /// Tasks that were begun and have not ended.
+    /// Tasks in progress.
     num_running: usize,
-    /// Workers that wait and were not called.
+    /// Idle workers that have not been called.
     num_idle: usize,
-    /// Workers that were called and do not know it yet.
+    /// Workers that have been called and have not noticed yet.
     num_called: usize,
     outputs: VecDeque<Given>,
     is_consumer_waiting: bool,
-    /// Comes after the outputs.
+    /// Returned after the outputs.
     error: Option<Error>,
     is_closed: bool,
-    /// When the nodes were asked last, something did not fit into the budget.
+    /// True if a charge did not fit into the budget when the nodes were polled last.
     is_refused: bool,
-    /// Since when workers have nothing to do but what does not fit into the budget.
+    /// The time since which workers have only had work that does not fit into the budget.
     refused_since: Option<Instant>,
 }
 
-/// What waits for the consumer.
+/// An output that waits for the consumer.
 enum Given {
     Rows(Rows),
     SkipEvent(SkipEvent),
 }
 
-/// Whom to wake.
+/// The threads to wake.
 enum Wake {
     Nobody,
-    /// So many workers that were called.
+    /// This many workers, which were called.
     Workers(usize),
     Consumer,
 }
 
-/// Where the nodes are.
+/// The state of the nodes.
 enum Nodes {
-    /// Here, and nobody asks them.
+    /// Available; no thread polls them.
     Here(Box<dyn Node>),
-    /// Some thread asks them.
+    /// A thread polls them.
     Asked,
-    /// Nowhere: they have ended, with or without an error, or the pipeline was closed.
+    /// Gone: they have ended, with or without an error, or the pipeline was closed.
     Ended,
 }
 
 type Guard<'a> = MutexGuard<'a, State>;
 
 impl State {
-    /// Whether it is time to ask the nodes, and nobody does.
+    /// True if the nodes should be polled, and no thread does it.
     fn must_ask(&self, max_outputs: usize) -> bool {
         self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < max_outputs
     }
@@ -97,20 +98,21 @@ impl State {
     }
 }
 
-/// What the consumer gets.
+/// An output for the consumer.
 pub enum Output {
-    /// Some rows, and where the first of them can be taken up again.
+    /// Some rows, and the checkpoint of the first of them.
     Block(Arc<Block>, Checkpoint),
-    /// Word of what was left out behind them.
+    /// A report of rows skipped after the rows before.
     SkipEvent(SkipEvent),
     /// Nothing came in time.
     Timeout,
-    /// There is no more.
+    /// The end.
     End,
 }
 
 impl Executor {
-    /// Prepares to run `root`, whose rows leave as whole blocks; up to `max_outputs` of them wait for the consumer.
+    /// Prepares to run `root`. Its rows are returned as whole blocks; up to `max_outputs` of them
+    /// wait for the consumer.
     pub fn new(root: Box<dyn Node>, num_python_workers: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
         let state = State {
             nodes: Nodes::Here(root),
@@ -138,12 +140,12 @@ impl Executor {
         }
     }
 
-    /// Counts what so many stages do.
+    /// Measures `num_stages` stages.
     pub fn metered(self, num_stages: usize) -> Self {
         Self { meters: Arc::new(Meters::new(num_stages)), ..self }
     }
 
-    /// What the stages have done so far.
+    /// The measurements of the stages so far.
     pub fn meters(&self) -> &Meters {
         &self.meters
     }
@@ -184,7 +186,7 @@ impl Executor {
         state.workers[me].begin(Doing::Ended);
     }
 
-    /// What goes on now, for somebody who wants to know why nothing comes.
+    /// The current state, for finding out why no rows come.
     pub fn snapshot(&self) -> Snapshot {
         let state = self.state.lock();
         Snapshot {
@@ -215,7 +217,7 @@ impl Executor {
         state
     }
 
-    /// Calls up to `count` idle workers; returns how many are to be woken.
+    /// Calls up to `count` idle workers; returns the number to be woken.
     #[must_use]
     fn call(state: &mut State, count: usize) -> usize {
         let count = count.min(state.num_idle);
@@ -224,8 +226,8 @@ impl Executor {
         count
     }
 
-    /// Says that the nodes may say something else now. Somebody must ask them: an idle worker, or the consumer if it waits, or
-    /// the worker that ends its task first.
+    /// Marks the nodes dirty. They must then be polled: by an idle worker, by the consumer if it
+    /// waits, or by the worker that ends its task first.
     #[must_use]
     fn note_change(&self, state: &mut State) -> Wake {
         state.is_changed = true;
@@ -238,8 +240,9 @@ impl Executor {
         }
     }
 
-    /// Says that the consumer has taken something. Nobody is woken for it while enough is left: a worker that ends a task asks
-    /// the nodes anyway, and a worker that is woken for each batch costs as much as a small batch.
+    /// Marks that the consumer has taken something. No thread is woken for it while enough outputs
+    /// are left: a worker that ends a task polls the nodes anyway, and waking a worker for each
+    /// batch costs as much as a small batch.
     #[must_use]
     fn note_taken(&self, state: &mut State) -> Wake {
         if 2 * state.outputs.len() < self.max_outputs || state.num_running == 0 && state.is_refused {
@@ -249,8 +252,8 @@ impl Executor {
         Wake::Nobody
     }
 
-    /// Wakes others. The lock is free meanwhile, and the nodes too: whoever is woken may take the processor at once, and would
-    /// have to wait for them.
+    /// Wakes other threads. The lock and the nodes must be free: a woken thread may take the
+    /// processor at once, and would have to wait for them.
     fn wake(&self, wake: Wake) {
         match wake {
             Wake::Nobody => {}
@@ -259,14 +262,16 @@ impl Executor {
         }
     }
 
-    /// The next task of a Python worker, or `None` once the pipeline is closed. Waits. [`Executor::end_python`] must follow.
+    /// Waits for the next task of a Python worker; `None` once the pipeline is closed.
+    /// [`Executor::end_python`] must follow.
     pub fn take_python(&self, python_worker: usize) -> Option<PythonTask> {
         let mut state = self.state.lock();
         loop {
             if state.is_closed {
                 return None;
             }
-            // What they held is free, and nobody ends them: the nodes may say something else now.
+            // The dropped tasks have freed their charges, and nobody ends them: the nodes must be
+            // polled again.
             state.is_changed |= state.tasks.drop_unwanted(python_worker);
             if let Some(task) = state.tasks.pop_python(python_worker) {
                 state.num_running += 1;
@@ -279,7 +284,7 @@ impl Executor {
         }
     }
 
-    /// Says that a task of a Python worker has ended and its slot is set.
+    /// Marks a task of a Python worker as ended, after its slot was set.
     pub fn end_python(&self) {
         let mut state = self.state.lock();
         state.num_running -= 1;
@@ -288,7 +293,8 @@ impl Executor {
         self.wake(wake);
     }
 
-    /// The next rows, as a block. Waits for at most `timeout`, and longer only while it asks the nodes.
+    /// The next rows, as a block. Waits for at most `timeout`, longer only while it polls the
+    /// nodes.
     pub fn next(&self, timeout: Duration) -> Result<Output> {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && !state.is_over() {
@@ -297,7 +303,7 @@ impl Executor {
             self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(given) = state.outputs.pop_front() {
-            // What the consumer has is charged to nobody: there is room for the next.
+            // The consumer's rows are not charged, so there is room for the next ones.
             let wake = self.note_taken(&mut state);
             drop(state);
             self.wake(wake);
@@ -310,7 +316,7 @@ impl Executor {
             };
         }
         match (state.error.take(), state.is_over()) {
-            // Rows before the error are gone.
+            // The rows before the error have been returned.
             _ if state.is_closed => Ok(Output::End),
             (Some(error), _) => Err(error),
             (None, false) => Ok(Output::Timeout),
@@ -318,15 +324,16 @@ impl Executor {
         }
     }
 
-    /// Says that the consumer could not use rows that were ready, since it waited for the interpreter.
+    /// Adds time for which the consumer could not use finished rows, since it waited for the
+    /// interpreter.
     pub fn waited_behind_next(&self, time: Duration) {
         self.meters.consumer_waiting.add(time);
     }
 
-    /// Says that the consumer has let go of something that was charged.
+    /// Marks that the consumer has released something that was charged.
     pub fn note_room(&self) {
         let mut state = self.state.lock();
-        // Whoever asks the nodes now may have looked before.
+        // A thread that polls the nodes now may have checked before.
         if state.is_refused || matches!(state.nodes, Nodes::Asked) {
             let wake = self.note_change(&mut state);
             drop(state);
@@ -334,7 +341,8 @@ impl Executor {
         }
     }
 
-    /// Waits until there are rows, or the pipeline is over, or it is late. Asks the nodes if nobody else does.
+    /// Waits until there are rows, the pipeline is over, or the deadline has passed. Polls the
+    /// nodes if no other thread does.
     fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
         while state.outputs.is_empty() && !state.is_over() {
             if state.must_ask(self.max_outputs) {
@@ -352,7 +360,8 @@ impl Executor {
         state
     }
 
-    /// Ends the pipeline: nothing new is begun, and those who wait return. What runs is not waited for.
+    /// Ends the pipeline: no new task is begun, and waiting threads return. Does not wait for
+    /// running tasks.
     pub fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
@@ -362,12 +371,13 @@ impl Executor {
         self.has_work.notify_all();
         self.has_python.iter().for_each(Condvar::notify_all);
         self.has_output.notify_all();
-        // They may free much memory, so not under the lock.
+        // Dropping them may free much memory, so it is not done under the lock.
         drop(state);
         drop((nodes, outputs, tasks));
     }
 
-    /// Asks the nodes for all that can be done now, until `enough` outputs wait. Nobody else asks them meanwhile.
+    /// Polls the nodes for all that can be done now, until `enough` outputs wait. No other thread
+    /// polls them meanwhile.
     fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
         let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
         let mut tasks = Tasks::new(self.has_python.len());
@@ -404,7 +414,7 @@ impl Executor {
                 }
                 Ok(Poll::Pending) => {
                     let is_idle = state.num_running == 0 && state.tasks.is_empty();
-                    // While something waits for the consumer, room is made when that is taken.
+                    // While outputs wait for the consumer, taking them will make room.
                     if is_idle && is_starving && !state.is_changed && !state.is_closed {
                         state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
                     }
@@ -420,7 +430,8 @@ impl Executor {
                 return self.end(state, root);
             }
             if state.is_consumer_waiting && !state.outputs.is_empty() && !state.is_closed {
-                // It goes on at once, perhaps on this thread's processor. Another worker may ask the nodes meanwhile.
+                // It runs at once, perhaps on this thread's processor. Another worker may poll the
+                // nodes meanwhile.
                 state.is_consumer_waiting = false;
                 state.nodes = Nodes::Here(root);
                 self.note_refusal(&mut state);
@@ -430,7 +441,7 @@ impl Executor {
             }
         }
         if state.is_closed {
-            // It may free much memory, so not under the lock.
+            // Dropping it may free much memory, so it is not done under the lock.
             drop(state);
             drop(root);
             return self.state.lock();
@@ -440,7 +451,7 @@ impl Executor {
         state
     }
 
-    /// Lets something wait for the consumer. The nodes may have more.
+    /// Queues an output for the consumer. The nodes may have more.
     fn give(&self, state: &mut State, given: Given) {
         state.is_changed = true;
         if !state.is_closed {
@@ -448,7 +459,7 @@ impl Executor {
         }
     }
 
-    /// Lets others see tasks.
+    /// Makes tasks visible to other threads.
     fn publish(&self, tasks: &mut Tasks) {
         let mut state = self.state.lock();
         if state.is_closed {
@@ -465,20 +476,20 @@ impl Executor {
         }
     }
 
-    /// After the last rows, or an error: nobody waits for the tasks that were not begun.
+    /// After the last rows, or an error: drops the tasks not begun, since nobody waits for them.
     fn end<'a>(&'a self, mut state: Guard<'a>, root: Box<dyn Node>) -> Guard<'a> {
         let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_python.len()));
         state.nodes = Nodes::Ended;
         state.is_refused = false;
         self.note_refusal(&mut state);
         self.has_output.notify_one();
-        // They may free much memory, so not under the lock.
+        // Dropping them may free much memory, so it is not done under the lock.
         drop(state);
         drop((root, tasks));
         self.state.lock()
     }
 
-    /// Measures how long workers are idle since something does not fit into the budget.
+    /// Measures the time that workers idle because work does not fit into the budget.
     fn note_refusal(&self, state: &mut State) {
         match (state.is_refused && state.num_idle > 0, state.refused_since) {
             (true, None) => state.refused_since = Some(Instant::now()),

@@ -1,4 +1,5 @@
-//! What the stages of a running pipeline have done, for its statistics. Counted for each task, not for each row.
+//! Measurements of the stages of a running pipeline, for its statistics. Counted for each task, not
+//! for each row.
 
 use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::sync::Mutex;
@@ -11,38 +12,39 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Meters {
     stages: Box<[Meter]>,
-    /// The tasks of workers that compute, whatever their stage.
+    /// The tasks of workers that compute, of all stages.
     pub tasks: Meter,
-    /// How long workers had no task, all together.
+    /// The time that workers had no task, summed over workers.
     pub idle: Time,
-    /// How long the consumer had no rows.
+    /// The time that the consumer had no rows.
     pub consumer_waiting: Time,
-    /// How long workers were idle, and the consumer not slow, since something did not fit into the budget.
+    /// The time that workers idled because work did not fit into the budget, while the consumer was
+    /// not slow.
     pub budget_waiting: Time,
-    /// The reads that are under way.
+    /// The reads in progress.
     reads: Mutex<Vec<Read>>,
-    /// Counts the reads.
+    /// The number of the next read.
     next_read: AtomicU64,
 }
 
-/// A read that is under way.
+/// A read in progress.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// Another one for each read.
+    /// A number that is different for each read.
     pub number: u64,
     /// The number of the stage that reads.
     pub stage: usize,
-    /// What is read.
+    /// The file being read.
     pub file: Arc<FileProvenance>,
-    /// The number of the first record that is read.
+    /// The number of the first record being read.
     pub record: u64,
-    /// The thread that reads, as the system numbers it.
+    /// The number of the reading thread in the system.
     pub thread: u64,
-    /// When it began.
+    /// The time at which it began.
     pub since: Instant,
 }
 
-/// Says that a read is under way until it is dropped.
+/// Lists a read as in progress until it is dropped.
 pub struct Reading<'a> {
     meters: &'a Meters,
     number: u64,
@@ -54,20 +56,20 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// What one stage has done.
+/// The measurements of one stage.
 #[derive(Debug, Default)]
 pub struct Meter {
     examples: AtomicU64,
     bytes: AtomicU64,
-    /// How long its tasks took.
+    /// The time that its tasks took.
     pub busy: Time,
-    /// How long they used a processor.
+    /// The processor time that they used.
     pub computing: Time,
-    /// How long it had nothing to do, since what is before it had nothing for it.
+    /// The time that it had nothing to do, since the stages before had nothing for it.
     pub starving: Time,
     fill_sum: AtomicU64,
     num_fills: AtomicU64,
-    /// Of the elements that it packed, how many fill up, and how many there are.
+    /// The elements in its batches: the number of padding elements, and of all.
     padding: AtomicU64,
     padded: AtomicU64,
 }
@@ -76,7 +78,7 @@ pub struct Meter {
 #[derive(Debug, Default)]
 pub struct Time(AtomicU64);
 
-/// What a fill is a share of.
+/// The value of a full fill.
 const FULL: u64 = 1000;
 
 impl Time {
@@ -92,12 +94,12 @@ impl Time {
 }
 
 impl Meters {
-    /// For so many stages.
+    /// Meters for `num_stages` stages.
     pub fn new(num_stages: usize) -> Self {
         Self { stages: (0..num_stages).map(|_| Meter::default()).collect(), ..Self::default() }
     }
 
-    /// Says that a stage begins to read a file at a record.
+    /// Marks that a stage begins to read a file at a record.
     pub fn begin_read(&self, stage: usize, file: &Arc<FileProvenance>, record: u64) -> Reading<'_> {
         let number = self.next_read.fetch_add(1, Ordering::Relaxed);
         let (thread, since) = (waits::this_thread(), Instant::now());
@@ -106,12 +108,12 @@ impl Meters {
         Reading { meters: self, number }
     }
 
-    /// The reads that are under way.
+    /// The reads in progress.
     pub fn reads(&self) -> Vec<Read> {
         self.reads.lock().clone()
     }
 
-    /// The meter of stage number `stage`, unless nobody counts it.
+    /// The meter of stage number `stage`, if it is measured.
     pub fn stage(&self, stage: usize) -> Option<&Meter> {
         self.stages.get(stage)
     }
@@ -123,41 +125,41 @@ impl Meters {
 }
 
 impl Meter {
-    /// Counts what was made.
+    /// Counts results.
     pub fn count(&self, num_rows: usize, num_bytes: usize) {
         self.examples.fetch_add(num_rows as u64, Ordering::Relaxed);
         self.bytes.fetch_add(num_bytes as u64, Ordering::Relaxed);
     }
 
-    /// Notes that `part` of `whole` places for tasks are taken.
+    /// Records that `part` of `whole` places for tasks are taken.
     pub fn note_fill(&self, part: usize, whole: usize) {
         self.fill_sum.fetch_add(part as u64 * FULL / (whole as u64).max(1), Ordering::Relaxed);
         self.num_fills.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that `part` of `whole` elements fill up.
+    /// Records that `part` of `whole` elements are padding.
     pub fn note_padding(&self, part: usize, whole: usize) {
         self.padding.fetch_add(part as u64, Ordering::Relaxed);
         self.padded.fetch_add(whole as u64, Ordering::Relaxed);
     }
 
-    /// What part of the elements fills up; `None` if that was never noted.
+    /// The share of padding elements; `None` if it was never recorded.
     pub fn padding(&self) -> Option<f64> {
         let padded = self.padded.load(Ordering::Relaxed);
         (padded > 0).then(|| self.padding.load(Ordering::Relaxed) as f64 / padded as f64)
     }
 
-    /// How many examples it made.
+    /// The number of examples made.
     pub fn examples(&self) -> u64 {
         self.examples.load(Ordering::Relaxed)
     }
 
-    /// How many bytes their elements have.
+    /// The number of bytes of their elements.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// What part of the places for its tasks was taken, on average; `None` if it was never noted.
+    /// The average share of taken places for its tasks; `None` if it was never recorded.
     pub fn fill(&self) -> Option<f64> {
         let count = self.num_fills.load(Ordering::Relaxed);
         (count > 0).then(|| self.fill_sum.load(Ordering::Relaxed) as f64 / (count * FULL) as f64)
@@ -165,24 +167,25 @@ impl Meter {
 }
 
 thread_local! {
-    /// The stage whose work this thread does, or has done last. Others look at it; see [`stage_of_this_thread`].
+    /// The stage that this thread works for, or has worked for last. Read by other threads; see
+    /// [`stage_of_this_thread`].
     static STAGE: Arc<AtomicUsize> = Arc::new(AtomicUsize::new(NO_STAGE));
 }
 
-/// Stands for no stage.
+/// Means no stage.
 pub const NO_STAGE: usize = usize::MAX;
 
-/// Says that this thread works for a stage from now on.
+/// Sets the stage that this thread works for.
 pub fn enter_stage(stage: usize) {
     STAGE.with(|current| current.store(stage, Ordering::Relaxed));
 }
 
-/// Where this thread notes for which stage it works.
+/// The cell in which this thread stores the stage it works for.
 pub fn stage_of_this_thread() -> Arc<AtomicUsize> {
     STAGE.with(Arc::clone)
 }
 
-/// Measures work of a stage, from when it is made until it is dropped.
+/// Measures the work of a stage until it is dropped.
 pub struct Stopwatch<'a> {
     meter: Option<&'a Meter>,
     begin: Instant,
@@ -191,12 +194,12 @@ pub struct Stopwatch<'a> {
 }
 
 impl<'a> Stopwatch<'a> {
-    /// Measures how long it takes; nothing without a meter.
+    /// Measures the elapsed time; nothing without a meter.
     pub fn start(meter: Option<&'a Meter>) -> Self {
         Self { meter, begin: Instant::now(), computed: None }
     }
 
-    /// Measures processor time as well, which costs a system call at the beginning and one at the end.
+    /// Also measures processor time, which costs a system call at the beginning and one at the end.
     pub fn start_with_processor(meter: Option<&'a Meter>) -> Self {
         let computed = meter.map(|_| thread_time());
         Self { computed, ..Self::start(meter) }
@@ -213,7 +216,7 @@ impl Drop for Stopwatch<'_> {
     }
 }
 
-/// How long the calling thread has used a processor; zero where the system does not say.
+/// The processor time of the calling thread; zero where the system does not tell.
 pub fn thread_time() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -229,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stopwatch_measures_what_its_task_takes() {
+    fn a_stopwatch_measures_the_time_of_its_task() {
         let meters = Meters::new(1);
         let (begin, computed) = (Instant::now(), thread_time());
         {

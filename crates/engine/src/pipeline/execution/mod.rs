@@ -1,4 +1,4 @@
-//! The execution of a chain of nodes: tasks, workers, the memory budget, and what is reported of them.
+//! The execution of a chain of nodes: tasks, workers, the memory budget, and measurements.
 
 pub mod budget;
 pub mod executor;

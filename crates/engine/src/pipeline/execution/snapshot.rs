@@ -1,4 +1,4 @@
-//! What a running pipeline does at one moment, for somebody who wants to know why nothing comes.
+//! The state of a running pipeline at one moment, for finding out why no rows come.
 
 use crate::pipeline::execution::meters::{NO_STAGE, stage_of_this_thread};
 use crate::waits::this_thread;
@@ -9,34 +9,34 @@ use std::time::Instant;
 /// The state of an executor.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// What each worker does.
+    /// The current work of each worker.
     pub workers: Vec<Worker>,
-    /// Tasks that no worker has begun.
+    /// Tasks not begun by a worker.
     pub num_tasks: usize,
-    /// The same, for each Python worker.
+    /// Tasks not begun, for each Python worker.
     pub num_python: Vec<usize>,
     /// Blocks that wait for the consumer.
     pub num_ready: usize,
-    /// How many of them may.
+    /// The largest number of blocks that may wait.
     pub max_ready: usize,
-    /// Whether the consumer waits for rows.
+    /// True if the consumer waits for rows.
     pub is_consumer_waiting: bool,
-    /// Whether something did not fit into the budget when the nodes were asked last.
+    /// True if a charge did not fit into the budget when the nodes were polled last.
     pub is_refused: bool,
-    /// Whether some thread asks the nodes.
+    /// True if a thread polls the nodes.
     pub is_asked: bool,
-    /// Whether the nodes have ended.
+    /// True if the nodes have ended.
     pub is_over: bool,
-    /// Whether the pipeline was closed.
+    /// True if the pipeline was closed.
     pub is_closed: bool,
 }
 
-/// What a worker does.
+/// The current work of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// It waits to be called.
     Nothing,
-    /// It asks the nodes what is to be done.
+    /// It polls the nodes.
     Asking,
     /// It works on a task.
     Task,
@@ -47,29 +47,29 @@ pub enum Doing {
 /// One worker. Its thread changes it under the executor's lock.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    /// Its thread, as the system numbers it; 0 where it does not say.
+    /// The number of its thread in the system; 0 where that is unknown.
     pub thread: u64,
-    /// What it does.
+    /// Its current work.
     pub doing: Doing,
-    /// Since when.
+    /// The time at which that began.
     pub since: Instant,
     stage: Arc<AtomicUsize>,
 }
 
 impl Worker {
-    /// The calling thread, which has done nothing yet.
+    /// A worker for the calling thread, which has done nothing yet.
     pub fn of_this_thread() -> Self {
         let stage = stage_of_this_thread();
         Self { thread: this_thread(), doing: Doing::Nothing, since: Instant::now(), stage }
     }
 
-    /// The thread does something else from now on.
+    /// Sets the current work.
     pub fn begin(&mut self, doing: Doing) {
         (self.doing, self.since) = (doing, Instant::now());
         self.stage.store(NO_STAGE, Ordering::Relaxed);
     }
 
-    /// The stage of its task, once that has begun with one.
+    /// The stage of its task, once the task has set one.
     pub fn stage(&self) -> Option<usize> {
         let stage = self.stage.load(Ordering::Relaxed);
         (stage != NO_STAGE).then_some(stage)

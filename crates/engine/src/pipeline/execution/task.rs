@@ -1,4 +1,4 @@
-//! Tasks: what workers and Python's threads do, in parallel, and where their results wait for their turn.
+//! Tasks: work that workers and Python's threads do in parallel, and the slots for their results.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::rows::Rows;
@@ -14,49 +14,49 @@ use std::sync::Arc;
 /// A piece of work for the pool of workers. It puts its result into a [`Slot`] and does not panic.
 pub type Work = Box<dyn FnOnce() + Send>;
 
-/// A piece of work for a thread of Python's: the rows to work on, and where the result belongs.
+/// A piece of work for a Python thread: the input rows, and the slot for the result.
 pub struct PythonTask {
     /// The rows to work on.
     pub rows: Rows,
-    /// Another number for each pass, for those that make rows.
+    /// The number of the pass, for sources.
     pub pass: u64,
-    /// How many rows of the pass are left out, for those that make rows.
+    /// The number of rows of the pass to skip, for sources.
     pub first: u64,
-    /// The state that the function has before the task and behind it.
+    /// The state of the function before and after the task.
     pub state: FunctionState,
     /// The number of the stage whose task it is.
     pub stage: usize,
-    /// What the result is expected to take.
+    /// The estimated size of the result.
     pub charge: Charge,
-    /// How much the result may take, for those that make rows.
+    /// The wanted size of the result in bytes, for sources.
     pub wanted_bytes: usize,
-    /// Where it is noted what the result takes.
+    /// Records the actual size of the result.
     pub size_estimate: SizeEstimate,
-    /// The number of the stage that lets failures be left out, if there is one.
+    /// The number of the `skip_errors` stage that handles its failures, if there is one.
     pub skipper: Option<usize>,
-    /// Where the result belongs.
+    /// The slot for the result.
     pub slot: Slot<Outcome>,
 }
 
-/// What came of work on rows.
+/// The outcome of work on rows.
 pub struct Outcome {
     /// The rows that were made.
     pub rows: Rows,
-    /// What happened at the row behind those.
+    /// The error at the row after those.
     pub error: Option<Error>,
-    /// The state that a Python function had before.
+    /// The state of a Python function before the task.
     pub state: Option<Arc<str>>,
-    /// What was left out.
+    /// The reports of skipped rows.
     pub skip_events: SkipEvents,
 }
 
 impl Outcome {
-    /// Of work that keeps no state.
+    /// The outcome of work that keeps no state.
     pub fn new(rows: Rows, error: Option<Error>) -> Self {
         Self { rows, error, state: None, skip_events: Vec::new() }
     }
 
-    /// No rows, but word for those who follow.
+    /// No rows, but a report for the following nodes.
     pub fn of_skip_event(skip_event: SkipEvent) -> Self {
         Self { skip_events: vec![(0, skip_event)], ..Self::from(Rows::new()) }
     }
@@ -68,7 +68,7 @@ impl From<Rows> for Outcome {
     }
 }
 
-/// The place of a result that is still to come.
+/// A result that is still to come.
 pub struct Slot<T>(Arc<Mutex<Option<Result<T>>>>);
 
 impl<T> Clone for Slot<T> {
@@ -82,12 +82,12 @@ impl<T> Slot<T> {
         Self(Arc::new(Mutex::new(None)))
     }
 
-    /// Gives the result.
+    /// Sets the result.
     pub fn set(&self, result: Result<T>) {
         *self.0.lock() = Some(result);
     }
 
-    /// Whether somebody waits for the result.
+    /// True if the result is still awaited.
     pub fn is_wanted(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
@@ -97,10 +97,11 @@ impl<T> Slot<T> {
     }
 }
 
-/// Results in the order in which their tasks were started, whoever was first, each with the checkpoint of its first row.
+/// Results in the order in which their tasks were started, whichever ended first, each with the
+/// checkpoint of its first row.
 pub struct Ring<T> {
     slots: VecDeque<(Slot<T>, Checkpoint)>,
-    /// Whichever task has ended is first.
+    /// True if results come in the order in which tasks end.
     in_any_order: bool,
 }
 
@@ -116,34 +117,35 @@ impl<T> Ring<T> {
         Self { slots: VecDeque::new(), in_any_order: false }
     }
 
-    /// No tasks; with `in_any_order` their results come as soon as they are there.
+    /// No tasks; with `in_any_order` their results come as soon as they are finished.
     pub fn in_any_order(in_any_order: bool) -> Self {
         Self { slots: VecDeque::new(), in_any_order }
     }
 
-    /// Whether results come as soon as they are there.
+    /// True if results come as soon as they are finished.
     pub fn is_in_any_order(&self) -> bool {
         self.in_any_order
     }
 
-    /// The number of tasks whose result was not taken.
+    /// The number of tasks whose result has not been taken.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// The place for the result of one more task.
+    /// The slot for the result of one more task.
     pub fn start(&mut self, checkpoint: Checkpoint) -> Slot<T> {
         let slot = Slot::new();
         self.slots.push_back((slot.clone(), checkpoint));
         slot
     }
 
-    /// The result of the oldest task, if that has ended; in any order that of any task that has.
+    /// The result of the oldest task, if it has ended; in any order, the result of any task that
+    /// has ended.
     pub fn pop(&mut self) -> Option<(Checkpoint, Result<T>)> {
         let looked_at = if self.in_any_order { self.slots.len() } else { 1 };
         let mut slots = self.slots.iter().take(looked_at).enumerate();
@@ -153,9 +155,10 @@ impl<T> Ring<T> {
     }
 }
 
-/// Tasks that were not begun.
+/// Tasks not begun.
 pub struct Tasks {
-    /// For the workers, by how many steps their results are away from the consumer: the nearest first.
+    /// For the workers, by the number of steps between their results and the consumer: the nearest
+    /// first.
     native: BTreeMap<usize, VecDeque<Work>>,
     /// For each Python worker.
     python: Vec<VecDeque<PythonTask>>,
@@ -163,7 +166,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// No tasks, for so many Python workers.
+    /// No tasks, for `num_python_workers` Python workers.
     pub fn new(num_python_workers: usize) -> Self {
         Self {
             native: BTreeMap::new(),
@@ -194,15 +197,16 @@ impl Tasks {
         self.python.iter_mut().zip(&mut other.python).for_each(|(python_worker, more)| python_worker.append(more));
     }
 
-    /// The task that is to be done next.
+    /// The next task.
     pub fn pop(&mut self) -> Option<Work> {
         let work = self.native.values_mut().find_map(VecDeque::pop_front)?;
         self.num_native -= 1;
         Some(work)
     }
 
-    /// Drops the next tasks of a Python worker whose results nobody waits for, since their pass was cut short: functions are not
-    /// called for them. Returns whether there were any.
+    /// Drops the next tasks of a Python worker whose results are no longer awaited because their
+    /// pass was cut short, so that functions are not called for them. Returns whether there were
+    /// any.
     pub fn drop_unwanted(&mut self, python_worker: usize) -> bool {
         let Some(tasks) = self.python.get_mut(python_worker) else { return false };
         let num_before = tasks.len();
@@ -212,22 +216,22 @@ impl Tasks {
         tasks.len() < num_before
     }
 
-    /// The task that a Python worker is to do next.
+    /// The next task of a Python worker.
     pub fn pop_python(&mut self, python_worker: usize) -> Option<PythonTask> {
         self.python.get_mut(python_worker)?.pop_front()
     }
 
-    /// How many tasks there are for workers.
+    /// The number of tasks for workers.
     pub fn num_native(&self) -> usize {
         self.num_native
     }
 
-    /// How many tasks there are for a Python worker.
+    /// The number of tasks for a Python worker.
     pub fn num_python(&self, python_worker: usize) -> usize {
         self.python.get(python_worker).map_or(0, VecDeque::len)
     }
 
-    /// Whether there are no tasks at all.
+    /// True if there are no tasks at all.
     pub fn is_empty(&self) -> bool {
         self.num_native == 0 && self.python.iter().all(VecDeque::is_empty)
     }

@@ -1,4 +1,4 @@
-//! A file of which a scan looks at some places, from the beginning to the end.
+//! Reads single places of a file in ascending order, for a scan.
 
 use crate::error::{Error, Result};
 use crate::files::positioned::Positioned;
@@ -7,25 +7,25 @@ use crate::tensor::allocate;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// What is read at a time where the places are near each other.
+/// Bytes read at a time where the places are close together.
 const WINDOW_BYTES: usize = 256 * 1024;
-/// What is read at a time where they are far from each other.
+/// Bytes read at a time where the places are far apart.
 const SMALL_WINDOW_BYTES: usize = 4 * 1024;
-/// Places that are so far from each other are read one by one.
+/// Places at least this far apart are read one by one.
 const FAR_BYTES: u64 = 64 * 1024;
-/// What is read at a time of a remote file: a request takes as long as many bytes do.
+/// Bytes read at a time from a remote file, where a request takes as long as reading many bytes.
 const REMOTE_WINDOW_BYTES: usize = 4 * 1024 * 1024;
 
-/// The file.
+/// A file being scanned.
 pub struct HeaderScan {
     file: Positioned,
     name: Arc<FileProvenance>,
     len: u64,
     window: Vec<u8>,
-    /// How much of the window was read.
+    /// Number of bytes in the window.
     filled: usize,
     start: u64,
-    /// The place that was looked at last.
+    /// The place read last.
     last: u64,
 }
 
@@ -42,12 +42,13 @@ impl HeaderScan {
         self.len
     }
 
-    /// Whether it is empty.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The bytes from `offset` on, as many as there are in the window: at least `least`, unless the file ends before.
+    /// The bytes from `offset` on, as many as the window has: at least `least`, unless the file
+    /// ends before that.
     pub fn at(&mut self, offset: u64, least: usize) -> Result<&[u8]> {
         let far_bytes = if self.file.is_remote() { REMOTE_WINDOW_BYTES as u64 } else { FAR_BYTES };
         let is_far = offset.saturating_sub(self.last) > far_bytes;

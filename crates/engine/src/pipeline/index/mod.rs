@@ -1,4 +1,4 @@
-//! Where the records of files begin: what a shuffle of all examples reaches them by.
+//! Record offsets: random access for the full shuffle.
 
 mod header_scan;
 mod offsets;
@@ -17,24 +17,24 @@ use crate::pipeline::blocks::file_provenance::Layout;
 use crate::pipeline::formats::{Codec, RecordPosition};
 use std::sync::Arc;
 
-/// How the records of a format are found, and read one by one.
+/// Finds the records of a format, and reads single ones.
 pub trait RandomAccess: Send + Sync {
-    /// How the files are compressed. Only records of uncompressed ones can be reached.
+    /// The compression of the files. Random access needs uncompressed files.
     fn codec(&self) -> Codec;
 
-    /// Where each record of a file begins, and which number it has.
+    /// Finds the offset and the number of each record of a file.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult>;
 
-    /// Whether an earlier scan looked for the same columns as this one would.
+    /// True if an earlier scan looked for the same columns as this one would.
     fn fits(&self, _layout: &Layout) -> bool {
         true
     }
 
-    /// Where the record is in its frame, the bytes from its beginning to that of the next one. `at` is the place of the
-    /// frame, for errors.
+    /// The position of the record in its frame, the bytes from its beginning to the next record.
+    /// `at` is the position of the frame, for errors.
     fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span>;
 
-    /// The columns of records, whose frames begin at these offsets of their files.
+    /// The columns of records whose frames begin at these offsets of their files.
     fn columns(&self, records: Text, _offsets: &[u64], _provenance: &Provenance) -> Result<Vec<Column>> {
         Ok(vec![Column::Text(records)])
     }

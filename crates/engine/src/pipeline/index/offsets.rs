@@ -1,24 +1,24 @@
-//! The offsets of records in few bytes each.
+//! The offsets of records, in a few bytes each.
 
 use crate::error::Result;
 use crate::tensor::allocate;
 use std::ops::Range;
 
-/// Where each record of a file begins, and where the last one ends.
+/// The offset of each record of a file, and the end of the last one.
 #[derive(Debug)]
 pub enum Offsets {
-    /// Records of one length: nothing a record.
+    /// Records of equal length, which take no memory for each.
     Even {
-        /// Where the first one begins.
+        /// The offset of the first record.
         first: u64,
-        /// How many bytes each has.
+        /// The length of each record in bytes.
         length: u64,
-        /// How many there are.
+        /// The number of records.
         count: u64,
     },
-    /// Four bytes a record, for files below 4 GiB.
+    /// Four bytes for each record, for files below 4 GiB.
     Small(Vec<u32>),
-    /// Eight bytes a record.
+    /// Eight bytes for each record.
     Large(Vec<u64>),
 }
 
@@ -34,7 +34,7 @@ impl Offsets {
         Self::Small(Vec::new())
     }
 
-    /// Adds where a record begins, and at last where the last one ends.
+    /// Adds the offset of a record; at last, the end of the last record.
     pub fn push(&mut self, offset: u64) -> Result<()> {
         let refused = |refusal: allocate::Refusal| refusal.at("the index of a shuffle of all examples");
         if let Self::Small(offsets) = self {
@@ -53,7 +53,7 @@ impl Offsets {
         Ok(())
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> u64 {
         match self {
             Self::Even { count, .. } => *count,
@@ -62,12 +62,12 @@ impl Offsets {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many were added; of records of one length, none.
+    /// The number of added offsets; 0 for records of equal length.
     pub fn num_pushed(&self) -> u64 {
         match self {
             Self::Even { .. } => 0,
@@ -76,7 +76,7 @@ impl Offsets {
         }
     }
 
-    /// Number `index` of those that were added.
+    /// Added offset number `index`.
     pub(super) fn get(&self, index: u64) -> u64 {
         match self {
             Self::Even { first, length, .. } => first + index * length,
@@ -85,12 +85,12 @@ impl Offsets {
         }
     }
 
-    /// The bytes of record `record` in its file.
+    /// The byte range of record `record` in its file.
     pub fn range(&self, record: u64) -> Range<u64> {
         self.get(record)..self.get(record + 1)
     }
 
-    /// How many bytes all records have.
+    /// The total number of bytes of all records.
     pub fn total_bytes(&self) -> u64 {
         match self.len() {
             0 => 0,
@@ -98,7 +98,7 @@ impl Offsets {
         }
     }
 
-    /// How many bytes of memory this takes.
+    /// The memory that this takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Even { .. } => 0,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_one_length_take_no_memory() {
+    fn records_of_equal_length_take_no_memory() {
         let offsets = Offsets::Even { first: 3, length: 10, count: 1 << 40 };
         assert_eq!((offsets.len(), offsets.range(2), offsets.memory_bytes()), (1 << 40, 23..33, 0));
         assert!(Offsets::new().is_empty());

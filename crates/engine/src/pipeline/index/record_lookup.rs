@@ -22,14 +22,15 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Files that stay open while their records are read. Others are opened for each read.
+/// Number of files kept open while their records are read. Others are opened for each read.
 const MAX_OPEN: usize = 256;
-/// What lies between two records is read too if it is not longer than this, or than the first of them.
+/// A gap between two records is read too if it is at most this long, or at most as long as the
+/// first record.
 const SMALL_GAP_BYTES: u64 = 512;
-/// The same in a remote file, where a request takes as long as many bytes do.
+/// The same for a remote file, where a request takes as long as reading many bytes.
 const REMOTE_GAP_BYTES: u64 = 64 * 1024;
 
-/// Where the records of one file begin.
+/// The offsets of the records of one file.
 #[derive(Debug)]
 pub struct FileIndex {
     file: Arc<FileProvenance>,
@@ -38,7 +39,8 @@ pub struct FileIndex {
 }
 
 impl FileIndex {
-    /// Scans a file, unless `known` is of the file as it is now. What lies behind damage is left out.
+    /// Scans a file, unless `known` is the index of its current content. Records after damage are
+    /// skipped.
     pub fn of(
         access: &dyn RandomAccess,
         file: &Arc<FileProvenance>,
@@ -64,22 +66,22 @@ impl FileIndex {
         self.found.layout.as_ref().is_none_or(|layout| access.fits(layout))
     }
 
-    /// What cannot be read of the file.
+    /// The parts of the file that cannot be read.
     pub fn faults(&self) -> &[ScanFault] {
         &self.found.faults
     }
 
-    /// How many records were found.
+    /// The number of records found.
     pub fn len(&self) -> u64 {
         self.found.offsets.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes of memory it takes.
+    /// The memory that it takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.found.memory_bytes()
     }
@@ -110,22 +112,22 @@ fn check_uncompressed(codec: Codec, file: &FileProvenance, header_scan: &mut Hea
     }
 }
 
-/// What is known of files that were scanned, for later passes and iterations.
+/// The indexes of scanned files, for later passes and iterations.
 #[derive(Default)]
 pub struct Kept(Mutex<HashMap<(usize, Bytes), Arc<FileIndex>>>);
 
 impl Kept {
-    /// What is known of a file of part `part`.
+    /// The index of a file of part `part`.
     pub fn get(&self, part: usize, file: &FileProvenance) -> Option<Arc<FileIndex>> {
         self.0.lock().get(&(part, file.name.bytes().clone())).cloned()
     }
 
-    /// Keeps what was found out of a file.
+    /// Stores the index of a file.
     pub fn put(&self, part: usize, index: &Arc<FileIndex>) {
         self.0.lock().insert((part, index.file.name.bytes().clone()), Arc::clone(index));
     }
 
-    /// For each file that was scanned: the part it is of, its name, its size in bytes and how many records it has.
+    /// For each scanned file: its part, its name, its size in bytes and its number of records.
     pub fn counts(&self) -> Vec<(usize, Bytes, u64, u64)> {
         let kept = self.0.lock();
         let count = |(key, index): (&(usize, Bytes), &Arc<FileIndex>)| {
@@ -135,7 +137,7 @@ impl Kept {
     }
 }
 
-/// The records of some files, one file after the other.
+/// The records of several files, one file after the other.
 pub struct RecordLookup {
     access: Arc<dyn RandomAccess>,
     files: Vec<IndexedFile>,
@@ -152,22 +154,22 @@ struct IndexedFile {
     handle: OnceLock<Positioned>,
 }
 
-/// A record that is wanted.
+/// A requested record.
 #[derive(Clone, Copy)]
 struct Wanted {
-    /// Its place among those that are wanted.
+    /// Its position among the requested records.
     row: usize,
     file: usize,
     /// Its number in the file.
     record: u64,
     start: u64,
     end: u64,
-    /// Where its frame is in the buffer.
+    /// The position of its frame in the buffer.
     at: usize,
 }
 
 impl RecordLookup {
-    /// Each file with its index.
+    /// A lookup over these files, each with its index.
     pub fn new(access: Arc<dyn RandomAccess>, files: Vec<(Arc<FileProvenance>, Arc<FileIndex>)>) -> Self {
         let mut len = 0;
         let mut total_bytes = 0;
@@ -187,7 +189,7 @@ impl RecordLookup {
         Self { access, files, num_open: AtomicUsize::new(0), len, row_bytes }
     }
 
-    /// The records of these numbers, in the order of their places.
+    /// The records of these numbers, in the order of their positions in the files.
     fn wanted(&self, numbers: &[u64]) -> Vec<Wanted> {
         let wanted = |(row, number): (usize, &u64)| {
             let file = self.files.partition_point(|file| file.first <= *number) - 1;
@@ -201,7 +203,7 @@ impl RecordLookup {
         places.into_iter().map(|place| unsorted[place]).collect()
     }
 
-    /// Reads what is wanted into one buffer.
+    /// Reads the requested records into one buffer.
     fn fetch(&self, wanted: &mut [Wanted]) -> Result<Vec<u8>> {
         let is_near = |one: &Wanted, other: &Wanted| self.is_near(one, other);
         let mut num_bytes = 0;
@@ -223,7 +225,7 @@ impl RecordLookup {
                 parts.push(bytes);
             }
             let read = self.with_handle(indexed_file, |handle| {
-                // All remote files are asked before anybody waits for one of them.
+                // All remote files are requested before the first is waited for.
                 if let Some(begun) = handle.begin(ranges()) {
                     coming.push((first, begun, parts));
                     return Ok(());
@@ -238,7 +240,7 @@ impl RecordLookup {
         Ok(buffer)
     }
 
-    /// Whether two records, the first of which is before the second or the same, are read at once.
+    /// True if two records are read at once; the first must not come after the second.
     fn is_near(&self, one: &Wanted, other: &Wanted) -> bool {
         if one.file != other.file {
             return false;
@@ -266,7 +268,7 @@ fn failed(file: &FileProvenance, first: &Wanted, error: &io::Error) -> Error {
     let name = file.name.text();
     match error.kind() {
         ErrorKind::UnexpectedEof => Error::data_loss(format!(
-            "{name}: {}, at {}, or one behind it ends behind the end of the file, which became shorter while it was \
+            "{name}: {}, at {}, or a later one ends past the end of the file, which became shorter while it was \
              read. Write the files before they are read",
             file.numbering.of(first.record),
             first.start

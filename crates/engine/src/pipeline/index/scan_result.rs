@@ -1,4 +1,4 @@
-//! What a scan finds out about a file.
+//! The result of scanning a file.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::file_provenance::Layout;
@@ -11,51 +11,52 @@ use std::sync::Arc;
 /// The records of a file.
 #[derive(Debug, Default)]
 pub struct ScanResult {
-    /// Where they begin.
+    /// The offsets of the records.
     pub offsets: Offsets,
     /// Their numbers.
     pub numbers: Numbers,
-    /// Of a table: where the columns are in them.
+    /// For a table: the columns of its records.
     pub layout: Option<Arc<Layout>>,
-    /// What cannot be read of it.
+    /// The parts of it that cannot be read.
     pub faults: Vec<ScanFault>,
 }
 
-/// Damage that a scan has met.
+/// Damage found by a scan.
 #[derive(Debug)]
 pub struct ScanFault {
-    /// Where.
+    /// The position.
     pub at: RecordPosition,
-    /// What it is.
+    /// The error.
     pub error: Error,
-    /// What is behind it, if that cannot be read either.
+    /// The rest of the file, if that cannot be read either.
     pub rest: Option<Rest>,
 }
 
 impl ScanFault {
-    /// Damage behind which nothing can be read, in a file of `len` bytes.
+    /// Damage after which nothing can be read, in a file of `len` bytes.
     pub fn end(at: RecordPosition, error: Error, len: u64) -> Self {
         Self { at, error, rest: Some(Rest { num_bytes: len.checked_sub(at.offset_bytes) }) }
     }
 }
 
 impl From<Offsets> for ScanResult {
-    /// Records that are numbered one after the other.
+    /// Records with consecutive numbers.
     fn from(offsets: Offsets) -> Self {
         Self { offsets, ..Self::default() }
     }
 }
 
 impl ScanResult {
-    /// Adds a record. At last, the end of the last one is added to the offsets alone.
+    /// Adds a record. At the end of the scan, the end of the last record is added to the offsets
+    /// only.
     pub fn push(&mut self, offset: u64, number: u64) -> Result<()> {
-        // As many offsets as numbers were added: none of them is an end.
+        // So far there is one offset for each number, so none of them is an end.
         let index = self.offsets.num_pushed();
         self.numbers.push(index, number)?;
         self.offsets.push(offset)
     }
 
-    /// How many bytes of memory this takes.
+    /// The memory that this takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let numbers = match &self.numbers {
             Numbers::From(_) => 0,
@@ -65,12 +66,12 @@ impl ScanResult {
     }
 }
 
-/// The numbers of records, which increase: lines may be left out, and a record may take several.
+/// The numbers of records, in ascending order: lines may be skipped, and a record may span several.
 #[derive(Debug)]
 pub enum Numbers {
-    /// One after the other, from this one on: nothing a record.
+    /// Consecutive numbers from this one on, which take no memory for each record.
     From(u64),
-    /// That of each.
+    /// One number for each record.
     Each(Offsets),
 }
 
@@ -81,7 +82,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Adds that of record `index`, the next one.
+    /// Adds the number of record `index`, the next one.
     fn push(&mut self, index: u64, number: u64) -> Result<()> {
         if let Self::From(first) = self {
             if index == 0 {
@@ -114,7 +115,7 @@ impl Numbers {
         None
     }
 
-    /// That of record `index`.
+    /// The number of record `index`.
     pub fn get(&self, index: u64) -> u64 {
         match self {
             Self::From(first) => first + index,
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_take_memory_only_where_some_are_left_out() {
+    fn numbers_take_memory_only_if_some_are_skipped() {
         for (numbers, takes_memory) in [(&[4, 5, 6][..], false), (&[4, 5, 7, 8], true), (&[], false), (&[9, 8], true)] {
             let mut result = ScanResult::default();
             numbers.iter().for_each(|number| result.push(number * 10, *number).unwrap());

@@ -201,6 +201,6 @@ fn checkpoints_of_other_plans_are_refused_or_give_something() {
         Checkpoint::new([1, 10], [Checkpoint::new([0, 0, 0, 0, 0], [Checkpoint::new([7, 0, 0], [])])]),
     ] {
         let error = plan.start(0, Settings::new(1), 0, &checkpoint).err().unwrap();
-        assert!(error.message().starts_with("it says what no pipeline"), "{error}");
+        assert!(error.message().starts_with("it is not a state of a pipeline"), "{error}");
     }
 }
