@@ -5,11 +5,13 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
 pub mod barrier;
+pub mod checksum;
 pub mod error;
 pub mod files;
 pub mod kernel;
 pub mod kernels;
 pub mod lookup;
+pub mod numbering;
 pub mod order;
 pub mod philox;
 pub mod pipeline;
@@ -24,6 +26,7 @@ pub mod sparse;
 pub mod staging;
 pub mod sync;
 pub mod tensor;
+pub mod tensor_array;
 pub mod text;
 pub mod tfrecord;
 pub mod variable;

@@ -147,6 +147,17 @@ fn multiply(x: u32, y: u32) -> (u32, u32) {
     ((product >> 32) as u32, product as u32)
 }
 
+/// A hash of a pair of numbers.
+///
+/// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators", OOPSLA 2014).
+pub fn mix(one: u64, other: u64) -> u64 {
+    let mut mixed = (one ^ other.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ mixed >> 31
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

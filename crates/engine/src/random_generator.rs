@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
-use crate::pipeline::blocks::row_id::mix;
+use crate::philox::mix;
 use crate::run::Run;
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;

@@ -1,10 +1,10 @@
 //! The context of one run of a program: its cancellation, its deadline, and the origin of its data.
 
 use crate::error::{Code, Error, Result};
-use crate::files::numbering::Numbering;
-use crate::kernels::array::tensor_array::Arrays;
+use crate::numbering::Numbering;
 use crate::sync::cancellation::{Cancellation, Watch};
 use crate::sync::parker::Parker;
+use crate::tensor_array::TensorArrays;
 use crate::waits::{self, Awaited};
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
@@ -175,7 +175,7 @@ pub struct Run<'a> {
     row_key: Cell<Option<u64>>,
     origins: RefCell<Origins>,
     /// The tensor arrays that were made in this run.
-    pub(crate) arrays: RefCell<Arrays>,
+    pub(crate) arrays: RefCell<TensorArrays>,
 }
 
 impl<'a> Run<'a> {
@@ -278,7 +278,7 @@ impl<'a> Run<'a> {
     }
 
     /// Replaces the tensor arrays. Returns the old ones.
-    pub(crate) fn replace_arrays(&self, arrays: Arrays) -> Arrays {
+    pub(crate) fn replace_arrays(&self, arrays: TensorArrays) -> TensorArrays {
         self.arrays.replace(arrays)
     }
 

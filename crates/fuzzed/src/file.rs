@@ -1,8 +1,8 @@
 //! A file that is there while a target runs.
 
 use headrace_engine::files::name::FileName;
+use headrace_engine::numbering::Numbering;
 use headrace_engine::pipeline::blocks::block::FileProvenance;
-use headrace_engine::reader::Numbering;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

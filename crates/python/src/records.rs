@@ -4,11 +4,12 @@ use crate::detach::waiting;
 use crate::error::IntoPython;
 use crate::given::given;
 use bytes::Bytes;
+use headrace_engine::checksum;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::reader::{OpenFile, Records, TfRecordFormat};
-use headrace_engine::tfrecord::{self, TfRecordWriter};
+use headrace_engine::tfrecord::TfRecordWriter;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ use std::sync::PoisonError;
 /// CRC-32C of bytes.
 #[pyfunction]
 pub fn crc32c(data: &[u8]) -> u32 {
-    tfrecord::crc32c(data)
+    checksum::crc32c(data)
 }
 
 /// Writes a TFRecord file. The bool is true if writes may have to wait for a reader. The number is

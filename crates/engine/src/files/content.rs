@@ -1,7 +1,7 @@
 //! Guesses the type of a file from its first bytes, for messages about files given to the wrong
 //! reader.
 
-use crate::tfrecord::masked_crc32c;
+use crate::checksum::masked_crc32c;
 use std::fmt;
 
 /// Number of bytes at the start of a file that are examined.

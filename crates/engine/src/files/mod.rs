@@ -5,7 +5,6 @@ pub mod compression;
 pub mod content;
 pub mod input;
 pub mod name;
-pub mod numbering;
 pub mod output;
 pub mod positioned;
 pub mod storage;

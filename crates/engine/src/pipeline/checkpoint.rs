@@ -48,6 +48,11 @@ impl Checkpoint {
         Self::at(State { numbers, inputs, text: None }, 0)
     }
 
+    /// The state of a Python function alone.
+    pub fn of_text(text: Option<Arc<str>>) -> Self {
+        Self::new([], []).with_text(text)
+    }
+
     /// The same checkpoint with the state of a Python function.
     pub fn with_text(self, text: Option<Arc<str>>) -> Self {
         match (text, self.state) {

@@ -1,6 +1,5 @@
 //! States of stateful Python functions, at the checkpoints of the rows that they made.
 
-use crate::pipeline::checkpoint::Checkpoint;
 use crate::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -51,12 +50,10 @@ impl FunctionStates {
         }
     }
 
-    /// The states of some Python workers, as checkpoints that can be inputs of a checkpoint.
-    pub fn checkpoints(&self, python_workers: &[usize]) -> impl Iterator<Item = Checkpoint> {
+    /// The states of the functions of some Python workers.
+    pub fn texts(&self, python_workers: &[usize]) -> Vec<Text> {
         let now = self.now.lock();
-        let texts: Vec<_> =
-            python_workers.iter().map(|python_worker| now.get(*python_worker).cloned().flatten()).collect();
-        texts.into_iter().map(|text| Checkpoint::new([], []).with_text(text))
+        python_workers.iter().map(|python_worker| now.get(*python_worker).cloned().flatten()).collect()
     }
 }
 

@@ -10,10 +10,10 @@ use super::frame::{Halt, Progress, Values};
 use super::{Frame, Program, StopFlag};
 use crate::error::{Error, Result};
 use crate::kernel::{HostCall, Outputs};
-use crate::kernels::array::tensor_array::Arrays;
 use crate::run::{Origins, Run};
 use crate::sync::parker::Parker;
 use crate::tensor::Tensor;
+use crate::tensor_array::TensorArrays;
 use std::sync::Arc;
 
 /// The reason why a run has stopped.
@@ -37,7 +37,7 @@ pub struct Execution {
     /// Not the thread's own parker, which the called functions may need for their own waits.
     parker: Arc<Parker>,
     origins: Origins,
-    arrays: Arrays,
+    arrays: TensorArrays,
 }
 
 impl Execution {
@@ -61,7 +61,7 @@ impl Execution {
             stop,
             parker: Arc::new(Parker::new()),
             origins: Origins::default(),
-            arrays: Arrays::default(),
+            arrays: TensorArrays::default(),
         }
     }
 
@@ -101,7 +101,7 @@ impl Execution {
             }
             self.progress = Progress::default();
             frame.clear();
-            run.replace_arrays(Arrays::default());
+            run.replace_arrays(TensorArrays::default());
             if self.is_stopped() {
                 return Ok(Stop::Done(Vec::new()));
             }
@@ -124,7 +124,7 @@ impl Execution {
         if let Stop::Call(_) = stop {
             self.values = Some(frame.into_values());
             self.origins = run.replace_origins(Origins::default());
-            self.arrays = run.replace_arrays(Arrays::default());
+            self.arrays = run.replace_arrays(TensorArrays::default());
         }
         Ok(stop)
     }

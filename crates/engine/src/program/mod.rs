@@ -18,10 +18,10 @@ pub use repeated::Repeated;
 use crate::error::{Code, Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::rewrite::{Fill, InPlace};
-use crate::kernels::array::tensor_array::Arrays;
 use crate::run::Run;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::tensor::Tensor;
+use crate::tensor_array::TensorArrays;
 use frame::Frame;
 use std::sync::Arc;
 
@@ -156,7 +156,7 @@ impl Program {
         while !stop.is_set() {
             frame.execute(run)?;
             frame.clear();
-            run.replace_arrays(Arrays::default());
+            run.replace_arrays(TensorArrays::default());
         }
         Ok(())
     }

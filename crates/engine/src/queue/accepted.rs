@@ -5,9 +5,8 @@
 //! elements enter before all others as room appears. So the queue never has more elements than its
 //! capacity, and the random draws do not change.
 
-use super::core::{Close, Core, Request};
 use super::packing::Packing;
-use super::waiter::WaitQueue;
+use super::request::{Close, Request};
 use super::{Element, Elements, QueueSpec};
 use crate::error::Result;
 use std::collections::VecDeque;
@@ -39,36 +38,5 @@ impl Accepted {
             Request::Dequeue { held, .. } => return Ok(held),
         }
         Ok(Elements::new())
-    }
-}
-
-impl Core {
-    /// Sets whether enqueues are accepted without room. If so, ends the enqueues that wait.
-    pub(super) fn accept(&mut self, is_accepting: bool) {
-        self.is_accepting = is_accepting;
-        if !is_accepting {
-            return;
-        }
-        for (request, waiter) in std::mem::take(&mut self.enqueues) {
-            let outcome = self.accepted.take(request, &self.spec, &self.packing);
-            self.complete(WaitQueue::Enqueue, &waiter, outcome);
-        }
-        self.flush();
-    }
-
-    /// Moves accepted elements into the queue as room allows. Returns whether anything moved.
-    pub(super) fn serve_accepted(&mut self) -> bool {
-        let mut has_moved = false;
-        while self.has_room()
-            && let Some(element) = self.accepted.elements.pop_front()
-        {
-            self.push(element);
-            has_moved = true;
-        }
-        if self.accepted.elements.is_empty() && std::mem::take(&mut self.accepted.is_close_due) {
-            self.is_closed = true;
-            has_moved = true;
-        }
-        has_moved
     }
 }

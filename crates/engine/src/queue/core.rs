@@ -2,7 +2,7 @@
 
 use super::accepted::Accepted;
 use super::packing::Packing;
-use super::rows::Rows;
+use super::request::{Close, Request};
 use super::store::Store;
 use super::waiter::{WaitQueue, Waiter, Woken};
 use super::{Element, Elements, QueueSpec, QueueStats};
@@ -10,47 +10,6 @@ use crate::error::{Error, Result};
 use crate::sync::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// The most elements that a dequeue reserves memory for at first.
-const MAX_RESERVED: usize = 4096;
-
-/// A close that does not cancel. It waits for the enqueues before it.
-pub(super) struct Close;
-
-/// A caller's request to the queue, and its progress.
-pub(super) enum Request {
-    Enqueue(Rows),
-    Close(Close),
-    Dequeue { missing: usize, is_up_to: bool, held: Elements },
-}
-
-impl Request {
-    #[expect(clippy::disallowed_methods, reason = "at most MAX_RESERVED")]
-    pub(super) fn dequeue(count: usize, is_up_to: bool) -> Self {
-        Self::Dequeue { missing: count, is_up_to, held: Elements::with_capacity(count.min(MAX_RESERVED)) }
-    }
-
-    /// The number of elements still to move.
-    pub(super) fn count(&self) -> usize {
-        match self {
-            Self::Enqueue(rows) => rows.len(),
-            Self::Close(Close) => 0,
-            Self::Dequeue { missing, .. } => *missing,
-        }
-    }
-
-    /// The error of an enqueue or plain close when a cancelling close ends it.
-    fn cancelled(&self) -> Error {
-        let error = WaitQueue::Enqueue.cancelled();
-        match self {
-            Self::Enqueue(rows) if rows.num_popped() > 0 => {
-                let all = rows.num_popped() + rows.len();
-                error.with_remedy(&format!("It had added {} of {all} elements, which stay", rows.num_popped()))
-            }
-            _ => error,
-        }
-    }
-}
 
 /// The result of one attempt to serve a request.
 enum Attempt {
@@ -307,5 +266,34 @@ impl Core {
             attempt = Attempt::Partial;
         }
         attempt
+    }
+
+    /// Sets whether enqueues are accepted without room. If so, ends the enqueues that wait.
+    pub(super) fn accept(&mut self, is_accepting: bool) {
+        self.is_accepting = is_accepting;
+        if !is_accepting {
+            return;
+        }
+        for (request, waiter) in std::mem::take(&mut self.enqueues) {
+            let outcome = self.accepted.take(request, &self.spec, &self.packing);
+            self.complete(WaitQueue::Enqueue, &waiter, outcome);
+        }
+        self.flush();
+    }
+
+    /// Moves accepted elements into the queue as room allows. Returns whether anything moved.
+    pub(super) fn serve_accepted(&mut self) -> bool {
+        let mut has_moved = false;
+        while self.has_room()
+            && let Some(element) = self.accepted.elements.pop_front()
+        {
+            self.push(element);
+            has_moved = true;
+        }
+        if self.accepted.elements.is_empty() && std::mem::take(&mut self.accepted.is_close_due) {
+            self.is_closed = true;
+            has_moved = true;
+        }
+        has_moved
     }
 }

@@ -1,6 +1,7 @@
 //! Descriptions of waiting calls: the reason why a call on a queue waits, in words.
 
-use super::core::{Core, Request};
+use super::core::Core;
+use super::request::Request;
 use super::waiter::{WaitQueue, Waiter};
 use super::{Order, Queue};
 use std::sync::Arc;

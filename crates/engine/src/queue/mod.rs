@@ -11,12 +11,11 @@
 
 mod accepted;
 mod batch;
-mod chunks;
 mod column;
 mod core;
 mod described;
-mod heap;
 mod packing;
+mod request;
 mod rows;
 mod saved;
 mod spec;
@@ -25,18 +24,18 @@ mod store;
 mod waiter;
 mod waiting;
 
-pub use packing::Element;
-pub use rows::Elements;
+pub use packing::{Element, Elements};
 pub use spec::{Order, QueueSpec};
 pub use stats::QueueStats;
 pub use waiting::{Left, Unfinished, Waiting};
 
-use self::core::{Close, Core, Request};
+use self::core::Core;
 use crate::error::Result;
 use crate::kernel::{Outputs, Tensors};
 use crate::sync::Mutex;
 use crate::sync::parker::Parker;
 use packing::Packing;
+use request::{Close, Request};
 use rows::Rows;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,13 +1,10 @@
 //! The elements of one call: one, or the rows of a batch.
 
-use super::packing::{Element, Packing};
+use super::Element;
+use super::packing::Packing;
 use crate::error::Result;
 use crate::kernel::Tensors;
-use smallvec::SmallVec;
 use std::collections::VecDeque;
-
-/// The elements that one dequeue took.
-pub type Elements = SmallVec<[Element; 1]>;
 
 /// Number of rows packed before the queue is locked. Longer batches pack the rest as space appears.
 const PREPARED_ROWS: usize = 256;

@@ -1,8 +1,9 @@
 //! Saves the elements of a queue as bytes and restores them; see [`crate::saved`].
 
 use super::accepted::Accepted;
-use super::core::{Core, Request};
+use super::core::Core;
 use super::packing::Packing;
+use super::request::Request;
 use super::store::Store;
 use super::{Element, Queue};
 use crate::error::{Error, Result};

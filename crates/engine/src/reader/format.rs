@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::files::name::FileName;
-use crate::files::numbering::Numbering;
+use crate::numbering::Numbering;
 use bytes::Bytes;
 
 /// One record of a file.

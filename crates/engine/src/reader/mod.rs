@@ -17,7 +17,6 @@ mod text_line;
 mod tfrecord;
 mod whole_file;
 
-pub use crate::files::numbering::Numbering;
 pub use fixed_length::FixedLengthFormat;
 pub use format::{Format, Position, Record, RecordFile};
 pub use identity::IdentityFormat;

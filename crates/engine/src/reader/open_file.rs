@@ -5,7 +5,7 @@ use super::format::{Format, Position, Record, RecordFile};
 use super::keys::Keys;
 use crate::error::{Error, Result, Wait};
 use crate::files::name::FileName;
-use crate::files::numbering::Numbering;
+use crate::numbering::Numbering;
 use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all later reads fail in the same

@@ -8,7 +8,7 @@ use super::format::{Format, Position, Record, RecordFile};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::name::FileName;
-use crate::files::numbering::Numbering;
+use crate::numbering::Numbering;
 use crate::tensor::allocate;
 use bytes::Bytes;
 use memchr::{memchr, memchr_iter};

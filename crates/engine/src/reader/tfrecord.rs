@@ -5,10 +5,11 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
+use crate::checksum::masked_crc32c;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::name::FileName;
-use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
+use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
 use bytes::Bytes;
 
 /// TFRecord files, compressed as a whole or uncompressed.

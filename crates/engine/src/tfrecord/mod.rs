@@ -5,7 +5,6 @@
 
 mod writer;
 
-pub use crc32c::crc32c;
 pub use writer::TfRecordWriter;
 
 /// Length and its checksum.
@@ -14,9 +13,3 @@ pub(crate) const HEADER_BYTES: usize = 12;
 pub(crate) const FOOTER_BYTES: usize = 4;
 /// Files are written in blocks of this size; a larger record is written on its own.
 const BLOCK_BYTES: usize = 256 * 1024;
-
-/// The masked checksum stored in files: CRC-32C, rotated and shifted, because the CRC of data that
-/// contains its own CRC is weak.
-pub(crate) fn masked_crc32c(data: &[u8]) -> u32 {
-    crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
-}

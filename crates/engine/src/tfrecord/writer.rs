@@ -1,6 +1,7 @@
 //! Writes TFRecord files: under a temporary name first, then renamed.
 
-use super::{BLOCK_BYTES, masked_crc32c};
+use super::BLOCK_BYTES;
+use crate::checksum::masked_crc32c;
 use crate::error::{Code, Error, Result};
 use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::files::compression::{Compression, Deflate};

@@ -3,6 +3,7 @@
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
+use headrace_engine::numbering::Numbering;
 use headrace_engine::pipeline::blocks::block::FileProvenance;
 use headrace_engine::pipeline::blocks::column::Column;
 use headrace_engine::pipeline::blocks::rows::Rows;
@@ -15,7 +16,6 @@ use headrace_engine::pipeline::nodes::map::Stage;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Unbatch};
-use headrace_engine::reader::Numbering;
 use shuttle::thread;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! Decodes images. Each operation accepts several formats, whatever its name.
 
-use super::sniff::{Format, describe_unknown};
-use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
+use super::codecs::sniff::{Format, describe_unknown};
+use super::codecs::{bmp, gif, jpeg, png};
+use super::{Pixels, Samples, bracketed, contents};
 use crate::error::{Error, Result};
 use crate::files::content::content;
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,6 +1,6 @@
 //! Operations on images: decoding, encoding, and changes of pixels.
 
-mod bmp;
+mod codecs;
 mod colour;
 mod crop;
 mod crop_and_resize;
@@ -9,13 +9,9 @@ mod draw;
 pub mod encode;
 mod flip;
 mod frame;
-mod gif;
-mod jpeg;
 mod luma;
-mod png;
 mod random;
 mod resize;
-mod sniff;
 mod sums;
 
 use crate::error::{Error, Result};

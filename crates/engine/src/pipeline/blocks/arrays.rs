@@ -2,10 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
+use crate::numbering::Numbering;
 use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::gather::gather;
 use crate::pipeline::nodes::sources::indexed::Indexed;
-use crate::reader::Numbering;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ impl Indexed for Arrays {
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
         let rows = || numbers.iter().map(|number| (0, *number as usize));
-        let columns = self.columns.iter().map(|column| Column::gather(&[column], rows())).collect::<Result<_>>()?;
+        let columns = self.columns.iter().map(|column| gather(&[column], rows())).collect::<Result<_>>()?;
         Block::new(columns, numbers.len(), Provenance::records(&self.file_provenance, numbers.iter().copied()))
     }
 

@@ -1,7 +1,7 @@
 //! The columns of a block: one component of many examples, without an object for each example.
 
 use crate::error::{Error, Result};
-use crate::pipeline::blocks::gather::{gather_batches, gather_dense, gather_each, gather_ragged, gather_text, stack};
+use crate::pipeline::blocks::stack::stack;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
@@ -284,32 +284,6 @@ impl Column {
             }
         }
     }
-
-    /// Copies rows of several columns: `rows` gives the number of a column and of a row in it. Rows
-    /// of columns that differ in kind, type or shape become separate tensors.
-    pub fn gather(columns: &[&Self], rows: impl ExactSizeIterator<Item = (usize, usize)> + Clone) -> Result<Self> {
-        let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
-        if !columns[1..].iter().all(|column| column.is_like(first)) {
-            return gather_each(columns, rows).map(Self::Each);
-        }
-        match first {
-            Self::Dense(_) => gather_dense(columns, rows).map(Self::Dense),
-            Self::Text(_) => gather_text(columns, rows).map(Self::Text),
-            Self::Ragged(_) => gather_ragged(columns, rows).map(Self::Ragged),
-            Self::Each(_) => gather_each(columns, rows).map(Self::Each),
-            Self::Batches(_) => gather_batches(columns, rows).map(Self::Batches),
-        }
-    }
-
-    /// True if the rows of both fit into one column of their kind.
-    fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Dense(one), Self::Dense(other)) => {
-                one.dtype() == other.dtype() && one.shape().get(1..) == other.shape().get(1..)
-            }
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
-        }
-    }
 }
 
 /// The memory that a tensor takes beside its own size.
@@ -318,63 +292,4 @@ fn held_by(tensor: &Tensor) -> usize {
     const COUNT_BYTES: usize = 64;
     let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
     tensor.num_bytes() + strings + COUNT_BYTES
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(lines: &[&str]) -> Column {
-        let mut spans = Vec::new();
-        let mut buffer = Vec::new();
-        for line in lines {
-            spans.push(Span { start: buffer.len(), length: line.len() });
-            buffer.extend_from_slice(line.as_bytes());
-        }
-        Column::Text(Text::new(buffer.into(), spans))
-    }
-
-    fn numbers(rows: usize, values: &[i32]) -> Column {
-        let shape = Shape::new(&[rows, values.len() / rows]);
-        Column::Dense(Tensor::from_values(shape, values.to_vec()).unwrap())
-    }
-
-    #[test]
-    fn rows_are_gathered_in_the_requested_order() {
-        let (a, b) = (numbers(2, &[1, 2, 3, 4]), numbers(1, &[5, 6]));
-        let rows = [(1, 0), (0, 1), (1, 0)];
-        let gathered = Column::gather(&[&a, &b], rows.into_iter()).unwrap().to_tensor().unwrap();
-        assert_eq!(gathered, Tensor::from_values(Shape::new(&[3, 2]), vec![5, 6, 3, 4, 5, 6]).unwrap());
-        let (a, b) = (text(&["x", "", "yy"]), text(&["z"]));
-        let Column::Text(gathered) = Column::gather(&[&a, &b], [(0, 2), (1, 0), (0, 1)].into_iter()).unwrap() else {
-            panic!("expected strings");
-        };
-        assert_eq!(gathered.rows().collect::<Vec<_>>(), [b"yy".as_slice(), b"z", b""]);
-    }
-
-    #[test]
-    fn lists_keep_their_lengths() {
-        let values = |values: &[i64]| Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
-        let a = Column::Ragged(Ragged::new(values(&[1, 2, 3]), vec![1, 1, 3]));
-        let Column::Ragged(gathered) = Column::gather(&[&a], [(0, 2), (0, 1), (0, 0)].into_iter()).unwrap() else {
-            panic!("expected lists");
-        };
-        let rows: Vec<_> = (0..3).map(|row| gathered.row(row).unwrap()).collect();
-        assert_eq!(rows, [values(&[2, 3]), values(&[]), values(&[1])]);
-        assert!(Column::Ragged(gathered).to_tensor().unwrap_err().message().contains("Use padded_batch"));
-    }
-
-    #[test]
-    fn rows_of_different_shapes_cannot_be_a_batch() {
-        let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
-        let gathered = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
-        assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());
-        assert_eq!((gathered.row_length(0), gathered.row_length(1)), (2, 1));
-        let error = gathered.to_tensor().unwrap_err();
-        assert_eq!(
-            error.message(),
-            "one example has int32 of shape [2], another int32 of shape [1], expected the same in all examples of a \
-             batch. Resize or pad them, or use padded_batch"
-        );
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::column::{Column, Ragged, Span, Text, look_ahead};
+use crate::pipeline::blocks::stack::check_alike;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
@@ -12,30 +13,29 @@ use std::sync::Arc;
 /// The number of a column, and of a row in it.
 type BlockRow = (usize, usize);
 
-/// Tensors of one type and shape under a new first dimension.
-pub(super) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
-    let Some(first) = tensors.first() else { return Err(Error::internal("no rows to stack")) };
-    check_alike(tensors.iter().map(|tensor| (tensor.dtype(), tensor.shape().clone())))?;
-    let shape = first.shape().batched(tensors.len());
-    let room = allocate::elements(first.dtype(), &shape);
-    if first.dtype() == DType::String {
-        let strings = tensors.iter().flat_map(Tensor::string_values).cloned();
-        return Tensor::strings(shape.clone(), room.collect(strings)?);
+/// Copies rows of several columns: `rows` gives the number of a column and of a row in it. Rows
+/// of columns that differ in kind, type or shape become separate tensors.
+pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Column> {
+    let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
+    if !columns[1..].iter().all(|column| are_alike(column, first)) {
+        return gather_each(columns, rows).map(Column::Each);
     }
-    let mut bytes = room.room()?;
-    tensors.iter().for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
-    Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
+    match first {
+        Column::Dense(_) => gather_dense(columns, rows).map(Column::Dense),
+        Column::Text(_) => gather_text(columns, rows).map(Column::Text),
+        Column::Ragged(_) => gather_ragged(columns, rows).map(Column::Ragged),
+        Column::Each(_) => gather_each(columns, rows).map(Column::Each),
+        Column::Batches(_) => gather_batches(columns, rows).map(Column::Batches),
+    }
 }
 
-/// Fails unless all rows have one type and one shape.
-fn check_alike(mut rows: impl Iterator<Item = (DType, Shape)>) -> Result<()> {
-    let Some((dtype, shape)) = rows.next() else { return Ok(()) };
-    match rows.find(|other| other.0 != dtype || other.1 != shape) {
-        None => Ok(()),
-        Some((other_dtype, other)) => Err(Error::invalid_argument(format!(
-            "one example has {dtype} of shape {shape}, another {other_dtype} of shape {other}, expected the same in all \
-             examples of a batch. Resize or pad them, or use padded_batch"
-        ))),
+/// True if the rows of both fit into one column of their kind.
+fn are_alike(one: &Column, other: &Column) -> bool {
+    match (one, other) {
+        (Column::Dense(one), Column::Dense(other)) => {
+            one.dtype() == other.dtype() && one.shape().get(1..) == other.shape().get(1..)
+        }
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
 
@@ -43,10 +43,7 @@ fn unlike() -> Error {
     Error::internal("the columns of one component are of different kinds")
 }
 
-pub(super) fn gather_dense(
-    columns: &[&Column],
-    rows: impl ExactSizeIterator<Item = BlockRow> + Clone,
-) -> Result<Tensor> {
+fn gather_dense(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Tensor> {
     let tensors = columns.iter().map(|column| match column {
         Column::Dense(tensor) => Ok(tensor),
         _ => Err(unlike()),
@@ -70,7 +67,7 @@ pub(super) fn gather_dense(
     Tensor::from_bytes(first.dtype(), shape, bytes.into())
 }
 
-pub(super) fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Text> {
+fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Text> {
     let texts = columns.iter().map(|column| match column {
         Column::Text(text) => Ok(text),
         _ => Err(unlike()),
@@ -94,10 +91,7 @@ pub(super) fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item
     Ok(Text::new(buffer.into(), spans))
 }
 
-pub(super) fn gather_ragged(
-    columns: &[&Column],
-    rows: impl ExactSizeIterator<Item = BlockRow> + Clone,
-) -> Result<Ragged> {
+fn gather_ragged(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Ragged> {
     let lists = columns.iter().map(|column| match column {
         Column::Ragged(ragged) => Ok(ragged),
         _ => Err(unlike()),
@@ -138,7 +132,7 @@ fn gather_parts(
     Tensor::from_bytes(first.dtype(), shape, bytes.into())
 }
 
-pub(super) fn gather_each(columns: &[&Column], mut rows: impl Iterator<Item = BlockRow>) -> Result<Arc<[Tensor]>> {
+fn gather_each(columns: &[&Column], mut rows: impl Iterator<Item = BlockRow>) -> Result<Arc<[Tensor]>> {
     let row = |(column, row): BlockRow| match columns[column] {
         Column::Each(tensors) => Ok(tensors[row].clone()),
         other => other.row(row),
@@ -150,10 +144,69 @@ pub(super) fn gather_each(columns: &[&Column], mut rows: impl Iterator<Item = Bl
     .map(Into::into)
 }
 
-pub(super) fn gather_batches(columns: &[&Column], rows: impl Iterator<Item = BlockRow>) -> Result<Arc<[Column]>> {
+fn gather_batches(columns: &[&Column], rows: impl Iterator<Item = BlockRow>) -> Result<Arc<[Column]>> {
     let batch = |(column, row): BlockRow| match columns[column] {
         Column::Batches(batches) => Ok(batches[row].clone()),
         _ => Err(unlike()),
     };
     rows.map(batch).collect::<Result<Vec<_>>>().map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: &[&str]) -> Column {
+        let mut spans = Vec::new();
+        let mut buffer = Vec::new();
+        for line in lines {
+            spans.push(Span { start: buffer.len(), length: line.len() });
+            buffer.extend_from_slice(line.as_bytes());
+        }
+        Column::Text(Text::new(buffer.into(), spans))
+    }
+
+    fn numbers(rows: usize, values: &[i32]) -> Column {
+        let shape = Shape::new(&[rows, values.len() / rows]);
+        Column::Dense(Tensor::from_values(shape, values.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn rows_are_gathered_in_the_requested_order() {
+        let (a, b) = (numbers(2, &[1, 2, 3, 4]), numbers(1, &[5, 6]));
+        let rows = [(1, 0), (0, 1), (1, 0)];
+        let gathered = gather(&[&a, &b], rows.into_iter()).unwrap().to_tensor().unwrap();
+        assert_eq!(gathered, Tensor::from_values(Shape::new(&[3, 2]), vec![5, 6, 3, 4, 5, 6]).unwrap());
+        let (a, b) = (text(&["x", "", "yy"]), text(&["z"]));
+        let Column::Text(gathered) = gather(&[&a, &b], [(0, 2), (1, 0), (0, 1)].into_iter()).unwrap() else {
+            panic!("expected strings");
+        };
+        assert_eq!(gathered.rows().collect::<Vec<_>>(), [b"yy".as_slice(), b"z", b""]);
+    }
+
+    #[test]
+    fn lists_keep_their_lengths() {
+        let values = |values: &[i64]| Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
+        let a = Column::Ragged(Ragged::new(values(&[1, 2, 3]), vec![1, 1, 3]));
+        let Column::Ragged(gathered) = gather(&[&a], [(0, 2), (0, 1), (0, 0)].into_iter()).unwrap() else {
+            panic!("expected lists");
+        };
+        let rows: Vec<_> = (0..3).map(|row| gathered.row(row).unwrap()).collect();
+        assert_eq!(rows, [values(&[2, 3]), values(&[]), values(&[1])]);
+        assert!(Column::Ragged(gathered).to_tensor().unwrap_err().message().contains("Use padded_batch"));
+    }
+
+    #[test]
+    fn rows_of_different_shapes_cannot_be_a_batch() {
+        let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
+        let gathered = gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
+        assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());
+        assert_eq!((gathered.row_length(0), gathered.row_length(1)), (2, 1));
+        let error = gathered.to_tensor().unwrap_err();
+        assert_eq!(
+            error.message(),
+            "one example has int32 of shape [2], another int32 of shape [1], expected the same in all examples of a \
+             batch. Resize or pad them, or use padded_batch"
+        );
+    }
 }

@@ -10,3 +10,4 @@ mod gather;
 pub mod provenance;
 pub mod row_id;
 pub mod rows;
+mod stack;

@@ -1,8 +1,8 @@
 //! Provenance: the origins of rows, for messages and as the key of random draws for a row.
 
+use crate::philox::mix;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
-use crate::pipeline::blocks::row_id::{Pass, RowId, mix};
-use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::blocks::row_id::{Pass, RowId};
 use crate::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -20,10 +20,16 @@ pub enum Provenance {
     Of(Arc<Deferred>),
 }
 
+/// Rows that can say where they come from.
+pub trait HasProvenance: fmt::Debug + Send + Sync {
+    /// Where the rows were read.
+    fn provenance(&self) -> Provenance;
+}
+
 /// Rows that have the same provenance. It is rarely needed, so it is computed on request.
 #[derive(Debug)]
 pub struct Deferred {
-    rows: Rows,
+    rows: Box<dyn HasProvenance>,
     provenance: OnceLock<Provenance>,
 }
 
@@ -98,8 +104,8 @@ impl Provenance {
 
     /// The origins of these rows, computed on request. Until then the blocks of the rows stay
     /// alive.
-    pub fn of(rows: Rows) -> Self {
-        Self::Of(Arc::new(Deferred { rows, provenance: OnceLock::new() }))
+    pub fn of(rows: impl HasProvenance + 'static) -> Self {
+        Self::Of(Arc::new(Deferred { rows: Box::new(rows), provenance: OnceLock::new() }))
     }
 
     /// The same provenance, computed now, so that it keeps no other rows alive.
@@ -248,7 +254,7 @@ impl Records {
 mod tests {
     use super::*;
     use crate::files::name::FileName;
-    use crate::reader::Numbering;
+    use crate::numbering::Numbering;
 
     fn file(number: u64) -> Arc<FileProvenance> {
         Arc::new(FileProvenance::new(FileName::new("f"), Numbering::RECORDS, number))

@@ -1,6 +1,6 @@
 //! A row's unique identity, the key of random draws for it.
 
-use crate::philox::Philox;
+use crate::philox::{Philox, mix};
 
 /// One pass over a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,15 +45,4 @@ impl RowId {
     pub fn random(&self, seed: u64) -> Philox {
         Philox::of_row(seed, self.key())
     }
-}
-
-/// A hash of a pair of numbers.
-///
-/// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", OOPSLA 2014).
-pub fn mix(one: u64, other: u64) -> u64 {
-    let mut mixed = (one ^ other.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }

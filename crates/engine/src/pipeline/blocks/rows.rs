@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
 use crate::pipeline::blocks::column::Column;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
-use crate::pipeline::blocks::provenance::{Provenance, ProvenanceBuilder, RowProvenance};
+use crate::pipeline::blocks::gather::gather;
+use crate::pipeline::blocks::provenance::{HasProvenance, Provenance, ProvenanceBuilder, RowProvenance};
 use crate::pipeline::blocks::row_id::RowId;
 use crate::pipeline::checkpoint::{Checkpoint, RowCheckpoints};
 use crate::tensor::allocate;
@@ -284,7 +285,7 @@ impl Rows {
             return Ok(block.columns[column].clone());
         }
         let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
-        Column::gather(&columns, self.block_rows())
+        gather(&columns, self.block_rows())
     }
 
     /// The rows as a separate block, always copied.
@@ -293,7 +294,7 @@ impl Rows {
         let places = self.block_rows();
         let copy = |column: usize| {
             let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
-            Column::gather(&columns, places.clone())
+            gather(&columns, places.clone())
         };
         let columns = (0..num_columns).map(copy).collect::<Result<_>>()?;
         Block::new(columns, self.num_rows, self.provenance())
@@ -347,6 +348,12 @@ impl Cursor {
     }
 }
 
+impl HasProvenance for Rows {
+    fn provenance(&self) -> Provenance {
+        Self::provenance(self)
+    }
+}
+
 /// Iterates over the block number and row number of each row.
 #[derive(Clone)]
 struct BlockRows<'a> {
@@ -382,7 +389,7 @@ impl ExactSizeIterator for BlockRows<'_> {}
 mod tests {
     use super::*;
     use crate::files::name::FileName;
-    use crate::reader::Numbering;
+    use crate::numbering::Numbering;
     use crate::tensor::Tensor;
     use crate::tensor::shape::Shape;
 

@@ -197,7 +197,7 @@ mod tests {
     fn texts_and_records_that_begin_like_compressed_data_are_not_taken_for_it() {
         let mut record = 0x8b1f_u64.to_le_bytes().to_vec();
         record[2] = 8;
-        let checksum = crate::tfrecord::masked_crc32c(&record).to_le_bytes();
+        let checksum = crate::checksum::masked_crc32c(&record).to_le_bytes();
         record.extend_from_slice(&checksum);
         for start in [
             b"x^2 + y^2 = z^2\n".repeat(10).as_slice(),

@@ -5,7 +5,7 @@ use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::blocks::column::Span;
 use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
 use crate::pipeline::formats::codec::Codec;
-use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use std::sync::Arc;
 

@@ -3,17 +3,9 @@
 use crate::error::Result;
 use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::execution::budget::Charge;
+use crate::pipeline::formats::RecordPosition;
 use crate::pipeline::index::RandomAccess;
 use std::sync::Arc;
-
-/// A place in a file, uncompressed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RecordPosition {
-    /// Its offset.
-    pub offset_bytes: u64,
-    /// The number of the record that begins there.
-    pub record: u64,
-}
 
 /// How files of a kind are cut into blocks.
 pub trait Format: Send + Sync {

@@ -1,7 +1,7 @@
 //! Where records begin that are asked for after their file was read: for reports of what was left out.
 
 use crate::pipeline::blocks::file_provenance::{FileProvenance, Locate};
-use crate::pipeline::formats::format::{Format, RecordPosition};
+use crate::pipeline::formats::{Format, RecordPosition};
 use crate::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
+use crate::checksum::masked_crc32c;
 use crate::error::{Error, Lost, Result};
 use crate::files::compression::Compression;
 use crate::files::content::{Kind, content};
@@ -7,9 +8,9 @@ use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::blocks::column::Span;
 use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
 use crate::pipeline::formats::codec::Codec;
-use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
-use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
+use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
 use std::sync::Arc;
 
 /// TFRecord files.

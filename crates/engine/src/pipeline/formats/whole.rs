@@ -6,7 +6,7 @@ use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use crate::pipeline::blocks::column::{Column, Span, Text};
 use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::formats::codec::Codec;
-use crate::pipeline::formats::format::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanResult};
 use crate::reader::read_to_end;
 use crate::tensor::Tensor;

@@ -266,7 +266,8 @@ impl Node for Passes {
                             return Ok(Poll::Ready(rows.with_checkpoint(Checkpoint::new(numbers, [inner]))));
                         };
                         keeping.last = (inner.clone(), rows.len());
-                        let states = keeping.begin.checkpoints(&keeping.keepers.python_workers);
+                        let states =
+                            keeping.begin.texts(&keeping.keepers.python_workers).into_iter().map(Checkpoint::of_text);
                         let checkpoint = Checkpoint::new(numbers, std::iter::once(inner).chain(states));
                         return Ok(Poll::Ready(rows.with_checkpoint(checkpoint)));
                     }

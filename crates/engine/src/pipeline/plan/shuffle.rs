@@ -7,8 +7,10 @@ use crate::pipeline::nodes::counted::Counted;
 use crate::pipeline::nodes::interleave::{Interleave, Permuted};
 use crate::pipeline::nodes::sources::indexed::{Indexed, IndexedRows, Order};
 use crate::pipeline::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
+use crate::pipeline::nodes::take::behind;
 use crate::pipeline::permutation::Permutation;
-use crate::pipeline::plan::{Plan, Settings, Shuffle, Step};
+use crate::pipeline::plan::settings::Settings;
+use crate::pipeline::plan::{Plan, Shuffle, Step};
 use std::sync::Arc;
 
 /// A source of which all rows are reached, with the nodes behind it.
@@ -118,8 +120,7 @@ impl Leaf {
         let position = settings.position(pass, distance + num_behind);
         let indexed_rows =
             IndexedRows::new(rows, order, settings.ahead(), position).in_any_order(settings.in_any_order);
-        let source =
-            crate::pipeline::plan::behind(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip());
+        let source = behind(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip());
         let start = |node, (index, behind): (usize, &Behind)| -> Box<dyn Node> {
             let last = num_behind - 1 - index;
             match behind {

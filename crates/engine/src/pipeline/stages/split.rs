@@ -1,7 +1,8 @@
 //! Parts of the examples, by the places of their records: for training and validation.
 
 use crate::error::{Error, Result};
-use crate::pipeline::blocks::row_id::{RowId, mix};
+use crate::philox::mix;
+use crate::pipeline::blocks::row_id::RowId;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
 use std::ops::RangeInclusive;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::name::FileName;
+use crate::numbering::Numbering;
 use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use crate::pipeline::blocks::column::Column;
 use crate::pipeline::blocks::rows::Rows;
@@ -16,7 +17,6 @@ use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use crate::pipeline::plan::{Plan, Settings, Step};
 use crate::pipeline::stages::collate::{Collate, Unbatch};
-use crate::reader::Numbering;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

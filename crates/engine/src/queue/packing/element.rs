@@ -1,6 +1,10 @@
 //! One element of a queue, packed or as tensors.
 
 use crate::tensor::Tensor;
+use smallvec::SmallVec;
+
+/// The elements that one dequeue took.
+pub type Elements = SmallVec<[Element; 1]>;
 
 /// One element, as it lies in a queue. Only `packing` knows its form.
 #[derive(Clone, Debug)]

@@ -9,12 +9,12 @@
 mod element;
 mod layout;
 
-pub use element::Element;
+pub use element::{Element, Elements};
 
 use crate::error::{Error, Result};
 use crate::kernel::{Outputs, Tensors};
+use crate::queue::QueueSpec;
 use crate::queue::column::Column;
-use crate::queue::{Elements, QueueSpec};
 use crate::tensor::Tensor;
 use crate::tensor::aliasing::MAX_BUFFERED_BYTES;
 use crate::tensor::dtype::DType;

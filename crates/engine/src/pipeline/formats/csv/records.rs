@@ -6,8 +6,8 @@
 
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::blocks::column::Span;
+use crate::pipeline::formats::RecordPosition;
 use crate::pipeline::formats::chunks::Extent;
-use crate::pipeline::formats::format::RecordPosition;
 use crate::pipeline::formats::lines::line;
 use memchr::{memchr, memchr_iter};
 

@@ -7,7 +7,7 @@ use crate::pipeline::index::HeaderScan;
 use std::io::{self, Read};
 
 /// Bytes of an archive, one after the other.
-pub(in crate::pipeline::formats) trait Input: Read + Sized {
+pub(super) trait Input: Read + Sized {
     /// Leaves out so many bytes, fewer at the end of the archive; returns how many.
     fn skip(&mut self, count: u64) -> io::Result<u64> {
         io::copy(&mut self.by_ref().take(count), &mut io::sink())

@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::philox::Philox;
 use crate::pipeline::checkpoint::damaged;
-use crate::pipeline::nodes::window::below;
 
 /// Where the draws of a window stand.
 pub struct Draws {
@@ -100,8 +99,30 @@ impl<'a> Backwards<'a> {
     }
 }
 
+/// A number below `bound`, which is not 0, each as likely as the others.
+///
+/// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
+pub fn below(random: &mut Philox, bound: u64) -> u64 {
+    // The remainders are dear, and hardly ever needed.
+    if let Ok(bound) = u32::try_from(bound) {
+        loop {
+            if let Some(drawn) = accepted(random.next_u32(), bound) {
+                return drawn.into();
+            }
+        }
+    }
+    let mut next = || u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
+    loop {
+        let product = u128::from(next()) * u128::from(bound);
+        let low = product as u64;
+        if low >= bound || low >= bound.wrapping_neg() % bound {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
 /// What a random number draws; `None` if another one is needed. See [`below`].
-pub fn accepted(random: u32, bound: u32) -> Option<u32> {
+fn accepted(random: u32, bound: u32) -> Option<u32> {
     let product = u64::from(random) * u64::from(bound);
     let low = product as u32;
     (low >= bound || low >= bound.wrapping_neg() % bound).then_some((product >> 32) as u32)

@@ -11,7 +11,7 @@ use crate::pipeline::execution::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::buffers::pending_rows::{PendingRow, PendingRows};
 use crate::pipeline::nodes::buffers::replay::{Given, Replay, Restart};
-use crate::pipeline::nodes::window::draws::{Draws, accepted};
+use crate::pipeline::nodes::window::draws::{Draws, below};
 use crate::pipeline::skip_event::SkipEvent;
 use std::ops::Range;
 use std::sync::Arc;
@@ -323,27 +323,5 @@ impl Window {
             self.pending.give(drawn, rows, context.budget)?;
         }
         Ok(())
-    }
-}
-
-/// A number below `bound`, which is not 0, each as likely as the others.
-///
-/// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
-pub fn below(random: &mut Philox, bound: u64) -> u64 {
-    // The remainders are dear, and hardly ever needed.
-    if let Ok(bound) = u32::try_from(bound) {
-        loop {
-            if let Some(drawn) = accepted(random.next_u32(), bound) {
-                return drawn.into();
-            }
-        }
-    }
-    let mut next = || u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
-    loop {
-        let product = u128::from(next()) * u128::from(bound);
-        let low = product as u64;
-        if low >= bound || low >= bound.wrapping_neg() % bound {
-            return (product >> 64) as u64;
-        }
     }
 }

@@ -1,6 +1,9 @@
 //! CSV records to columns.
 
 mod values;
+mod words;
+
+pub use words::Words;
 
 use crate::error::{Error, Lost, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
@@ -23,29 +26,6 @@ pub struct CsvFields {
     dialect: Dialect,
     components: Vec<Component>,
     missing: Words,
-}
-
-/// Texts that say that a value is missing, as nothing between two delimiters does.
-#[derive(Clone, Debug, Default)]
-pub struct Words(Arc<[Vec<u8>]>);
-
-impl Words {
-    /// These texts.
-    pub fn new(words: Vec<Vec<u8>>) -> Self {
-        Self(words.into())
-    }
-
-    /// Whether there are none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether a field is one of them.
-    #[inline]
-    pub fn has(&self, field: &[u8]) -> bool {
-        self.0.iter().any(|word| word == field)
-    }
 }
 
 impl CsvFields {
@@ -166,9 +146,9 @@ impl Stage for CsvFields {
 mod tests {
     use super::*;
     use crate::files::name::FileName;
+    use crate::numbering::Numbering;
     use crate::pipeline::blocks::column::{Span, Text};
     use crate::pipeline::blocks::file_provenance::FileProvenance;
-    use crate::reader::Numbering;
     use crate::tensor::Tensor;
     use crate::tensor::shape::Shape;
 

@@ -2,9 +2,9 @@
 //!
 //! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
 
-use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Code, Error, Result};
 use crate::kernels::attrs::Attrs;
+use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
 use std::cell::Cell;

@@ -5,7 +5,7 @@
 //! rely on the order. Source: `std::push_heap` and `std::pop_heap` of libstdc++, which TensorFlow's
 //! `priority_queue.cc` uses.
 
-use super::Element;
+use crate::queue::Element;
 
 /// A heap of elements whose component 0 is their priority; the smallest is on top.
 #[derive(Default)]

@@ -1,11 +1,14 @@
 //! The elements of a queue: one variant for each order, all with the same methods.
 
-use super::chunks::Chunks;
-use super::heap::Heap;
+mod chunks;
+mod heap;
+
 use super::{Element, Elements, Order};
 use crate::error::Result;
 use crate::philox::Philox;
 use crate::saved::{Content, Reading};
+use chunks::Chunks;
+use heap::Heap;
 
 pub(super) enum Store {
     Fifo(Chunks),

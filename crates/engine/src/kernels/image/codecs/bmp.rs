@@ -3,9 +3,9 @@
 //! Source: `tf.image.decode_bmp` of TensorFlow 1.15. It reads four fields of the header and assumes that there is no
 //! palette, no compression and no mask. Pipelines read palettes of 8 bits, as TensorFlow 2 does.
 
-use super::sniff::{Format, describe_unknown};
-use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Error, Result};
+use crate::kernels::image::codecs::sniff::{Format, describe_unknown};
+use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate;
 
 /// Decodes to `channels`; 0 means the stored number. Pixels of 8 bits are shades of grey, or

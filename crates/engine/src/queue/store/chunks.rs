@@ -2,7 +2,7 @@
 //!
 //! A growing queue does not copy its elements under its lock, and a shrinking one frees its memory.
 
-use super::Element;
+use crate::queue::Element;
 use std::collections::VecDeque;
 
 /// Elements in a chunk: 24 KiB.

@@ -7,8 +7,11 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::{PartialShape, Shape};
 use std::sync::Arc;
 
+/// The arrays of a run, by their handles.
+pub type TensorArrays = Vec<TensorArray>;
+
 /// One array.
-pub struct Elements {
+pub struct TensorArray {
     name: Arc<str>,
     dtype: DType,
     /// The shape of each element, as far as it is known.
@@ -32,7 +35,7 @@ enum Element {
     Read(Option<Tensor>),
 }
 
-impl Elements {
+impl TensorArray {
     /// An array of `size` elements that are not written yet. `rules` are: whether it grows, whether
     /// a read clears, and whether all elements have one shape.
     pub fn new(

@@ -5,8 +5,6 @@
 //!
 //! Source: `tf.TensorArray` of TensorFlow 1.15.
 
-mod elements;
-
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::array::join;
@@ -16,12 +14,9 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::{PartialShape, Shape};
-use elements::{Elements, unknown_or};
+use crate::tensor_array::{TensorArray, unknown_or};
 use smallvec::smallvec;
 use std::sync::Arc;
-
-/// The arrays of a run, by their handles.
-pub type Arrays = Vec<Elements>;
 
 /// The kernel for operations of type `op_type`, or `None` if `op_type` does not work on arrays of
 /// tensors.
@@ -64,7 +59,7 @@ impl Kernel for Make {
         let size = size.integer_scalar("size")?;
         let size = usize::try_from(size).map_err(|_| Error::invalid_argument("Size should be >= 0."))?;
         let Self { name, dtype, shape, is_dynamic, clears, is_uniform } = self;
-        let made = Elements::new(name, *dtype, shape.clone(), (*is_dynamic, *clears, *is_uniform), size)?;
+        let made = TensorArray::new(name, *dtype, shape.clone(), (*is_dynamic, *clears, *is_uniform), size)?;
         let mut arrays = run.arrays.borrow_mut();
         arrays.push(made);
         Ok(Step::Done(smallvec![Tensor::scalar(arrays.len() as i64 - 1), flow()]))
@@ -96,7 +91,7 @@ impl Kernel for Action {
 }
 
 impl Action {
-    fn act(&self, array: &mut Elements, inputs: &Tensors) -> Result<Outputs> {
+    fn act(&self, array: &mut TensorArray, inputs: &Tensors) -> Result<Outputs> {
         Ok(match self {
             Self::Write => {
                 let [_, index, value, _] = expect_inputs::<4>(inputs)?;
@@ -136,7 +131,7 @@ fn flow() -> Tensor {
 }
 
 /// The elements at some indices, stacked.
-fn gather(array: &mut Elements, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
+fn gather(array: &mut TensorArray, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
     if indices.is_empty() {
         let known = array.shape().or(shape).and_then(PartialShape::to_shape);
         let row = known.ok_or_else(|| {
@@ -160,7 +155,7 @@ fn gather(array: &mut Elements, shape: Option<&PartialShape>, indices: &[i64]) -
 }
 
 /// Writes the rows of a value at some indices.
-fn scatter(array: &mut Elements, indices: &[i64], value: &Tensor) -> Result<()> {
+fn scatter(array: &mut TensorArray, indices: &[i64], value: &Tensor) -> Result<()> {
     let shape = value.shape();
     let rows = *shape.first().ok_or_else(|| {
         Error::invalid_argument("Input value for unpack must be at least a vector but received shape: []")
@@ -173,7 +168,7 @@ fn scatter(array: &mut Elements, indices: &[i64], value: &Tensor) -> Result<()> 
 }
 
 /// All elements joined along their first axis, and the length of each along it.
-fn concat(array: &mut Elements, shape: Option<&PartialShape>) -> Result<Outputs> {
+fn concat(array: &mut TensorArray, shape: Option<&PartialShape>) -> Result<Outputs> {
     let values = (0..array.len() as i64).map(|index| array.read(index)).collect::<Result<Vec<_>>>()?;
     let Some(first) = values.first().map(|value| value.shape().clone()) else {
         let row = shape.and_then(PartialShape::to_shape).ok_or_else(|| {
@@ -208,7 +203,7 @@ fn concat(array: &mut Elements, shape: Option<&PartialShape>) -> Result<Outputs>
 }
 
 /// Writes parts of a value, of these lengths along its first axis.
-fn split(array: &mut Elements, value: &Tensor, lengths: &Tensor) -> Result<()> {
+fn split(array: &mut TensorArray, value: &Tensor, lengths: &Tensor) -> Result<()> {
     if lengths.shape().len() != 1 {
         let text = format!("Expected lengths to be a vector, received shape: {}", lengths.shape());
         return Err(Error::invalid_argument(text));

@@ -2,8 +2,8 @@
 //!
 //! Source: `tf.image.decode_gif` of TensorFlow 1.15; transparent pixels as TensorFlow 2 has them.
 
-use super::{MAX_PIXELS, check_size, damaged};
 use crate::error::Result;
+use crate::kernels::image::{MAX_PIXELS, check_size, damaged};
 use crate::tensor::allocate;
 use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
 use std::iter::repeat_n;

@@ -2,9 +2,9 @@
 //!
 //! Source: `tf.image.decode_png` of TensorFlow 1.15.
 
-use super::luma::{Luma, Sample};
-use super::{Pixels, Samples, check_size, damaged};
 use crate::error::Result;
+use crate::kernels::image::luma::{Luma, Sample};
+use crate::kernels::image::{Pixels, Samples, check_size, damaged};
 use crate::tensor::allocate::{self, Refusal};
 use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
 use std::io::Cursor;

@@ -1,0 +1,99 @@
+//! The nodes of a plan for one pass.
+
+use crate::error::Result;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::node::Node;
+use crate::pipeline::nodes::counted::Counted;
+use crate::pipeline::nodes::epochs::{Keepers, Passes};
+use crate::pipeline::nodes::interleave::{Drawn, Interleave};
+use crate::pipeline::nodes::sources::files::Files;
+use crate::pipeline::nodes::sources::indexed::{IndexedRows, Order};
+use crate::pipeline::nodes::sources::python_source::PythonSource;
+use crate::pipeline::nodes::take::behind;
+use crate::pipeline::nodes::zip::Zip;
+use crate::pipeline::plan::settings::Settings;
+use crate::pipeline::plan::shuffle::shuffled;
+use crate::pipeline::plan::{Mix, Plan};
+use std::sync::Arc;
+
+impl Plan {
+    /// The nodes for pass number `pass` from a checkpoint on; they are `distance` steps away from the consumer. Fails if this plan
+    /// cannot have given the checkpoint.
+    pub fn start(
+        self: &Arc<Self>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Checkpoint,
+    ) -> Result<Box<dyn Node>> {
+        let node: Box<dyn Node> = match &**self {
+            Self::Files(format, files) => {
+                let (format, files) = (Arc::clone(format), Arc::clone(files));
+                let node = Files::new(format, files, settings.num_threads, settings.position(pass, distance));
+                Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
+            }
+            Self::Indexed(rows) => {
+                let position = settings.position(pass, distance);
+                let node = IndexedRows::new(Arc::clone(rows), Order::Natural, settings.ahead(), position);
+                Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
+            }
+            // The thread of the Python worker leaves out what is to be left out.
+            Self::PythonSource(python_worker) => {
+                return Ok(Box::new(
+                    PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
+                ));
+            }
+            Self::Concat(inputs) => {
+                let inputs = Arc::clone(inputs);
+                let mut keepers = Keepers::default();
+                if settings.is_repeated {
+                    inputs.iter().for_each(|input| input.find_keepers(from.states(), &mut keepers));
+                }
+                let keepers = Keepers { num_passes: u64::MAX, in_step: settings.in_step, ..keepers };
+                let next = move |number: u64, from: &Checkpoint, is_again: bool| {
+                    let number = usize::try_from(number).ok()?;
+                    let settings = settings.part(number).again(is_again);
+                    inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
+                };
+                let passes = Passes::new(Box::new(next), false).keeping(keepers, from.states());
+                Box::new(passes.from_checkpoint(from)?)
+            }
+            Self::Mix(inputs, Mix { weights, goes_on, seed }) => {
+                let drawn = Drawn::new(weights.clone(), *goes_on, *seed, pass);
+                let inputs = parts(inputs, pass, settings, distance, |index| from.input(index))?;
+                Box::new(Interleave::new(inputs, Box::new(drawn)).in_step(settings.in_step).from_checkpoint(from)?)
+            }
+            Self::Zip(inputs, is_strict) => {
+                let [num_rows] = from.numbers()?.unwrap_or_default();
+                let first = |index| Ok(from.input(index)?.behind(from.skip()));
+                let inputs = parts(inputs, pass, settings, distance, first)?;
+                let zip = Zip::new(inputs, *is_strict, settings.ahead(), settings.position(pass, distance));
+                return Ok(Box::new(zip.numbered_from(num_rows.saturating_add(from.skip()))));
+            }
+            Self::Metered { plan, stage, counts_rows } => {
+                let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
+                return Ok(if *counts_rows && !settings.is_uncounted {
+                    Box::new(Counted::new(node, *stage))
+                } else {
+                    node
+                });
+            }
+            Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
+            Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
+        };
+        Ok(behind(node, from.skip()))
+    }
+}
+
+/// The nodes of pipelines that are put together, from a checkpoint of each on.
+fn parts(
+    inputs: &[Arc<Plan>],
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    first: impl Fn(usize) -> Result<Checkpoint>,
+) -> Result<Vec<Box<dyn Node>>> {
+    let start =
+        |(index, input): (usize, &Arc<Plan>)| input.start(pass, settings.part(index), distance + 1, &first(index)?);
+    inputs.iter().enumerate().map(start).collect()
+}

@@ -1,0 +1,26 @@
+//! Texts that mean that a value is missing.
+
+use std::sync::Arc;
+
+/// Texts that say that a value is missing, as nothing between two delimiters does.
+#[derive(Clone, Debug, Default)]
+pub struct Words(Arc<[Vec<u8>]>);
+
+impl Words {
+    /// These texts.
+    pub fn new(words: Vec<Vec<u8>>) -> Self {
+        Self(words.into())
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a field is one of them.
+    #[inline]
+    pub fn has(&self, field: &[u8]) -> bool {
+        self.0.iter().any(|word| word == field)
+    }
+}
