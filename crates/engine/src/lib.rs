@@ -26,7 +26,7 @@ pub mod sparse;
 pub mod staging;
 pub mod sync;
 pub mod tensor;
-pub mod tensor_array;
+mod tensor_array;
 pub mod text;
 pub mod tfrecord;
 pub mod variable;

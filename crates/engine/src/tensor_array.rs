@@ -8,7 +8,7 @@ use crate::tensor::shape::{PartialShape, Shape};
 use std::sync::Arc;
 
 /// The arrays of a run, by their handles.
-pub type TensorArrays = Vec<TensorArray>;
+pub(crate) type TensorArrays = Vec<TensorArray>;
 
 /// One array.
 pub struct TensorArray {

@@ -3,10 +3,11 @@
 use super::accepted::Accepted;
 use super::packing::Packing;
 use super::request::{Close, Request};
+use super::rows::Rows;
 use super::store::Store;
 use super::waiter::{WaitQueue, Waiter, Woken};
 use super::{Element, Elements, QueueSpec, QueueStats};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::sync::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;

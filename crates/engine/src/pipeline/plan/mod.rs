@@ -7,25 +7,18 @@ mod step;
 
 pub use settings::Settings;
 
-use crate::philox::mix;
 use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::formats::Format;
 use crate::pipeline::function_states::FunctionStates;
 use crate::pipeline::index::Kept;
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::epochs::Keepers;
-use crate::pipeline::nodes::groups::batch::{Batch, Turn};
+use crate::pipeline::nodes::groups::batch::Turn;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::nodes::groups::pack::Packing;
-use crate::pipeline::nodes::map::{Map, Stage};
+use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
-use crate::pipeline::nodes::skip_errors::SkipErrors;
-use crate::pipeline::nodes::sources::files::Files;
 use crate::pipeline::nodes::sources::indexed::Indexed;
-use crate::pipeline::nodes::sources::python_source::PythonSource;
-use crate::pipeline::nodes::take::{Shard, Share, Skip, Take};
-use crate::pipeline::nodes::window::Window;
-use crate::pipeline::nodes::zip::Zip;
 use crate::pipeline::stages::fetch::SharedLookup;
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 impl Step {
     /// The nodes behind those of `input`, from a checkpoint on.
-    fn start(
+    pub(super) fn start(
         &self,
         input: &Arc<Plan>,
         pass: u64,

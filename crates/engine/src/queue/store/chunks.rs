@@ -10,7 +10,7 @@ const CHUNK: usize = 512;
 
 /// A list whose elements can be taken from both ends, or from anywhere.
 #[derive(Default)]
-pub(super) struct Chunks {
+pub(in crate::queue) struct Chunks {
     /// All chunks but the first and the last are full. None is empty, unless it is the only one.
     chunks: VecDeque<VecDeque<Element>>,
     len: usize,

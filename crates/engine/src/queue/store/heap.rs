@@ -9,7 +9,7 @@ use crate::queue::Element;
 
 /// A heap of elements whose component 0 is their priority; the smallest is on top.
 #[derive(Default)]
-pub(super) struct Heap(Vec<(i64, Element)>);
+pub(in crate::queue) struct Heap(Vec<(i64, Element)>);
 
 impl Heap {
     pub(super) fn len(&self) -> usize {

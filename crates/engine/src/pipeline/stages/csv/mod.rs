@@ -19,7 +19,6 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::text::excerpt::excerpt;
 use crate::text::number::FromText;
-use std::sync::Arc;
 
 /// Replaces the only column, of records, by one for each component. The files of the records say where the fields are.
 pub struct CsvFields {
@@ -151,6 +150,7 @@ mod tests {
     use crate::pipeline::blocks::file_provenance::FileProvenance;
     use crate::tensor::Tensor;
     use crate::tensor::shape::Shape;
+    use std::sync::Arc;
 
     fn component(name: &str, dtype: DType, default: Option<Tensor>) -> Component {
         let (is_text, is_list, shape) = (false, false, Shape::new(&[]));

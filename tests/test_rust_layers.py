@@ -1,0 +1,254 @@
+"""Holds the engine's layer table of DESIGN.md: its modules import only what stands above them."""
+
+import graphlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+ENGINE = TOP / "crates" / "engine" / "src"
+# Parts of a source that are no code, and the tests at its end.
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"', re.DOTALL)
+VISIBILITY = re.compile(r"\bpub\([^)]*\)")
+TESTS = re.compile(r"^#\[cfg\(test\)\]\s*mod \w+ \{", re.MULTILINE)
+USE = re.compile(r"(\bpub )?\buse ([^;]+);")
+PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
+TEST_MODULES = frozenset({"tests", "testing"})
+
+Module = tuple[str, ...]
+
+
+def code_of(text: str) -> str:
+    """Returns the code of a source, without comments, strings and the tests at its end."""
+    code = VISIBILITY.sub("pub", NO_CODE.sub(" ", text))
+    tests = TESTS.search(code)
+    return code[: tests.start()] if tests else code
+
+
+def expanded(path: str) -> Iterator[str]:
+    """Gives each path of a group, such as `a::b` and `a::c` of `a::{b, c}`."""
+    head, brace, group = path.partition("::{")
+    if not brace:
+        yield path.split(" as ", maxsplit=1)[0].strip()
+        return
+    parts, depth = [""], 0
+    for letter in group.rstrip().removesuffix("}"):
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    for part in parts:
+        if part.strip():
+            yield from expanded(f"{head}::{part.strip()}")
+
+
+def used(code: str, *, is_public: bool) -> Iterator[str]:
+    """Gives the paths of `use` or of `pub use`, one by one."""
+    for public, paths in USE.findall(code):
+        if bool(public) == is_public:
+            yield from expanded(" ".join(paths.split()))
+
+
+def absolute(path: str, module: Module) -> Module:
+    """Returns a path from the crate's root on, as `module` writes it."""
+    parts = path.split("::")
+    if parts[0] == "crate":
+        return tuple(parts[1:])
+    base = list(module)
+    while parts and parts[0] in ("super", "self"):
+        if parts.pop(0) == "super":
+            base.pop()
+    return (*base, *parts)
+
+
+def re_exports(module: Module, code: str) -> dict[str, Module]:
+    """Returns the names that a module re-exports, each with its path."""
+    found = {}
+    for path in used(code, is_public=True):
+        # A path without a beginning is one of a child.
+        target = absolute(path if PATH.match(path) else f"self::{path}", module)
+        found[target[-1]] = target
+    return found
+
+
+def imports(sources: Mapping[str, str]) -> dict[Module, set[Module]]:
+    """Returns the modules that each module imports, itself not among them.
+
+    A re-exported name counts as one of the module that defines it; the re-export itself does not
+    count.
+
+    Args:
+        sources: The text of each module by its path, `a::b`; the root is the empty string.
+    """
+    codes = {tuple(filter(None, name.split("::"))): code_of(text) for name, text in sources.items()}
+    names = {module: re_exports(module, code) for module, code in codes.items()}
+
+    def definer(path: Module) -> Module:
+        module = path
+        while module not in codes:
+            module = module[:-1]
+        rest = path[len(module) :]
+        if rest and rest[0] in names[module]:
+            return definer((*names[module][rest[0]], *rest[1:]))
+        return module
+
+    found = {}
+    for module, code in codes.items():
+        paths = [path for path in used(code, is_public=False) if PATH.match(path)]
+        paths += PATH.findall(USE.sub(" ", code))
+        found[module] = {definer(absolute(path, module)) for path in paths} - {module}
+    return found
+
+
+def circles(sources: Mapping[str, str]) -> list[str]:
+    """Returns modules that import each other in a circle, or nothing.
+
+    A module may use its own children.
+    """
+    graph = {
+        module: {target for target in targets if target[: len(module)] != module}
+        for module, targets in imports(sources).items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return ["::".join(module) for module in error.args[1]]
+    return []
+
+
+def table_of(page: str) -> list[list[str]]:
+    """Returns the rows of the engine's layer table, each with its modules."""
+    section = page.partition("\n### Layers of the engine\n")[2].partition("\n#")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return [re.findall(r"`(\w+)`", row) for row in rows]
+
+
+def problems(sources: Mapping[str, str], table: list[list[str]]) -> list[str]:
+    """Checks that imports between the top modules point up the table."""
+    row_of = {module: number for number, row in enumerate(table) for module in row}
+    found = []
+    for module, targets in sorted(imports(sources).items()):
+        if not module:
+            continue
+        if module[0] not in row_of:
+            found.append(f"{'::'.join(module)}: '{module[0]}' is not in the layer table")
+            continue
+        for target in sorted(targets):
+            if not target or target[0] == module[0]:
+                continue
+            if row_of.get(target[0], len(table)) >= row_of[module[0]]:
+                names = ["::".join(path) for path in (module, target)]
+                found.append(f"{names[0]}: imports {names[1]}, which is not above it")
+    return found
+
+
+@pytest.fixture(scope="module")
+def engine() -> dict[str, str]:
+    """The source of every module of the engine by its path, without those of tests."""
+    found = {}
+    for path in ENGINE.rglob("*.rs"):
+        parts = path.relative_to(ENGINE).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] in ("mod", "lib") else parts
+        if not TEST_MODULES.intersection(parts):
+            found["::".join(parts)] = path.read_text("utf-8")
+    return found
+
+
+def test_the_engine_follows_its_layer_table(engine):
+    assert len(engine) > 1
+    assert problems(engine, table_of((TOP / "DESIGN.md").read_text("utf-8"))) == []
+
+
+def test_the_layer_table_names_each_top_module_once(engine):
+    named = [module for row in table_of((TOP / "DESIGN.md").read_text("utf-8")) for module in row]
+    assert sorted(named) == sorted({name.split("::")[0] for name in engine} - {""})
+
+
+def test_no_modules_of_the_engine_import_each_other_in_a_circle(engine):
+    assert circles(engine) == []
+
+
+def test_no_folder_of_the_engine_has_more_than_15_files():
+    # These have one operation a file.
+    exempt = {"kernels/array"}
+    sizes = {
+        str(folder.relative_to(ENGINE)): len(list(folder.glob("*.rs")))
+        for folder in [ENGINE, *ENGINE.rglob("*")]
+        if folder.is_dir()
+    }
+    assert {name for name, size in sizes.items() if size > 15} == exempt
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"a": "use crate::b::B;", "b": "use crate::a::A;"},
+        {"a": "use crate::b::B;", "b": "fn f() { super::a::g() }"},
+        {"a": "use crate::{c::C, b::{B, D}};", "b": "use crate::a;", "c": ""},
+        {"a::x": "use super::y::Y;", "a::y": "use super::x::X;", "a": "mod x;\nmod y;"},
+        {"a": "use crate::{c::{C, D}, b::B};", "b": "use crate::a::A;", "c": ""},
+        # Through a name that the parent re-exports.
+        {"a": "pub use x::X;\nmod x;", "a::x": "use crate::b::B;", "b": "use crate::a::X;"},
+        {"a": "use crate::b::B;", "b": "use crate::c::C;", "c": "use crate::a::A;"},
+    ],
+)
+def test_a_circle_of_modules_is_found(sources):
+    assert set(circles({"": "", **sources})) <= set(sources)
+    assert len(circles({"": "", **sources})) > 1
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"a": "use crate::b::B;", "b": "/// See [`A`](crate::a::A).\nuse std::fmt;"},
+        {"a": "use crate::b::B;", "b": "#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}"},
+        {"a": "use crate::b::B;", "b": "pub(crate) struct B;\npub(in crate::a) struct C;"},
+        {"a": "use crate::b::B;", "b": 'const TEXT: &str = "crate::a::A";'},
+        {"a": "mod x;\nuse x::X;\nuse crate::a::x::Y;", "a::x": "use super::A;"},
+        # A parent that re-exports what its child makes of it.
+        {"a": "pub use x::X;\nmod x;", "a::x": "use super::A;"},
+        {"a": "pub use x::X;\nmod x;\nmod y;", "a::x": "", "a::y": "use super::X;"},
+    ],
+)
+def test_what_is_no_circle_passes(sources):
+    assert circles({"": "", **sources}) == []
+
+
+TABLE = [["error"], ["tensor", "sync"], ["kernels"]]
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "expected"),
+    [
+        ("tensor", "use crate::kernels::Kernel;", "imports kernels, which is not above it"),
+        ("tensor::view", "use crate::sync::Mutex;", "imports sync, which is not above it"),
+        ("error", "fn f() { crate::tensor::g() }", "imports tensor, which is not above it"),
+        ("other", "", "'other' is not in the layer table"),
+    ],
+)
+def test_an_import_that_points_down_is_named(module, text, expected):
+    sources = {"": "", "error": "", "tensor": "", "sync": "", "kernels": "", module: text}
+    assert problems(sources, TABLE) == [f"{module}: {expected}"]
+
+
+def test_imports_that_point_up_pass():
+    sources = {
+        "": "pub mod error;",
+        "error": "use std::fmt;",
+        "tensor::view": "use super::Tensor;\nuse crate::error::Error;",
+        "tensor": "mod view;",
+        "kernels": "use crate::tensor::Tensor;",
+    }
+    assert problems(sources, TABLE) == []
+
+
+def test_the_table_of_a_page_is_read():
+    page = (
+        "## Layers\n\n| row |\n|---|\n| `core` | errors |\n\n### Layers of the engine\n\nText.\n\n"
+        "| modules | hold |\n|---|---|\n| `error`, `order` | `Error` |\n| `tensor` | x |\n\n"
+        "## Next\n| `other` | x |\n"
+    )
+    assert table_of(page) == [["error", "order"], ["tensor"]]
