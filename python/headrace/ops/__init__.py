@@ -332,6 +332,9 @@ from headrace.ops.strings.regex import (
     regex_full_match,
     regex_replace,
 )
+from headrace.ops.strings.split import (
+    string_split,
+)
 from headrace.ops.strings.substr import (
     string_length,
     substr,
@@ -520,6 +523,7 @@ __all__ = [
     "string_join",
     "string_length",
     "string_lower",
+    "string_split",
     "string_strip",
     "string_to_hash_bucket",
     "string_to_hash_bucket_fast",

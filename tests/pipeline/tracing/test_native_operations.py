@@ -133,6 +133,7 @@ CALLS = {
     "log_poisson_loss": lambda e: ops.log_poisson_loss(e["f"], e["f"]),
     "moments": lambda e: ops.moments(e["f"], [0])[1],
     "norm": lambda e: ops.norm(e["f"]),
+    "string_split": lambda e: ops.string_split([e["line"]], ",").values,
     "psnr": lambda e: ops.psnr(e["image"], e["image"][::-1], 255),
     "reduce_euclidean_norm": lambda e: ops.reduce_euclidean_norm(e["f"], 0),
     "reduce_logsumexp": lambda e: ops.reduce_logsumexp(e["f"], 0),
