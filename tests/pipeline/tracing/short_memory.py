@@ -7,6 +7,7 @@ that end a child other than by a result or an error that says that memory is sho
 """
 
 import inspect
+import io
 import os
 import resource
 import sys
@@ -16,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from tests.pipeline.tracing.test_native_operations import AT_RANDOM, CALLS
 
 import headrace as hr
@@ -30,6 +32,12 @@ _NUM_BYTES = 8 * MIB
 
 def _encoded(function: Callable[..., Any], pixels: np.ndarray) -> bytes:
     return hr.native(lambda example: {"x": function(example["x"])})({"x": pixels})["x"]
+
+
+def _picture(image: np.ndarray, kind: str) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, kind)
+    return file.getvalue()
 
 
 def _serialized() -> bytes:
@@ -48,6 +56,8 @@ def _given() -> dict[str, Any]:
         "b": draws.random(_NUM_BYTES) < 0.5,
         "s": b"12" * (_NUM_BYTES // 2),
         "line": b"1," + b"x" * _NUM_BYTES,
+        "bmp": _picture(image, "BMP"),
+        "gif": _picture(image[:900, :800], "GIF"),
         "png": _encoded(ops.encode_png, image),
         "jpeg": _encoded(ops.encode_jpeg, image),
         "example": _serialized(),
@@ -66,6 +76,11 @@ _OF_FLOATS = ("argmax", "reduce_max", "cumsum", "add", "negative", "sqrt", "grea
 
 def _of_a_cast(call: Callable[[Any], Any], given: Any) -> Any:
     return call({**given, "f": ops.cast(given["image"], "float32")})
+
+
+def _parsed(example: Any) -> Any:
+    features = {"n": ops.FixedLenFeature((1_000_000,), "int64")}
+    return ops.parse_single_example(example, features)["n"]
 
 
 # Calls that make something large of what is given here.
@@ -115,9 +130,13 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
     "encode_base64 of many": lambda e: ops.encode_base64(e["texts"]),
     "substr": lambda e: ops.substr(e["s"], 1, _NUM_BYTES - 10),
     "ensure_shape": lambda e: ops.ensure_shape(e["f"], [2, None]),
-    "parse_single_example": lambda e: ops.parse_single_example(
-        e["example"], {"n": ops.FixedLenFeature((1_000_000,), "int64")}
-    )["n"],
+    "parse_single_example": lambda e: _parsed(e["example"]),
+    "FixedLenFeature": lambda e: _parsed(e["example"]),
+    # These two take inputs of a known shape.
+    "psnr": lambda e: ops.psnr(
+        ops.ensure_shape(e["rgb"], [1000, 800, 3])[:500, :400], ops.zeros([500, 400, 3]), 1
+    ),
+    "repeat": lambda e: ops.repeat(ops.ensure_shape(e["few"], [3]), _NUM_BYTES // 8),
     # Casts of small integers are computed when they are read.
     **{f"{name} of a cast": partial(_of_a_cast, CALLS[name]) for name in _OF_FLOATS},
     "concat of casts": lambda e: ops.concat([ops.cast(e["image"], "float32")] * 2, 0),

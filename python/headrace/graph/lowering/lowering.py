@@ -288,7 +288,10 @@ class _Assembly:
     def _add_constant(self, tensor: Tensor, value: np.ndarray[Any, Any]) -> None:
         if tensor not in self.slots:
             self._constants[tensor] = value
-            self.slots[tensor] = self._builder.constant(value, _code(tensor))
+            try:
+                self.slots[tensor] = self._builder.constant(value, _code(tensor))
+            except engine.EngineError as error:
+                engine.raise_op_error(error)
 
     def _fold(self, op: Operation) -> list[np.ndarray[Any, Any]] | None:
         """Computes an operation over constants now, so that a loop with it needs no Python.
