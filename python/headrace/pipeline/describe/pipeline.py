@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NoReturn
 
 from headrace.core.errors import OutOfRangeError
+from headrace.core.process_rank import process_rank
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.arguments import (
     check_bool,
@@ -236,15 +237,30 @@ class Pipeline:
         """
         return tuple(self._then(stage) for stage in splits(self.stages, shares, seed))
 
-    def shard(self, index: int, count: int) -> "Pipeline":
+    def shard(self, index: int | None = None, count: int | None = None) -> "Pipeline":
         """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
+
+        Without arguments they are the rank of this process and the number of processes, as
+        `torch.distributed` or JAX has them, whichever is initialised, or else the variables RANK
+        and WORLD_SIZE. They are taken now; `describe()` says which, and from whom.
 
         All readers need one order. So a shuffle or a mix before it has to have a seed.
 
         Raises:
+            RuntimeError: If there are no arguments and no rank is known.
+            TypeError: If one of the two is given alone.
             ValueError: If `count` is not at least 1, or `index` not below it; if `count` is above 1
-                and a shuffle or a mix before it has no seed: each process would draw its own.
+                and a shuffle or a mix before it has no seed: each process would draw its own; if
+                RANK and WORLD_SIZE are not a rank and a number of processes.
         """
+        taken_from = ""
+        if index is None and count is None:
+            index, count, taken_from = process_rank("shard")
+        if index is None or count is None:
+            raise TypeError(
+                f"shard: index is {index} and count {count}, expected both or neither. Write "
+                "shard(index, count), or shard() for the rank of this process."
+            )
         checked_int("shard", "count", count, 1)
         if checked_int("shard", "index", index, 0) >= count:
             raise ValueError(
@@ -252,7 +268,7 @@ class Pipeline:
             )
         if count > 1:
             check_one_order(self.stages)
-        return self._then(stages.Shard(index, count))
+        return self._then(stages.Shard(index, count, taken_from))
 
     def shuffle(self, window: int | None = None, seed: int | None = None) -> "Pipeline":
         """Puts the examples into another order, which is another one in each epoch.
@@ -828,6 +844,8 @@ class Pipeline:
         is_full = isinstance(stage, stages.Shuffle) and stage.window is None
         if is_full and needs_scan(self.stages[:number]):
             return f"{stage}: all examples; a first scan finds out where they begin in the files"
+        if isinstance(stage, stages.Shard) and stage.taken_from:
+            return f"{stage}: taken from {stage.taken_from}"
         return str(stage)
 
     def _then(self, stage: Stage) -> "Pipeline":

@@ -349,10 +349,15 @@ class Split(Stage):
 
 @dataclass(frozen=True)
 class Shard(Stage):
-    """Every `count`-th example, from number `index` on."""
+    """Every `count`-th example, from number `index` on.
+
+    Attributes:
+        taken_from: Names who said index and count; empty where the program gave them.
+    """
 
     index: int
     count: int
+    taken_from: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""The rank of this process among those that train together, and how many there are."""
+
+import os
+import sys
+from typing import Any, Final, NamedTuple
+
+__all__ = ["ProcessRank", "process_rank"]
+
+_VARIABLES: Final = ("RANK", "WORLD_SIZE")
+
+
+class ProcessRank(NamedTuple):
+    """The place of this process.
+
+    Attributes:
+        rank: From 0 to `world_size - 1`.
+        world_size: The number of processes.
+        source: Names who said so.
+    """
+
+    rank: int
+    world_size: int
+    source: str
+
+
+def process_rank(where: str) -> ProcessRank:
+    """Asks `torch.distributed`, JAX, and the variables RANK and WORLD_SIZE, in this order.
+
+    The first that is initialised answers. It imports neither library: one that the program has not
+    imported cannot be initialised. JAX is asked through `jax.distributed.is_initialized`.
+
+    Args:
+        where: Names the caller in messages.
+
+    Raises:
+        RuntimeError: If none is initialised, or PyTorch and JAX both are and disagree.
+        ValueError: If one of the two variables alone is set, or they are not a rank and a number
+            of processes.
+    """
+    answers = [answer for answer in (_of_torch(), _of_jax()) if answer is not None]
+    if len({answer[:2] for answer in answers}) > 1:
+        told = " and ".join(f"{a.source} says rank {a.rank} of {a.world_size}" for a in answers)
+        raise RuntimeError(
+            f"{where}: {told}, expected the same of both. Write the one that is meant, as "
+            f"{where}(rank, world_size)."
+        )
+    if answers:
+        return answers[0]
+    of_variables = _of_variables(where)
+    if of_variables is not None:
+        return of_variables
+    raise RuntimeError(
+        f"{where}: got no rank: neither torch.distributed nor JAX is initialised, and RANK and "
+        f"WORLD_SIZE are not set. Initialise first, start the program with torchrun, or write "
+        f"{where}(rank, world_size); {where}(0, 1) is for one process."
+    )
+
+
+def _of_torch() -> ProcessRank | None:
+    distributed: Any = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    return ProcessRank(rank, world_size, "torch.distributed")
+
+
+def _of_jax() -> ProcessRank | None:
+    jax: Any = sys.modules.get("jax")
+    is_initialized = getattr(getattr(jax, "distributed", None), "is_initialized", None)
+    if is_initialized is None or not is_initialized():
+        return None
+    return ProcessRank(jax.process_index(), jax.process_count(), "JAX")
+
+
+def _of_variables(where: str) -> ProcessRank | None:
+    texts = [os.environ.get(name) for name in _VARIABLES]
+    if texts == [None, None]:
+        return None
+    given = ", ".join(f"{name}={text!r}" for name, text in zip(_VARIABLES, texts, strict=True))
+    try:
+        rank, world_size = (int(text or "") for text in texts)
+    except ValueError:
+        rank, world_size = -1, 0
+    if not 0 <= rank < world_size:
+        raise ValueError(
+            f"{where}: the environment has {given}, expected a rank from 0 and below the number of "
+            f"processes. Set both, or write {where}(rank, world_size)."
+        )
+    return ProcessRank(rank, world_size, "RANK and WORLD_SIZE")

@@ -1,0 +1,129 @@
+"""`shard()` takes the rank of this process from whoever knows it."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import headrace as hr
+from headrace.core.process_rank import process_rank
+
+
+@pytest.fixture(autouse=True)
+def nobody_knows(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("torch.distributed", "jax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.fixture
+def torch_says(monkeypatch):
+    def say(rank, world_size, is_initialized=True):
+        module = SimpleNamespace(
+            is_available=lambda: True,
+            is_initialized=lambda: is_initialized,
+            get_rank=lambda: rank,
+            get_world_size=lambda: world_size,
+        )
+        monkeypatch.setitem(sys.modules, "torch.distributed", module)
+
+    return say
+
+
+@pytest.fixture
+def jax_says(monkeypatch):
+    def say(rank, world_size, is_initialized=True):
+        module = SimpleNamespace(
+            distributed=SimpleNamespace(is_initialized=lambda: is_initialized),
+            process_index=lambda: rank,
+            process_count=lambda: world_size,
+        )
+        monkeypatch.setitem(sys.modules, "jax", module)
+
+    return say
+
+
+@pytest.fixture
+def variables_say(monkeypatch):
+    def say(**variables):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+
+    return say
+
+
+def test_torch_answers_before_the_variables(torch_says, variables_say):
+    variables_say(RANK="0", WORLD_SIZE="2")
+    torch_says(3, 4)
+    assert process_rank("shard") == (3, 4, "torch.distributed")
+
+
+def test_a_library_that_is_not_initialized_is_not_asked(torch_says, jax_says, variables_say):
+    torch_says(3, 4, is_initialized=False)
+    jax_says(1, 2)
+    assert process_rank("shard") == (1, 2, "JAX")
+    jax_says(1, 2, is_initialized=False)
+    variables_say(RANK="5", WORLD_SIZE="8")
+    assert process_rank("shard") == (5, 8, "RANK and WORLD_SIZE")
+
+
+def test_two_libraries_that_disagree_are_an_error(torch_says, jax_says):
+    torch_says(1, 4)
+    jax_says(1, 4)
+    assert process_rank("shard") == (1, 4, "torch.distributed")
+    jax_says(0, 2)
+    with pytest.raises(
+        RuntimeError,
+        match=r"torch\.distributed says rank 1 of 4 and JAX says rank 0 of 2, expected",
+    ):
+        process_rank("shard")
+
+
+@pytest.mark.parametrize(
+    ("variables", "given"),
+    [
+        ({"RANK": "1"}, "RANK='1', WORLD_SIZE=None"),
+        ({"WORLD_SIZE": "2"}, "RANK=None, WORLD_SIZE='2'"),
+        ({"RANK": "2", "WORLD_SIZE": "2"}, "RANK='2', WORLD_SIZE='2'"),
+        ({"RANK": "-1", "WORLD_SIZE": "2"}, "RANK='-1', WORLD_SIZE='2'"),
+        ({"RANK": "one", "WORLD_SIZE": "2"}, "RANK='one', WORLD_SIZE='2'"),
+        ({"RANK": "", "WORLD_SIZE": ""}, "RANK='', WORLD_SIZE=''"),
+    ],
+)
+def test_variables_that_are_not_a_rank_are_an_error(variables, given, variables_say):
+    variables_say(**variables)
+    with pytest.raises(ValueError, match=f"the environment has {given}, expected a rank"):
+        process_rank("shard")
+
+
+def test_shard_takes_the_rank_and_says_from_whom(variables_say):
+    numbers = hr.arrays({"n": list(range(7))})
+    variables_say(RANK="1", WORLD_SIZE="3")
+    mine = numbers.shard()
+    assert [int(example["n"]) for example in mine] == [1, 4]
+    assert "shard(1, 3): taken from RANK and WORLD_SIZE" in mine.describe()
+    assert "taken from" not in numbers.shard(1, 3).describe()
+
+
+def test_a_state_of_shard_without_arguments_is_one_of_its_numbers(variables_say):
+    numbers = hr.arrays({"n": list(range(20))})
+    variables_say(RANK="1", WORLD_SIZE="2")
+    batches = iter(numbers.shard().batch(2))
+    next(batches)
+    rest = numbers.shard(1, 2).batch(2).resume(batches.state())
+    assert [batch["n"].tolist() for batch in rest] == [batch["n"].tolist() for batch in batches]
+
+
+def test_shard_without_arguments_is_an_error_where_nobody_knows_a_rank():
+    numbers = hr.arrays({"n": [1, 2]})
+    with pytest.raises(RuntimeError, match=r"shard: got no rank: .*; shard\(0, 1\) is for one"):
+        numbers.shard()
+
+
+def test_one_argument_of_shard_alone_is_an_error():
+    numbers = hr.arrays({"n": [1, 2]})
+    with pytest.raises(TypeError, match="shard: index is 1 and count None, expected both or"):
+        numbers.shard(1)
+    with pytest.raises(TypeError, match="shard: index is None and count 2, expected both or"):
+        numbers.shard(count=2)
