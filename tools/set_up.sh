@@ -85,7 +85,7 @@ build() {
     # The stamp is as old as the start of the build, so that an edit made meanwhile is not missed.
     printf '%s\n' "$profile" >$stamps/build.started
     # PATH: for cmake, if the system has none.
-    VIRTUAL_ENV=$PWD/$venv PATH=$PATH:$PWD/$venv/bin $venv/bin/maturin develop --profile "$profile" --extras cli
+    VIRTUAL_ENV=$PWD/$venv PATH=$PATH:$PWD/$venv/bin $venv/bin/maturin develop --profile "$profile" --extras cli,tf1
     mv $stamps/build.started $stamps/build
 }
 

@@ -145,6 +145,20 @@ def test_messages_without_protocol_buffers_say_what_to_install(expression):
     assert result.stderr.endswith(f"ModuleNotFoundError: {INSTALL_TF1}\n")
 
 
+def test_a_program_of_tensorflow_1_needs_absl_for_its_flags_alone():
+    result = run(
+        "sys.modules.update(absl=None)\n"
+        "import headrace.tf1 as tf\n"
+        "print(tf.Session().run(tf.constant(3)))\n"
+        "tf.app.flags.DEFINE_string('a', None, '')"
+    )
+    assert result.stdout == "3\n"
+    assert result.stderr.endswith(
+        "ModuleNotFoundError: tf.flags: got no absl, which reads command lines. "
+        "Install the extra that has it: pip install 'headrace[tf1]'\n"
+    )
+
+
 def test_commands_without_protocol_buffers_say_what_to_install():
     result = run_without_protobuf("from headrace.cli.main import main; main()")
     assert result.stderr == (

@@ -3,14 +3,13 @@
 import pytest
 
 import headrace.tf1 as tf
-from headrace.tf1.flags import FlagValues
 
 flags = tf.flags
 
 
 @pytest.fixture
 def values():
-    return FlagValues()
+    return flags.FlagValues()
 
 
 @pytest.mark.parametrize(
@@ -55,9 +54,17 @@ def test_values_are_lists_or_in_ranges(values, define, words, expected):
         (lambda v: flags.DEFINE_integer("a", 3, "", 0, flag_values=v), "-1", "a non-negative int"),
         (lambda v: flags.DEFINE_integer("a", -3, "", None, -1, v), "0", "a negative integer"),
         (lambda v: flags.DEFINE_integer("a", -3, "", None, 0, v), "1", "a non-positive integer"),
-        (lambda v: flags.DEFINE_integer("a", 3, "", 3, flag_values=v), "2", "an integer >= 3"),
-        (lambda v: flags.DEFINE_float("a", 3, "", 0.5, flag_values=v), "0.1", "a number >= 0.5"),
-        (lambda v: flags.DEFINE_float("a", 3, "", None, 7, v), "8", "8.0 is not a number <= 7"),
+        (
+            lambda v: flags.DEFINE_integer("a", 3, "", 3, flag_values=v),
+            "2",
+            "not integer >= 3",
+        ),
+        (
+            lambda v: flags.DEFINE_float("a", 3, "", 0.5, flag_values=v),
+            "0.1",
+            "not number >= 0.5",
+        ),
+        (lambda v: flags.DEFINE_float("a", 3, "", None, 7, v), "8", "8.0 is not number <= 7"),
     ],
 )
 def test_values_out_of_their_range_are_refused(values, define, word, message):
@@ -87,7 +94,7 @@ def test_required_flags_are_all_named(two):
     )
     assert refused(two, "--a=1") == f"flag --b=None: {missing}"
     assert two(["program", "--b=x", "rest"]) == ["program", "rest"]
-    with pytest.raises(flags.UnrecognizedFlagError):
+    with pytest.raises(KeyError, match="c"):
         flags.mark_flag_as_required("c", two)
 
 
@@ -134,9 +141,9 @@ def test_conditions_hold_also_when_flags_are_set(two):
 
 def test_a_default_that_is_always_there_is_warned_of(values):
     flags.DEFINE_integer("a", 3, "", flag_values=values)
-    with pytest.warns(RuntimeWarning, match="non-None default"):
+    with pytest.warns(UserWarning, match="non-None default"):
         flags.mark_flag_as_required("a", values)
-    with pytest.warns(RuntimeWarning, match="non-None default"):
+    with pytest.warns(UserWarning, match="non-None default"):
         flags.mark_flags_as_mutual_exclusive(["a"], flag_values=values)
 
 

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from typing import Final
 
 __all__ = [
+    "missing_absl",
     "missing_arrow",
     "missing_cli",
     "missing_jax",
@@ -32,6 +33,11 @@ def missing_arrow() -> str | None:
 def missing_parquet() -> str | None:
     """Returns what to install for Parquet files; None if nothing is missing."""
     return _missing(("pyarrow",), "which reads Parquet files", "parquet")
+
+
+def missing_absl() -> str | None:
+    """Returns what to install for the flags of TensorFlow 1; None if nothing is missing."""
+    return _missing(("absl",), "which reads command lines", "tf1")
 
 
 def missing_protobuf() -> str | None:
