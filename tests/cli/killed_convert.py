@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from headrace.cli.converting.folder import Folder
-from headrace.cli.converting.journal import Journal
-from headrace.cli.converting.run import _Conversion
-from headrace.cli.converting.shards.make import RecordShard
+from headrace.cli.convert.folder import Folder
+from headrace.cli.convert.journal import Journal
+from headrace.cli.convert.run import _Conversion
+from headrace.cli.convert.shards.make import RecordShard
 from headrace.cli.main import main
 
 # As a shell begins programs, whatever runs the tests: `nohup` would have this one ignored.

@@ -101,7 +101,7 @@ def test_a_signal_while_all_examples_are_looked_at_leaves_nothing(here):
     write_numbers("a", 20)
     program = (
         "import os, signal\n"
-        "from headrace.cli.converting import survey\n"
+        "from headrace.cli.convert import survey\n"
         "add = survey.Schema.add\n"
         "survey.Schema.add = lambda *a: (os.kill(os.getpid(), signal.SIGINT), add(*a))\n"
         "from headrace.cli.main import main; main()"

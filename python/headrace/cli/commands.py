@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import click
 
-from headrace.cli.bench import bench
-from headrace.cli.convert import convert
+from headrace.cli.bench.command import bench
+from headrace.cli.convert.command import convert
 from headrace.cli.demo import demo
-from headrace.cli.failing import Commands
-from headrace.cli.index import index
-from headrace.cli.inspect import inspect
-from headrace.cli.state import state
-from headrace.cli.verify import verify
+from headrace.cli.failures import Commands
+from headrace.cli.index.command import index
+from headrace.cli.inspect.command import inspect
+from headrace.cli.state.command import state
+from headrace.cli.verify.command import verify
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

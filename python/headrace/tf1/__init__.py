@@ -350,6 +350,7 @@ from headrace.tf1.adapters.matrices import (
     reverse_sequence,
     space_to_depth,
 )
+from headrace.tf1.adapters.printing import print_v2 as print
 from headrace.tf1.adapters.records import (
     decode_csv,
     decode_raw,
@@ -390,7 +391,7 @@ from headrace.tf1.adapters.variables import (
     variable_op_scope,
     variable_scope,
 )
-from headrace.tf1.behaviour import (
+from headrace.tf1.compat.behaviour import (
     disable_eager_execution,
     disable_resource_variables,
     disable_v2_behavior,
@@ -469,7 +470,6 @@ from headrace.tf1.ops.variables.scope import (
     no_regularizer,
 )
 from headrace.tf1.options import ConfigProto, GPUOptions
-from headrace.tf1.printing import print_v2 as print
 from headrace.tf1.session import (
     GraphOptions,
     InteractiveSession,
@@ -490,8 +490,8 @@ if TYPE_CHECKING:
         SessionLog,
         Summary,
     )
+    from headrace.tf1.adapters.tensor_protos import make_ndarray, make_tensor_proto
     from headrace.tf1.graph_import import import_graph_def
-    from headrace.tf1.tensor_protos import make_ndarray, make_tensor_proto
 
 __all__ = [
     "AUTO_REUSE",
@@ -983,8 +983,8 @@ if not TYPE_CHECKING:  # For mypy a wrong name is an error.
             "SessionLog": "headrace.protos",
             "Summary": "headrace.protos",
             "import_graph_def": "headrace.tf1.graph_import",
-            "make_ndarray": "headrace.tf1.tensor_protos",
-            "make_tensor_proto": "headrace.tf1.tensor_protos",
+            "make_ndarray": "headrace.tf1.adapters.tensor_protos",
+            "make_tensor_proto": "headrace.tf1.adapters.tensor_protos",
             "decode_json_example": "headrace.ops.records.decode_json_example",
         },
     )

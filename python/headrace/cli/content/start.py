@@ -6,7 +6,7 @@ import os
 from typing import Any, Final, NamedTuple
 
 from headrace import ops, pipeline
-from headrace.cli.failing import Failure
+from headrace.cli.failures import Failure
 from headrace.core import engine
 from headrace.io import storage
 from headrace.io.os_errors import os_errors

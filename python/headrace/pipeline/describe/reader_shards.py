@@ -161,7 +161,7 @@ def _is_one_to_one(stage: Stage) -> bool:
 def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
     """Returns the state of one share as one that any share can be taken up at.
 
-    In a mark of one share, rows are counted that its own batches had. Here they become rows of the
+    The checkpoint of one share counts the rows of its own batches. Here they become rows of the
     stages that all readers do.
     """
     place = state["place"]
@@ -178,13 +178,13 @@ def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
     """Returns the place of a share without what its own stages have skipped.
 
     Args:
-        place: The marks, those of stages with one input behind the one of `Share`.
+        place: The checkpoints. Those of stages with one input follow the checkpoint of `Share`.
         run: How many of their rows are one of a share.
     """
-    # Only the mark of `Share` has one number: how many there are.
+    # Only the checkpoint of `Share` has one number: how many there are.
     where = next(i for i in range(len(place) - 1, 0, -1) if len(place[i][1]) == 1)
     (count,) = place[where][1]
-    marks: list[Any] = [*place[:where], [0, [count], 1]]
+    checkpoints: list[Any] = [*place[:where], [0, [count], 1]]
     skip = 0
     behind = []
     for own, numbers, *_ in reversed(place[where + 1 :]):
@@ -196,6 +196,6 @@ def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
             case _:  # A Python function makes one row of each.
                 behind.append([0, numbers, 1])
     skip += place[where][0]
-    first, *rest = marks[where - 1]
-    marks[where - 1] = [first + skip // run * run * count, *rest]
-    return [*marks, *reversed(behind)]
+    first, *rest = checkpoints[where - 1]
+    checkpoints[where - 1] = [first + skip // run * run * count, *rest]
+    return [*checkpoints, *reversed(behind)]

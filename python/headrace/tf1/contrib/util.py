@@ -9,11 +9,13 @@ from headrace.ops.framework.folding import constant_value
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
-    from headrace.tf1.tensor_protos import make_ndarray, make_tensor_proto
+    from headrace.tf1.adapters.tensor_protos import make_ndarray, make_tensor_proto
 
 __all__ = ["constant_value", "make_ndarray", "make_tensor_proto"]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     # What needs protocol buffers is loaded when it is first used.
-    _LATE = dict.fromkeys(["make_ndarray", "make_tensor_proto"], "headrace.tf1.tensor_protos")
+    _LATE = dict.fromkeys(
+        ["make_ndarray", "make_tensor_proto"], "headrace.tf1.adapters.tensor_protos"
+    )
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

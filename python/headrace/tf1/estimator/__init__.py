@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from headrace.tf1.estimator import inputs
-from headrace.tf1.mode_keys import EstimatorModeKeys as ModeKeys
+from headrace.tf1.estimator.mode_keys import EstimatorModeKeys as ModeKeys
 from headrace.tf1.namespace import namespace
 
 __all__ = ["ModeKeys", "inputs"]

@@ -8,7 +8,7 @@ from headrace.tf1.contrib.learn.io import (
     read_batch_features,
     read_batch_record_features,
 )
-from headrace.tf1.mode_keys import LearnModeKeys as ModeKeys
+from headrace.tf1.estimator.mode_keys import LearnModeKeys as ModeKeys
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:

@@ -1,0 +1,87 @@
+"""``headrace bench``: how quickly a pipeline gives its batches, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from headrace.cli.wording import count_of, echo_json, percent, seconds, size, table
+
+if TYPE_CHECKING:
+    from headrace.cli.bench.measure import Measured
+
+__all__ = ["bench"]
+
+
+@click.command(short_help="How quick a pipeline is, and why not quicker.")
+@click.argument("program", metavar="FILE.py:NAME")
+@click.option(
+    "--seconds",
+    "most_seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Iterate for so long, or to the end of the data.",
+)
+@click.option("--batches", type=click.IntRange(min=1), help="Stop after so many batches.")
+@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+def bench(program: str, most_seconds: float, batches: int | None, as_json: bool) -> None:
+    """Iterates over a pipeline of a program, and says how quickly, and what limits.
+
+    NAME is a pipeline or a function that returns one. The limit is how quickly the bytes of the
+    same files can be read, by as many threads, which is measured first.
+
+    Exits with 1 if the program or the pipeline fails.
+    """
+    from headrace.cli.bench.measure import measured  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.bench.program import pipeline_of  # noqa: PLC0415
+    from headrace.cli.failures import Failure, failure_of  # noqa: PLC0415
+
+    pipe = pipeline_of(program)
+    try:
+        found = measured(pipe, most_seconds, batches)
+    except Exception as error:
+        if isinstance(error, click.ClickException) or failure_of(error):
+            raise
+        notes = " ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+        raise Failure(f"{program}: {notes}") from error
+    if as_json:
+        echo_json({"pipeline": program, **found.as_json()})
+        return
+    click.echo(program)
+    for line in _lines(found):
+        click.echo(f"  {line}")
+
+
+def _lines(found: Measured) -> Iterator[str]:
+    batches = f"{count_of(found.num_batches, 'batch', 'batches')}, " if found.num_batches else ""
+    end = "to the end of the data" if found.has_ended else "not to the end of the data"
+    examples = count_of(found.num_examples, "example")
+    yield f"{batches}{examples} in {seconds(found.seconds)}, {end}"
+    yield f"the first after {seconds(found.first_seconds)}"
+    yield f"rate: {found.examples_per_second:,.0f} examples/s"
+    if found.bytes_per_second is not None:
+        yield f"of the files: {size(found.bytes_per_second)}/s"
+    if found.limit is not None:
+        threads = count_of(found.limit.num_threads, "thread")
+        yield f"limit: {size(found.limit.bytes_per_second)}/s, plain reads of them by {threads}"
+    if found.share is not None:
+        yield f"share of the limit: {percent(found.share)}"
+    else:
+        yield f"share of the limit: not known, since {found.why_no_bytes}"
+    yield f"verdict: {found.verdict}"
+    header = ("stage", "examples", "made", "busy", "waiting", "full")
+    rows = [
+        (
+            stage.name,
+            f"{stage.examples:,}",
+            size(stage.bytes) if stage.bytes else "",
+            seconds(stage.busy_seconds),
+            seconds(stage.waiting_seconds),
+            "" if stage.fill is None else percent(stage.fill),
+        )
+        for stage in found.statistics.stages
+    ]
+    yield from table([header, *rows], "")

@@ -1,0 +1,158 @@
+"""Iterates over a pipeline, and says how quickly."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple
+
+from headrace.cli.bench.limit import Limit, measured_limit
+from headrace.cli.content.start import start_of
+from headrace.cli.failures import Failure
+from headrace.cli.progress import Bar
+from headrace.io import storage
+from headrace.pipeline import Batches, Pipeline
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.specs import batch_depth
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.run.statistics import Statistics
+
+__all__ = ["Measured", "measured"]
+
+_SOURCES: Final = (
+    "tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files",
+    "image_folder", "webdataset", "parquet",
+)  # fmt: skip
+_LIMIT_SECONDS: Final = 3.0
+
+
+class Measured(NamedTuple):
+    """What was measured.
+
+    Attributes:
+        num_batches: How many batches were taken; 0 for a pipeline without batches.
+        num_examples: How many examples they had.
+        seconds: From the beginning to the last of them.
+        first_seconds: Until the first one was there.
+        examples_per_second: Behind the first batch, if there were others.
+        bytes_per_second: Of the files; None if that is not known.
+        why_no_bytes: Why not.
+        has_ended: Whether all data were read.
+        limit: What plain reads of the same files give; None if there are none.
+        verdict: What limits, in words.
+        statistics: Of each stage.
+    """
+
+    num_batches: int
+    num_examples: int
+    seconds: float
+    first_seconds: float
+    examples_per_second: float
+    bytes_per_second: float | None
+    why_no_bytes: str
+    has_ended: bool
+    limit: Limit | None
+    verdict: str
+    statistics: Statistics
+
+    @property
+    def share(self) -> float | None:
+        """Which share of the limit the pipeline reaches."""
+        if self.limit is None or self.bytes_per_second is None:
+            return None
+        return self.bytes_per_second / self.limit.bytes_per_second
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns this as the document of `--json` has it."""
+        return {
+            "batches": self.num_batches,
+            "examples": self.num_examples,
+            "seconds": self.seconds,
+            "first_batch_seconds": self.first_seconds,
+            "examples_per_second": self.examples_per_second,
+            "bytes_per_second": self.bytes_per_second,
+            "has_ended": self.has_ended,
+            "limit": None if self.limit is None else self.limit._asdict(),
+            "share_of_limit": self.share,
+            "verdict": self.verdict,
+            "stages": [asdict(stage) for stage in self.statistics.stages],
+        }
+
+
+def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> Measured:
+    """Reads the files of a pipeline by themselves, then iterates over it.
+
+    Args:
+        pipe: The pipeline.
+        most_seconds: How long it is iterated at most.
+        most_batches: How many batches are taken at most.
+
+    Raises:
+        Exception: What a function of the pipeline raises.
+    """
+    with iter(pipe) as batches:
+        files, num_threads = batches.files, batches.num_threads
+    is_measured = bool(files) and not any(map(storage.is_remote, files))
+    most = min(most_seconds, _LIMIT_SECONDS)
+    limit = measured_limit(files, num_threads, most) if is_measured else None
+    is_batched = batch_depth(pipe.stages) > 0
+    number, examples, first, last = 0, 0, 0, 0.0
+    first_seconds, has_ended = 0.0, False
+    begin = time.monotonic()
+    with iter(pipe) as batches, Bar("bench", None, " examples") as bar:
+        while number != most_batches and last < most_seconds:
+            batch = next(batches, None)
+            if batch is None:
+                has_ended = True
+                break
+            last = time.monotonic() - begin
+            size = len(next(iter(batch.values()))) if is_batched else 1
+            if not number:
+                first, first_seconds = size, last
+            number, examples = number + 1, examples + size
+            bar.advance(size)
+        num_bytes, why = _bytes_read(pipe.stages, batches, files, has_ended)
+    if not number:
+        raise Failure("the pipeline gave nothing: there are no examples, or all were left out.")
+    seconds = max(last, 1e-9)
+    is_steady = last > first_seconds
+    rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds
+    return Measured(
+        number if is_batched else 0,
+        examples,
+        seconds,
+        first_seconds,
+        rate,
+        None if num_bytes is None else num_bytes / seconds,
+        why,
+        has_ended,
+        limit,
+        batches.verdict(),
+        batches.statistics(),
+    )
+
+
+def _bytes_read(
+    chain: Sequence[Stage], batches: Batches, files: list[str], has_ended: bool
+) -> tuple[int | None, str]:
+    """Returns how many bytes of the files were read; None if that is not known, and why."""
+    if not files:
+        return None, "it reads no files"
+    if any(map(storage.is_remote, files)):
+        return None, "it reads files that are not on this machine"
+    if has_ended and _reads_all(chain):
+        return sum(map(os.path.getsize, files)), ""
+    if any(start_of(path).compression for path in files):
+        return None, "the files are compressed, and not all of them were read, once"
+    read = (stage.bytes for stage in batches.statistics().stages if stage.name in _SOURCES)
+    return sum(read), ""
+
+
+def _reads_all(chain: Sequence[Stage]) -> bool:
+    """Returns whether one pass reads all files once, and no other follows."""
+    others = (stages.Epochs, stages.Take, stages.Shard, stages.Cache, stages.Mix, stages.Zip)
+    return not any(isinstance(stage, others) for stage in chain) and all(
+        map(_reads_all, stages.parts_of(chain[0]))
+    )

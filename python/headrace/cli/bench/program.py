@@ -1,0 +1,78 @@
+"""The pipeline that a user's program describes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+from types import ModuleType
+from typing import Final
+
+from headrace.cli.failures import Failure, failure_of
+from headrace.pipeline import Pipeline
+
+__all__ = ["pipeline_of"]
+
+_EXAMPLE: Final = "Give FILE.py:NAME, where NAME is a pipeline or a function that returns one."
+
+
+def pipeline_of(where: str) -> Pipeline:
+    """Imports a pipeline, or calls a function that returns one.
+
+    Args:
+        where: `FILE.py:NAME`.
+
+    Raises:
+        Failure: If there is no such file or name, it is no pipeline, or the program fails.
+    """
+    path, mark, name = where.rpartition(":")
+    if not mark or not name.isidentifier():
+        raise Failure(f"{where}: expected a file and a name. {_EXAMPLE}")
+    if not os.path.isfile(path):
+        raise Failure(f"{path}: there is no such file. {_EXAMPLE}")
+    module = _imported(path)
+    if not hasattr(module, name):
+        found = [key for key, value in vars(module).items() if isinstance(value, Pipeline)]
+        there = f"its pipelines are {', '.join(found)}" if found else "it has no pipeline"
+        raise Failure(f"{path}: there is no {name}; {there}. {_EXAMPLE}")
+    value = getattr(module, name)
+    if callable(value) and not isinstance(value, Pipeline):
+        try:
+            value = value()
+        except Exception as error:
+            raise _failure(path, error) from error
+    if not isinstance(value, Pipeline):
+        raise Failure(f"{where}: it is {value!r}, expected a pipeline. {_EXAMPLE}")
+    return value
+
+
+def _imported(path: str) -> ModuleType:
+    # What lies beside the program is imported as if Python ran it.
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    name = f"headrace_bench_{os.path.splitext(os.path.basename(path))[0]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Failure(f"{path}: no program of Python. {_EXAMPLE}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _failure(path, error) from error
+    return module
+
+
+def _failure(path: str, error: Exception) -> Failure:
+    """Returns what went wrong in the user's program, with its line there."""
+    known = failure_of(error)
+    text = known.message if known else f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return Failure(f"{path}, line {error.lineno}: {error.msg}")
+    here = os.path.abspath(path)
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if os.path.abspath(frame.filename) == here
+    ]
+    return Failure(f"{path}, line {lines[-1]}: {text}" if lines else f"{path}: {text}")

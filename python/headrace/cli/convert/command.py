@@ -1,0 +1,186 @@
+"""``headrace convert``: from files of one format to those of another."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from headrace.cli.option_types import budget, pairs, size
+from headrace.cli.wording import count_of, echo_json, shortened
+
+if TYPE_CHECKING:
+    from headrace.cli.convert.run import Converted
+
+__all__ = ["convert"]
+
+_FORMATS: Final = ("tfrecord", "csv", "json-lines", "parquet", "tar", "image-folder")
+_EXTENSIONS: Final = {
+    ".tfrecord": "tfrecord",
+    ".tfrecords": "tfrecord",
+    ".csv": "csv",
+    ".jsonl": "json-lines",
+    ".ndjson": "json-lines",
+    ".parquet": "parquet",
+    ".tar": "tar",
+}
+_COMPRESSIONS: Final = {
+    "tfrecord": ("gzip", "zlib"),
+    "parquet": ("snappy", "gzip", "zstd", "brotli", "lz4"),
+    "csv": ("gzip",),
+    "json-lines": ("gzip",),
+    "tar": ("gzip",),
+    "image-folder": (),
+}
+_MOST_SKIPPED: Final = 20
+
+
+@click.command(short_help="To TFRecords, or from them.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("output", metavar="OUTPUT")
+@click.option("--to", type=click.Choice(_FORMATS), help="Format of the output, else by its name.")
+@click.option(
+    "--from",
+    "source_format",
+    type=click.Choice((*_FORMATS, "images", "text")),
+    help="Format of the sources, else by their content.",
+)
+@click.option("--shards", type=click.IntRange(min=1), help="Divide into so many files.")
+@click.option(
+    "--shard-bytes",
+    callback=size,
+    metavar="SIZE",
+    help="End a file with the example that reaches this: 100M, 1GiB.",
+)
+@click.option("--compression", help="gzip or zlib; for Parquet snappy, gzip, zstd, brotli, lz4.")
+@click.option("--shuffle", "seed", type=click.IntRange(min=0), metavar="SEED", help="Shuffle all.")
+@click.option("--window", type=click.IntRange(min=1), help="Shuffle over a window of so many.")
+@click.option(
+    "--skip-errors",
+    callback=budget,
+    metavar="NUMBER|SHARE",
+    help="Leave out so many damaged examples, or such a share.",
+)
+@click.option(
+    "--header/--no-header", default=None, help="Whether CSV begins with the names of its columns."
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    callback=pairs,
+    metavar="NAME=TYPE",
+    help="Type of a column of CSV or JSON lines: int, float, str, bytes, bool, int[], ...",
+)
+@click.option(
+    "--default",
+    "defaults",
+    multiple=True,
+    callback=pairs,
+    metavar="NAME=VALUE",
+    help="What stands for a missing value of a column, or a missing file of a tar sample.",
+)
+@click.option("--select", multiple=True, metavar="NAME", help="Only these features.")
+@click.option(
+    "--rename", multiple=True, callback=pairs, metavar="OLD=NEW", help="Call a feature otherwise."
+)
+@click.option(
+    "--base64",
+    multiple=True,
+    metavar="NAME",
+    help="A feature of bytes is base64 in CSV and JSON lines.",
+)
+@click.option("--key", metavar="NAME", help="To tar: the feature with a sample's key.")
+@click.option("--image", metavar="NAME", help="To an image folder: the feature with the image.")
+@click.option("--label", metavar="NAME", help="To an image folder: the feature with the class.")
+@click.option("--name", metavar="NAME", help="To an image folder: the feature with the name.")
+@click.option("--overwrite", is_flag=True, help="Replace what is there, and start anew.")
+@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+def convert(
+    to: str | None,
+    rename: tuple[tuple[str, str], ...],
+    overwrite: bool,
+    as_json: bool,
+    compression: str | None,
+    **options: Any,
+) -> None:
+    """Converts TFRecords, CSV, JSON lines, Parquet, tar or image folders to TFRecords, or back.
+
+    One side is TFRecords. Shards get their names when they are whole; the same command again goes
+    on behind the last one.
+
+    Exits with 1 if that cannot be done, with 130 after Ctrl-C.
+    """
+    output = options["output"]
+    if to is None:
+        to = "image-folder" if output.endswith("/") else _format_of_name(output)
+    if to == "image-folder":
+        options["output"] = os.path.normpath(output)
+    if compression is None and output.endswith(".gz"):
+        compression = "gzip"
+    compression = None if compression == "none" else compression
+    if "://" in output:
+        raise click.UsageError(f"{output}: expected a local path. Write there, and copy the files.")
+    _check_usage(to, compression, options)
+    from headrace.cli.convert.request import Request  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.convert.run import convert as run  # noqa: PLC0415
+    from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415
+
+    renamed = tuple((new, old) for old, new in rename)
+    request = Request(to=to, compression=compression, rename=renamed, **options)
+    try:
+        with Interrupts() as interrupts:
+            done = run(request, overwrite, interrupts)
+    except Interrupted as interruption:
+        click.echo("Interrupted. The same command again goes on.", err=True)
+        click.get_current_context().exit(interruption.exit_code)
+    if as_json:
+        echo_json(done.as_json())
+    else:
+        _print(done)
+
+
+def _print(done: Converted) -> None:
+    for one in done.skipped[:_MOST_SKIPPED]:
+        click.echo(f"left out: {shortened(one.reason, 400)}", err=True)
+    if done.skipped:
+        click.echo(f"{count_of(len(done.skipped), 'example')} left out", err=True)
+    if done.num_before:
+        parts = count_of(done.num_before, "part")
+        click.echo(f"went on behind {parts} of an earlier run", err=True)
+    first, last = Path(done.files[0]), Path(done.files[-1])
+    names = str(first) if first == last else f"{first} to {last.name}"
+    files = count_of(len(done.files), "file")
+    click.echo(f"{count_of(done.num_examples, 'example')} in {files}: {names}")
+
+
+def _format_of_name(output: str) -> str:
+    extension = os.path.splitext(output.removesuffix(".gz"))[1].lower()
+    if extension not in _EXTENSIONS:
+        raise click.UsageError(
+            f"{output}: the name does not say the format. Give --to, or a name that "
+            f"ends with {', '.join(_EXTENSIONS)}."
+        )
+    return _EXTENSIONS[extension]
+
+
+def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> None:
+    """Refuses options that contradict each other."""
+    if options["shards"] and options["shard_bytes"]:
+        raise click.UsageError("--shards and --shard-bytes: expected one of them.")
+    if options["window"] and options["seed"] is None:
+        raise click.UsageError("--window: expected --shuffle SEED with it.")
+    if to == "image-folder" and (options["shards"] or options["shard_bytes"]):
+        raise click.UsageError("an image folder has no shards: leave --shards out.")
+    if options["key"] and to != "tar":
+        raise click.UsageError(f"--key: expected --to tar, the output is {to}.")
+    for name in ("image", "label", "name"):
+        if options[name] and to != "image-folder":
+            raise click.UsageError(f"--{name}: expected --to image-folder, the output is {to}.")
+    known = _COMPRESSIONS[to]
+    if compression is not None and compression not in known:
+        raise click.UsageError(
+            f"--compression {compression}: expected {', '.join((*known, 'none'))} for {to}."
+        )

@@ -1,0 +1,207 @@
+"""Image folders: a directory for each class, and a file for each image.
+
+Images are written to a hidden directory beside the output, which gets its name when all are there.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from headrace.cli.content.kind import image_kind
+from headrace.cli.convert.request import Request
+from headrace.cli.convert.rows import Row
+from headrace.cli.convert.shards.shard import Shard
+from headrace.cli.examples.schema import Schema
+from headrace.cli.examples.values import Values
+from headrace.cli.failures import Failure
+from headrace.io.os_errors import os_errors
+
+__all__ = ["FOLDER_PART", "Folder", "FolderPlan", "folder_plan"]
+
+FOLDER_PART: Final = 1000
+"""After so many images the journal is written."""
+
+_LABELS: Final = ("class", "image/class/text", "label", "image/class/label", "cls")
+_NAMES: Final = ("path", "image/filename", "filename", "__key__")
+_EXTENSIONS: Final = {
+    "JPEG": (".jpg", ".jpeg"),
+    "PNG": (".png",),
+    "GIF": (".gif",),
+    "BMP": (".bmp",),
+    "TIFF": (".tif", ".tiff"),
+    "WebP": (".webp",),
+}
+
+
+class FolderPlan(NamedTuple):
+    """Which features say what.
+
+    Attributes:
+        image: The file of the image.
+        label: Its class.
+        name: Its name; None to number them.
+        width: To how many digits the numbers of classes are filled up, so that they sort as
+            numbers do.
+    """
+
+    image: str
+    label: str
+    name: str | None
+    width: int
+
+
+def folder_plan(schema: Schema, request: Request) -> FolderPlan:
+    """Returns which features make an image folder.
+
+    Raises:
+        Failure: If that is not clear, or there are none.
+    """
+    images = [
+        name
+        for name, feature in schema.features.items()
+        if feature.formats and feature.formats.total() == feature.num_strings
+    ]
+    image = _chosen("image", request.image, images, schema)
+    if request.image is None and len(images) > 1:
+        raise Failure(f"there are several features with images, {', '.join(images)}. Give --image.")
+    label = _chosen(
+        "label", request.label, [one for one in _LABELS if one in schema.features], schema
+    )
+    names = [one for one in _NAMES if one in schema.features]
+    name = _chosen("name", request.name, names, schema) if request.name or names else None
+    for one in filter(None, (image, label, name)):
+        if not schema.features[one].is_scalar or schema.share(one) < 1:
+            raise Failure(f"feature '{one}' has not one value in each example. Give another one.")
+    most = schema.features[label].most
+    width = len(str(most)) if not schema.features[label].is_string else 0
+    return FolderPlan(image, label, name, width)
+
+
+def _chosen(option: str, given: str | None, found: Sequence[str], schema: Schema) -> str:
+    if given is not None and given not in schema.features:
+        known = ", ".join(schema.features)
+        raise Failure(f"--{option} {given}: there is no such feature, expected one of {known}.")
+    if given is None and not found:
+        raise Failure(
+            f"no feature is known to hold the {option} of an image folder; there are "
+            f"{', '.join(schema.features)}. Give --{option}."
+        )
+    return given or found[0]
+
+
+class Folder:
+    """An image folder that is being written.
+
+    Args:
+        output: The directory.
+        plan: Which features say what.
+        written: The names of the images that a run before has written.
+
+    Attributes:
+        names: Those of the images of the part that was begun last.
+    """
+
+    def __init__(self, output: str, plan: FolderPlan, written: Iterable[str]) -> None:
+        self._output = output
+        self._directory = _partial(output)
+        self._plan = plan
+        self._known = set(written)
+        self.names: list[str] = []
+        with os_errors(self._directory):
+            # It is there no more if the run before was ended just behind giving it its name.
+            if not (self._known and os.path.isdir(output)):
+                os.makedirs(self._directory, exist_ok=True)
+
+    @staticmethod
+    def clear(output: str) -> None:
+        """Removes what an earlier run has left that is not gone on with."""
+        if os.path.isdir(_partial(output)):
+            shutil.rmtree(_partial(output))
+
+    def part(self) -> Shard:
+        """Begins another part."""
+        self.names = []
+        return _Part(self)
+
+    def write(self, row: Row, number: int) -> int:
+        """Writes an image."""
+        data = _data(row[self._plan.image], self._plan.image, number)
+        name = posixpath.join(self._class_of(row, number), self._name_of(row, data, number))
+        if name in self._known:
+            raise Failure(
+                f"example {number} is {name}, which another one is already. Give --name for a "
+                "feature that tells them apart, or leave the names out with --select."
+            )
+        self._known.add(name)
+        self.names.append(name)
+        path = os.path.join(self._directory, *name.split("/"))
+        with os_errors(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(data)
+        return len(data)
+
+    def publish(self) -> None:
+        """Gives the directory its name."""
+        with os_errors(self._output):
+            if os.path.isdir(self._directory):
+                os.rename(self._directory, self._output)
+
+    def _class_of(self, row: Row, number: int) -> str:
+        text = _text(row[self._plan.label])
+        if self._plan.width:
+            return text.zfill(self._plan.width)
+        if not text or "/" in text or text.startswith("."):
+            raise Failure(
+                f"example {number}: the class is {text!r}, which no directory can be called. Give "
+                "--label for another feature."
+            )
+        return text
+
+    def _name_of(self, row: Row, data: bytes, number: int) -> str:
+        name = f"{number:09d}" if self._plan.name is None else _text(row[self._plan.name])
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts or ".." in parts or parts[-1].startswith(".") or "\0" in name:
+            raise Failure(f"example {number}: {name!r} is no name of a file. Give --name.")
+        # In a folder of its class an image may lie in directories; elsewhere only its name counts.
+        is_within = len(parts) > 1 and parts[0] == _text(row[self._plan.label])
+        parts = parts[1:] if is_within else parts[-1:]
+        extensions = _EXTENSIONS.get(image_kind(data) or "", (".jpg",))
+        has_extension = parts[-1].lower().endswith(extensions)
+        return "/".join(parts) if has_extension else "/".join(parts) + extensions[0]
+
+
+class _Part(Shard):
+    """Some images, which are in the journal together."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def write(self, row: Row, number: int) -> int:
+        return self._folder.write(row, number)
+
+    def publish(self) -> None:
+        """Does nothing: the directory gets its name when all are there."""
+
+    def discard(self) -> None:
+        """Does nothing: the next run writes these images again, and nobody sees them before."""
+
+
+def _partial(output: str) -> str:
+    directory, base = os.path.split(os.path.normpath(output))
+    return os.path.join(directory, f".{base}.headrace-partial")
+
+
+def _data(values: Values, name: str, number: int) -> bytes:
+    if len(values.items) != 1 or not isinstance(values.items[0], bytes):
+        raise Failure(f"example {number}: '{name}' is no image. Give --image.")
+    return values.items[0]
+
+
+def _text(values: Values) -> str:
+    item = values.items[0]
+    return item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)

@@ -1,0 +1,144 @@
+"""What a conversion has done so far: a hidden file beside its output, until all is done.
+
+Its first line says what was asked for, each other one which shard is whole and where the next one
+begins. A line that was cut short by a kill counts for nothing. The file is locked while a process
+works with it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import zlib
+from types import TracebackType
+from typing import Any, Final, Self
+
+from headrace.cli.failures import Failure
+from headrace.io.os_errors import os_errors
+
+__all__ = ["Journal"]
+
+_FORMAT: Final = "headrace convert"
+# Of the lines and of what they mean. Any change of either needs another one.
+_VERSION: Final = 1
+
+
+class Journal:
+    """The journal of one output.
+
+    Args:
+        output: The output.
+
+    Attributes:
+        path: The file of the journal.
+        header: What was asked for; None if nothing was begun.
+        done: What was done, in order.
+        is_needed: Whether something has got its name that `done` may not have yet.
+
+    Raises:
+        Failure: If another process works with it.
+    """
+
+    def __init__(self, output: str) -> None:
+        directory, base = os.path.split(os.path.normpath(output))
+        self.path = os.path.join(directory, f".{base}.headrace-convert")
+        with os_errors(self.path, ". Give an output in a directory that can be written."):
+            self._file = _locked(self.path)
+        if self._file < 0:
+            raise Failure(f"{output}: another headrace convert is writing it. Wait for its end.")
+        self.header: dict[str, Any] | None = None
+        self.done: list[dict[str, Any]] = []
+        self.is_needed = False
+        self._read()
+
+    def begin(self, header: dict[str, Any]) -> None:
+        """Forgets what there is, and writes the first line."""
+        with os_errors(self.path):
+            os.ftruncate(self._file, 0)
+            os.lseek(self._file, 0, os.SEEK_SET)
+        self.header, self.done = header, []
+        self._append({"format": _FORMAT, "version": _VERSION, **header})
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Says that something was done, for good."""
+        self.done.append(line)
+        self._append(line)
+
+    def remove(self) -> None:
+        """Removes the file: all is done."""
+        with os_errors(self.path):
+            os.unlink(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not (self.done or self.is_needed) and os.path.exists(self.path):
+            # Nothing was done that could be gone on with.
+            os.unlink(self.path)
+        os.close(self._file)
+
+    def _read(self) -> None:
+        with open(os.dup(self._file), "rb") as file:
+            data = file.read()
+        whole = 0
+        for line in data.splitlines(keepends=True):
+            content = _content(line)
+            if content is None:
+                break
+            whole += len(line)
+            if self.header is None:
+                self.header = _header(self.path, content)
+            else:
+                self.done.append(content)
+        with os_errors(self.path):
+            os.ftruncate(self._file, whole)
+            os.lseek(self._file, whole, os.SEEK_SET)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        text = json.dumps(line, separators=(",", ":"), sort_keys=True)
+        data = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
+        with os_errors(self.path):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._file, view) :]
+            os.fsync(self._file)
+
+
+def _locked(path: str) -> int:
+    """Opens and locks a file; returns -1 if somebody else has locked it."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            return -1
+        # Whoever had the lock before may have removed the file meanwhile.
+        if os.path.exists(path) and os.path.samestat(os.fstat(file), os.stat(path)):
+            return file
+        os.close(file)
+
+
+def _content(line: bytes) -> dict[str, Any] | None:
+    """Returns what a line says; None if it was cut short."""
+    checksum, _, text = line.partition(b" ")
+    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text[:-1]):
+        return None
+    content = json.loads(text)
+    return content if isinstance(content, dict) else None
+
+
+def _header(path: str, content: dict[str, Any]) -> dict[str, Any]:
+    if content.pop("format", None) != _FORMAT or content.pop("version", None) != _VERSION:
+        raise Failure(
+            f"{path}: it was written by another version of headrace. Start anew with --overwrite, "
+            "after removing this file."
+        )
+    return content

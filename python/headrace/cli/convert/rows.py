@@ -1,0 +1,121 @@
+"""Rows: what goes from a source to an output, a feature for each name."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from headrace.cli.convert.request import Format, Request
+from headrace.cli.convert.source import Source
+from headrace.cli.examples.values import Values, values_of_example, values_of_record
+from headrace.cli.failures import Failure
+from headrace.protos import Example
+
+__all__ = ["Row", "row_maker", "serialized"]
+
+Row: TypeAlias = Mapping[str, Values]
+
+
+def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
+    """Returns a function that makes a row of an example of a source and its number."""
+    make = _maker(source)
+    if not (request.select or request.rename or _decodes(source, request)):
+        return make
+    old_names = {old: new for new, old in request.rename}
+
+    def chosen(example: dict[str, Any], number: int) -> Row:
+        row = make(example, number)
+        if request.select:
+            row = {name: row[name] for name in request.select if name in row}
+        if _decodes(source, request):
+            row = {name: _plain(name, one, request) for name, one in row.items()}
+        renamed = {old_names.get(name, name): values for name, values in row.items()}
+        if len(renamed) < len(row):
+            raise Failure(f"--rename: example {number} would have two features of one name.")
+        return renamed
+
+    return chosen
+
+
+def _decodes(source: Source, request: Request) -> bool:
+    """Returns whether base64 is decoded here: for TFRecords, from what cannot hold bytes."""
+    return bool(request.base64) and source.format != Format.TFRECORD
+
+
+def _plain(name: str, values: Values, request: Request) -> Values:
+    if name not in request.base64:
+        return values
+    try:
+        return Values("bytes", [base64.b64decode(item, validate=True) for item in values.items])
+    except (TypeError, ValueError) as error:
+        raise Failure(f"--base64 {name}: a value is no base64: {error}.") from error
+
+
+def _maker(source: Source) -> Callable[[dict[str, Any], int], Row]:
+    if source.format == Format.TFRECORD:
+        return _row_of_record
+    if source.format == Format.IMAGE_FOLDER:
+        return _row_of_image(source)
+    if source.format == Format.IMAGES:
+        return _row_of_file
+    return lambda example, _number: values_of_example(example)
+
+
+def _row_of_record(example: dict[str, Any], number: int) -> Row:
+    row = values_of_record(example["record"])
+    if row is None:
+        raise Failure(
+            f"example {number} is no Example, so its features are not known. TFRecords of anything "
+            "else can be converted to TFRecords only."
+        )
+    return row
+
+
+def _row_of_image(source: Source) -> Callable[[dict[str, Any], int], Row]:
+    classes, root = source.pipeline.classes, os.path.join(source.root or "", "")
+
+    def row(example: dict[str, Any], _number: int) -> Row:
+        # Where the images lay on this machine is nobody's business.
+        path = example["path"].removeprefix(root)
+        return values_of_example({**example, "path": path, "class": classes[int(example["label"])]})
+
+    return row
+
+
+def _row_of_file(example: dict[str, Any], _number: int) -> Row:
+    return values_of_example({**example, "path": os.path.basename(example["path"])})
+
+
+def serialized(row: Row, number: int) -> bytes:
+    """Returns a row as an `Example`.
+
+    Raises:
+        Failure: If it holds what no `Example` does.
+    """
+    example = Example()
+    for name, values in row.items():
+        feature = example.features.feature[name]
+        try:
+            _fill(feature, values)
+        except (TypeError, ValueError) as error:
+            raise Failure(
+                f"example {number}: {name} is {values.kind}, which no Example holds: {error}. "
+                "Leave it out with --select."
+            ) from error
+    return example.SerializeToString(deterministic=True)
+
+
+def _fill(feature: Any, values: Values) -> None:
+    kind = values.kind or "bytes"
+    if kind == "bytes":
+        feature.bytes_list.value.extend(values.items)
+    elif kind == "str":
+        feature.bytes_list.value.extend([item.encode() for item in values.items])
+    elif kind.startswith("float"):
+        feature.float_list.value.extend(values.items)
+    elif kind == "bool":
+        feature.int64_list.value.extend(map(int, values.items))
+    else:
+        feature.int64_list.value.extend(values.items)

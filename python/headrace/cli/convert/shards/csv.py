@@ -1,0 +1,77 @@
+"""CSV, as RFC 4180 has it, with a header and line feeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.cli.convert.rows import Row
+from headrace.cli.convert.shards.column import Column
+from headrace.cli.convert.shards.file import WholeFile
+from headrace.cli.convert.shards.shard import Shard
+from headrace.cli.failures import Failure
+
+__all__ = ["CsvShard", "check_csv_columns", "no_text"]
+
+
+def check_csv_columns(columns: Sequence[Column]) -> None:
+    """Refuses columns that fields cannot hold.
+
+    Raises:
+        Failure: Names the first of them, and what to do.
+    """
+    for column in columns:
+        if column.is_list:
+            raise Failure(
+                f"feature '{column.name}' is a list, which no field of CSV holds. Use --to "
+                "json-lines or parquet, or leave it out with --select."
+            )
+        if column.kind == "bytes":
+            raise Failure(no_text(column.name))
+
+
+def no_text(name: str) -> str:
+    """Returns what to say of bytes where only texts can be."""
+    return (
+        f"feature '{name}' holds bytes that are no text. Give --base64 {name} to write them as "
+        "base64, or use --to parquet or tar, or leave it out with --select."
+    )
+
+
+class CsvShard(Shard):
+    """A CSV file."""
+
+    def __init__(self, path: str, compression: str | None, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._file = WholeFile(path, compression)
+        self._write([column.name for column in columns])
+
+    def write(self, row: Row, number: int) -> int:
+        """Appends a record; what an example lacks is an empty field."""
+        return self._write(
+            [
+                column.value(row[column.name]) if column.name in row else None
+                for column in self._columns
+            ]
+        )
+
+    def publish(self) -> None:
+        """Completes the file."""
+        self._file.publish()
+
+    def discard(self) -> None:
+        """Removes the file."""
+        self._file.discard()
+
+    def _write(self, fields: Sequence[Any]) -> int:
+        return self._file.stream.write(f"{','.join(map(_field, fields))}\n".encode())
+
+
+def _field(value: Any) -> str:
+    """Returns a field. `csv.writer` cannot tell what is missing from an empty string."""
+    if value is None or value != value:  # noqa: PLR0124 (NaN, which an empty field is read as)
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    needs_quotes = not value or any(letter in value for letter in ',"\r\n')
+    return '"{}"'.format(value.replace('"', '""')) if needs_quotes else value

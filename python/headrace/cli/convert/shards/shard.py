@@ -1,0 +1,33 @@
+"""What shards of all formats can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from headrace.cli.convert.rows import Row
+
+__all__ = ["Shard"]
+
+
+class Shard(ABC):
+    """A file of the output, which gets its name when it is published."""
+
+    @abstractmethod
+    def write(self, row: Row, number: int) -> int:
+        """Appends an example, and returns how many bytes it has, uncompressed.
+
+        Args:
+            row: The example.
+            number: That of the example, over all shards.
+
+        Raises:
+            Failure: If the format cannot hold it.
+        """
+
+    @abstractmethod
+    def publish(self) -> None:
+        """Completes the file and gives it its name."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Removes the file, unless it is published."""

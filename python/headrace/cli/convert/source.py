@@ -1,0 +1,245 @@
+"""The pipeline over what is converted."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final, NamedTuple
+
+from headrace import pipeline
+from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.content.text import is_number
+from headrace.cli.convert.request import FORMAT_OF_KIND, Format, Request
+from headrace.cli.failures import Failure
+from headrace.core.errors import OpError
+from headrace.io.os_errors import os_errors
+from headrace.pipeline import Feature, Pipeline, Ragged, Spec
+from headrace.pipeline.formats.image_folder import IMAGES
+from headrace.pipeline.plan.paths import find_files
+
+__all__ = ["Source", "source_of"]
+
+_TYPES: Final[dict[str, Any]] = {
+    "int": int,
+    "float": float,
+    "float64": "float64",
+    "bool": bool,
+    "str": str,
+    "bytes": bytes,
+}
+
+
+class Source(NamedTuple):
+    """What is converted.
+
+    Attributes:
+        format: A `Format`.
+        pipeline: Its examples, in the order of the output; of TFRecords the records.
+        plain: The same examples in the order in which they are stored.
+        root: The directory of an image folder, else None.
+    """
+
+    format: str
+    pipeline: Pipeline
+    plain: Pipeline
+    root: str | None
+
+
+def source_of(request: Request) -> Source:
+    """Returns the pipeline that a request asks for.
+
+    Raises:
+        Failure: If the sources are of several formats, or of one that is not read, or if options
+            do not fit them.
+        OpError: If they cannot be read.
+    """
+    root = _image_folder(request)
+    if root is not None:
+        found, examples = Format.IMAGE_FOLDER, pipeline.image_folder(root, IMAGES)
+    else:
+        contents = _contents(request)
+        found = _format(contents, request)
+        examples = _files(found, contents, request)
+    _check_options(found, request)
+    ordered = _shuffled(examples, request)
+    return Source(found, _skipping(ordered, request), _skipping(examples, request), root)
+
+
+def _image_folder(request: Request) -> str | None:
+    """Returns the directory of an image folder, if the source is one."""
+    if request.source_format not in (None, Format.IMAGE_FOLDER):
+        return None
+    is_said = request.source_format is not None
+    folders = [path for path in request.sources if is_said or _has_folders(path)]
+    if not folders:
+        return None
+    if len(request.sources) > 1:
+        raise Failure(
+            f"{folders[0]}: an image folder and other sources, expected one source alone. Convert "
+            "them one after the other."
+        )
+    return folders[0]
+
+
+def _has_folders(path: str) -> bool:
+    if not os.path.isdir(path):
+        return False
+    with os_errors(path), os.scandir(path) as entries:
+        return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
+
+
+def _contents(request: Request) -> list[Content]:
+    paths = [os.fsdecode(path) for path in find_files("convert", request.sources)]
+    contents = [content_of(path) for path in paths]
+    # Empty files may be among those of any format.
+    return [content for content in contents if content.kind != Kind.EMPTY] or contents
+
+
+def _format(contents: list[Content], request: Request) -> str:
+    if request.source_format is not None:
+        return request.source_format
+    first = contents[0]
+    for content in contents:
+        if content.kind not in FORMAT_OF_KIND:
+            raise Failure(
+                f"{content.path}: its kind is {content.kind}, which is no source. If it is one, "
+                "give --from."
+            )
+        if content.kind != first.kind:
+            raise Failure(
+                f"{first.path} is {first.kind}, but {content.path} is {content.kind}; expected "
+                "sources of one format. Convert them one after the other, or give --from."
+            )
+    return FORMAT_OF_KIND[first.kind]
+
+
+def _files(  # noqa: PLR0911 (one for each format)
+    found: str, contents: list[Content], request: Request
+) -> Pipeline:
+    paths = [content.path for content in contents]
+    match found:
+        case Format.CSV:
+            return _csv(paths, _delimiter(contents), request)
+        case Format.JSON_LINES:
+            return _json_lines(paths, request)
+        case Format.TAR:
+            return pipeline.webdataset(paths, dict(request.defaults))
+        case Format.PARQUET:
+            return pipeline.parquet(paths, request.select or None)
+        case Format.IMAGES:
+            return pipeline.files(paths)
+        case Format.TEXT:
+            return pipeline.text_lines(paths)
+    return pipeline.tfrecords(paths)
+
+
+def _delimiter(contents: list[Content]) -> str:
+    found = {content.detail or "," for content in contents if content.kind == Kind.CSV}
+    if len(found) > 1:
+        raise Failure(
+            f"{contents[0].path}: the delimiters of the files differ. Convert them apart."
+        )
+    return found.pop() if found else ","
+
+
+def _csv(paths: list[str], delimiter: str, request: Request) -> Pipeline:
+    header = request.header is not False
+    if header:
+        plain = pipeline.csv(paths, delimiter=delimiter)
+        columns = _columns(plain, request)
+        _check_header(paths[0], list(columns), request)
+    elif not request.columns:
+        raise Failure(
+            f"{paths[0]}: without a header the columns have no names. Give --column NAME=TYPE for "
+            "each of them, in order."
+        )
+    else:
+        columns = {name: _type(name, text) for name, text in request.columns}
+    defaults = _defaults(columns, request)
+    examples = pipeline.csv(paths, columns, header, delimiter, defaults)
+    return examples if header or not request.select else examples.select(*request.select)
+
+
+def _check_header(path: str, names: list[str], request: Request) -> None:
+    """Refuses a first line that looks like data, since it would be lost."""
+    number = next((name for name in names if is_number(name)), None)
+    if number is not None and request.header is None:
+        raise Failure(
+            f"{path}: the first line has {number!r} for the name of a column. If it is no header, "
+            "give --no-header and --column NAME=TYPE for each column, in order; else --header."
+        )
+
+
+def _json_lines(paths: list[str], request: Request) -> Pipeline:
+    columns = _columns(pipeline.json_lines(paths), request)
+    return pipeline.json_lines(paths, columns, _defaults(columns, request))
+
+
+def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
+    """Returns the types of all columns: those that were given, and those that are inferred."""
+    given = {name: _type(name, text) for name, text in request.columns}
+    if set(request.select) and set(request.select) <= set(given):
+        return {name: given[name] for name in request.select}
+    try:
+        columns = {name: _column(spec) for name, spec in plain.spec.items()} | given
+    except OpError as error:
+        if not given:
+            raise Failure(f"{error.message} Here: --column NAME=TYPE, for each of them.") from error
+        columns = given
+    for name in request.select:
+        if name not in columns:
+            raise Failure(f"--select {name}: no such column, expected {', '.join(columns)}.")
+    return {name: columns[name] for name in request.select or columns}
+
+
+def _column(spec: Spec) -> Any:
+    if spec.is_ragged:
+        return Ragged(spec.dtype)
+    return Feature(spec.dtype, tuple(size or 0 for size in spec.shape or ()))
+
+
+def _type(name: str, text: str) -> Any:
+    kind = _TYPES.get(text.removesuffix("[]"))
+    if kind is None:
+        raise Failure(
+            f"--column {name}={text}: no such type, expected {', '.join(_TYPES)}, or one of these "
+            "and [] for a list."
+        )
+    return Ragged(kind) if text.endswith("[]") else kind
+
+
+def _defaults(columns: dict[str, Any], request: Request) -> dict[str, Any]:
+    return {name: _default(name, columns.get(name), text) for name, text in request.defaults}
+
+
+def _default(name: str, column: Any, text: str) -> Any:
+    if column is None:
+        raise Failure(f"--default {name}={text}: there is no such column.")
+    kind = getattr(column, "dtype", column)
+    if kind in (str, bytes):
+        return text
+    try:
+        return float(text) if "float" in str(kind) else int(text)
+    except ValueError:
+        raise Failure(f"--default {name}={text}: expected a number, as the column has.") from None
+
+
+def _check_options(found: str, request: Request) -> None:
+    """Refuses options that say nothing of this source."""
+    typed = (Format.CSV, Format.JSON_LINES)
+    if request.columns and found not in typed:
+        raise Failure(f"--column: the source is {found}, which says itself what it holds.")
+    if request.defaults and found not in (*typed, Format.TAR):
+        raise Failure(f"--default: the source is {found}, expected csv, json-lines or tar.")
+
+
+def _shuffled(source: Pipeline, request: Request) -> Pipeline:
+    if request.seed is None:
+        return source
+    try:
+        return source.shuffle(request.window, seed=request.seed)
+    except ValueError as error:
+        raise Failure(f"{error} Here: --window 10000") from error
+
+
+def _skipping(source: Pipeline, request: Request) -> Pipeline:
+    return source if request.skip_errors is None else source.skip_errors(request.skip_errors)

@@ -1,0 +1,144 @@
+"""What has to be known of all examples before the first file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from headrace import ops
+from headrace.cli.convert.folder import FolderPlan, folder_plan
+from headrace.cli.convert.request import Format, Request
+from headrace.cli.convert.rows import Row
+from headrace.cli.convert.shards.column import Column, columns_of
+from headrace.cli.convert.shards.make import HAS_COLUMNS, check_columns
+from headrace.cli.convert.source import Source
+from headrace.cli.examples.schema import Schema
+from headrace.cli.examples.values import values_of_record
+from headrace.cli.failures import Failure
+from headrace.cli.interrupts import Interrupts
+from headrace.cli.progress import Bar
+from headrace.pipeline import Pipeline
+from headrace.pipeline.tracing import native
+
+__all__ = ["Survey", "checked_names", "surveyed"]
+
+_BATCH: Final = 1 << 12
+# From so many examples the names of features are known.
+_LOOKED_AT: Final = 1000
+
+
+class Survey(NamedTuple):
+    """What is known of all examples.
+
+    Attributes:
+        num_examples: How many there are; None if nobody needs to know.
+        columns: What features become, for the formats that need it.
+        folder: How an image folder is laid out; None for other formats.
+    """
+
+    num_examples: int | None
+    columns: Sequence[Column] = ()
+    folder: FolderPlan | None = None
+
+    def as_json(self) -> list[Any]:
+        """Returns this as plain data."""
+        folder = None if self.folder is None else list(self.folder)
+        return [self.num_examples, [list(column) for column in self.columns], folder]
+
+    @staticmethod
+    def from_json(data: list[Any]) -> Survey:
+        """Returns what `as_json` was made of."""
+        num_examples, columns, folder = data
+        made = [Column(*column) for column in columns]
+        return Survey(num_examples, made, None if folder is None else FolderPlan(*folder))
+
+
+def checked_names(source: Source, request: Request) -> None:
+    """Refuses names of features that the source has not.
+
+    Raises:
+        Failure: Names what there is.
+    """
+    wanted = {name: f"--select {name}" for name in request.select}
+    wanted |= {old: f"--rename {old}={new}" for new, old in request.rename}
+    if not wanted:
+        return
+    known = _names(source)
+    for name, option in wanted.items():
+        if name not in known:
+            raise Failure(f"{option}: there is no such feature, expected {', '.join(known)}.")
+
+
+def _names(source: Source) -> list[str]:
+    if source.format != Format.TFRECORD:
+        extra = ["class"] if source.format == Format.IMAGE_FOLDER else []
+        return [*source.pipeline.spec, *extra]
+    names: dict[str, None] = {}
+    with iter(source.plain.take(_LOOKED_AT)) as examples:
+        for example in examples:
+            names.update(dict.fromkeys(values_of_record(example["record"]) or ()))
+    return list(names)
+
+
+def surveyed(
+    source: Source,
+    request: Request,
+    make_row: Callable[[dict[str, Any], int], Row],
+    interrupts: Interrupts,
+) -> Survey:
+    """Looks at all examples, as far as the request needs that.
+
+    Raises:
+        Failure: If the format of the output cannot hold them.
+        Interrupted: If there was a signal.
+    """
+    if request.to in HAS_COLUMNS:
+        schema = _schema(source, make_row, interrupts)
+        columns = columns_of(schema, request)
+        check_columns(columns, request)
+        return Survey(schema.num_examples, columns)
+    if request.to == Format.IMAGE_FOLDER:
+        schema = _schema(source, make_row, interrupts)
+        return Survey(schema.num_examples, folder=folder_plan(schema, request))
+    return Survey(_count(source, interrupts) if request.shards else None)
+
+
+def _schema(
+    source: Source, make_row: Callable[[dict[str, Any], int], Row], interrupts: Interrupts
+) -> Schema:
+    schema = Schema()
+    with iter(source.plain) as examples, Bar("look at all examples", None, " examples") as bar:
+        for number, example in enumerate(examples):
+            schema.add(make_row(example, number))
+            interrupts.check()
+            bar.advance()
+    return schema
+
+
+def _count(source: Source, interrupts: Interrupts) -> int:
+    """Returns how many examples there are, without making them where that can be spared."""
+    number = 0
+    with iter(_small(source.plain)) as batches, Bar("count", None, " examples") as bar:
+        while (given := batches.next_columns()) is not None:
+            num_rows, columns = given
+            number += len(columns["row"]) if "row" in columns else num_rows
+            interrupts.check()
+            bar.move_to(number)
+    return number
+
+
+@native
+def _length(example: dict[str, Any]) -> dict[str, Any]:
+    return {"row": ops.string_length(example["row"])}
+
+
+def _small(plain: Pipeline) -> Pipeline:
+    """Returns a pipeline that gives as little as can be for each example."""
+    scalars = {name: spec for name, spec in plain.spec.items() if spec.shape == ()}
+    scalars = {name: spec for name, spec in scalars.items() if not spec.is_ragged}
+    numbers = [name for name, spec in scalars.items() if not isinstance(spec.dtype, type)]
+    if not scalars:
+        return plain
+    name = (numbers or list(scalars))[0]
+    row = plain.select(name) if name == "row" else plain.select(name).rename(**{name: "row"})
+    return (row if numbers else row.map(_length)).batch(_BATCH)

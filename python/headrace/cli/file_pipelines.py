@@ -1,0 +1,137 @@
+"""Pipelines over single files, for commands that look at all records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace import ops, pipeline
+from headrace.cli.content.kind import Content, Kind
+from headrace.cli.progress import Bar
+from headrace.pipeline import Pipeline, Skipped
+from headrace.pipeline.tracing import native
+
+__all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
+
+# More than any file has; it takes what nobody can count, too.
+ALL: Final = 1 << 62
+_BATCH: Final = 1 << 16
+_TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)
+
+
+class Count(NamedTuple):
+    """What all records of a file come to.
+
+    Attributes:
+        num_records: Those that can be read.
+        num_bytes: What they hold; None for records that are no strings.
+        least_bytes: Of the shortest one.
+        most_bytes: Of the longest one.
+        damage: What cannot be read.
+    """
+
+    num_records: int
+    num_bytes: int | None
+    least_bytes: int | None
+    most_bytes: int | None
+    damage: list[Skipped]
+
+
+def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind)
+    """Returns a pipeline over a file, with the components that its kind has.
+
+    Raises:
+        OpError: While it is iterated, if the file cannot be read.
+    """
+    path, compression = content.path, "auto" if content.compression else None
+    match content.kind:
+        case Kind.CSV:
+            delimiter = content.detail or ","
+            return pipeline.csv(path, delimiter=delimiter, compression=compression)
+        case Kind.JSON_LINES:
+            return pipeline.json_lines(path, compression=compression)
+        case Kind.TAR:
+            return pipeline.webdataset(path, compression=compression)
+        case Kind.PARQUET:
+            return pipeline.parquet(path)
+        case Kind.TEXT | Kind.UNKNOWN | Kind.STATE:
+            return pipeline.text_lines(path, compression=compression)
+        case Kind.IMAGE:
+            return pipeline.files(path)
+    return pipeline.tfrecords(path, compression=compression)
+
+
+@native
+def _record_bytes(example: dict[str, Any]) -> dict[str, Any]:
+    return {"bytes": ops.string_length(example["record"])}
+
+
+@native
+def _line_bytes(example: dict[str, Any]) -> dict[str, Any]:
+    return {"bytes": ops.string_length(example["text"])}
+
+
+def counted(content: Content, is_shown: bool = True) -> Count:
+    """Reads all records of a file, checks them, and counts those that are whole.
+
+    Args:
+        content: The file.
+        is_shown: Whether a terminal shows how far it is.
+    """
+    if content.kind in (*_TEXTS, Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY):
+        return _sized(content, is_shown)
+    return _numbered(content, source_of(content), is_shown)
+
+
+def record_sizes(
+    content: Content, damage: list[Skipped], is_shown: bool = True
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Yields the sizes of records or lines, many at a time.
+
+    Args:
+        content: The file.
+        damage: What cannot be read is added to it, at the end.
+        is_shown: Whether a terminal shows how far it is.
+    """
+    size = _line_bytes if content.kind in _TEXTS else _record_bytes
+    for batch in _batches(content, source_of(content).map(size), is_shown, damage):
+        yield batch["bytes"]
+
+
+def _sized(content: Content, is_shown: bool) -> Count:
+    number, total = 0, 0
+    least: int | None = None
+    most: int | None = None
+    damage: list[Skipped] = []
+    for sizes in record_sizes(content, damage, is_shown):
+        number, total = number + len(sizes), total + int(sizes.sum(dtype="int64"))
+        shortest, longest = int(sizes.min()), int(sizes.max())
+        least = shortest if least is None else min(least, shortest)
+        most = longest if most is None else max(most, longest)
+    return Count(number, total, least, most, damage)
+
+
+def _numbered(content: Content, source: Pipeline, is_shown: bool) -> Count:
+    numbers = source.with_origin().select("record_number")
+    damage: list[Skipped] = []
+    batches = _batches(content, numbers, is_shown, damage)
+    number = sum(len(batch["record_number"]) for batch in batches)
+    return Count(number, None, None, None, damage)
+
+
+def _batches(
+    content: Content, source: Pipeline, is_shown: bool, damage: list[Skipped]
+) -> Iterator[dict[str, Any]]:
+    """Yields batches, and at the end adds what could not be read."""
+    total = content.size_bytes if content.compression is None else None
+    with (
+        iter(source.skip_errors(ALL).batch(_BATCH)) as batches,
+        Bar(content.path, total, "B", is_shown) as bar,
+    ):
+        for batch in batches:
+            yield batch
+            bar.move_to(batches.statistics().stages[0].bytes)
+        damage += batches.skipped

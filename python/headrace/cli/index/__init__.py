@@ -1,0 +1,1 @@
+"""``headrace index``: positions of the records of TFRecord files."""

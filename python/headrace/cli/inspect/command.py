@@ -1,0 +1,65 @@
+"""``headrace inspect``: what is in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["inspect"]
+
+
+@click.command(short_help="What is in files.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--records",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="From so many records the features are learned. All records are counted and checked.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Show the first examples. Images are drawn on terminals with 24-bit colours.",
+)
+@click.option(
+    "--png",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the images of the examples shown as PNG files into this directory.",
+)
+@click.option("--quick", is_flag=True, help="Read no more than --records: nothing is counted.")
+@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.pass_context
+def inspect(
+    context: click.Context,
+    files: tuple[str, ...],
+    records: int,
+    examples: int,
+    png: Path | None,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Says what is in files: kind, compression, records, sizes, features, first examples, damage.
+
+    The kind is told by the content: TFRecord, CSV, JSON lines, tar, Parquet, images, text,
+    checkpoints, event files. Of a folder a summary is printed: how many files of which kinds, how
+    many records, the features of the first file, and damage. Patterns may be quoted; their files
+    are shown one by one, as --json shows those of folders.
+
+    Exits with 1 if a file is damaged or cannot be read.
+    """
+    from headrace.cli.inspect.output import Output  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.inspect.report import Looked  # noqa: PLC0415
+    from headrace.cli.wording import echo_json  # noqa: PLC0415
+
+    if png is not None:
+        png.mkdir(parents=True, exist_ok=True)
+    output = Output(Looked(records, examples, not as_json, quick), png, not as_json)
+    for argument in files:
+        output.add(argument)
+    if as_json:
+        echo_json({"files": output.reports})
+    context.exit(0 if output.is_whole else 1)

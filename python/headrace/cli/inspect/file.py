@@ -1,0 +1,54 @@
+"""The report of any file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.inspect.other_files import (
+    report_of_bundle,
+    report_of_events,
+    report_of_image,
+    report_of_session,
+    report_of_unknown,
+)
+from headrace.cli.inspect.parquet import report_of_parquet
+from headrace.cli.inspect.records import report_of_records
+from headrace.cli.inspect.report import Looked, Shown
+from headrace.cli.inspect.tables import report_of_table, report_of_text
+
+__all__ = ["inspected"]
+
+_Reporter: TypeAlias = Callable[[Content, Looked], tuple[dict[str, Any], list[Shown]]]
+_REPORTERS: Final[dict[str, _Reporter]] = {
+    Kind.TFRECORD: report_of_records,
+    Kind.CSV: report_of_table,
+    Kind.JSON_LINES: report_of_table,
+    Kind.TAR: report_of_table,
+    Kind.PARQUET: report_of_parquet,
+    Kind.TEXT: report_of_text,
+    Kind.STATE: report_of_text,
+    Kind.IMAGE: report_of_image,
+    Kind.BUNDLE: report_of_bundle,
+    Kind.SESSION: report_of_session,
+    Kind.EVENTS: report_of_events,
+}
+
+
+def inspected(path: str, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+    """Returns the report of a file, and the examples to show.
+
+    Raises:
+        Failure: If it is no regular file.
+        OpError: If it cannot be read.
+    """
+    content = content_of(path)
+    found, shown = _REPORTERS.get(content.kind, report_of_unknown)(content, looked)
+    head = {
+        "file": content.path,
+        "kind": content.kind,
+        "compression": content.compression,
+        "size_bytes": content.size_bytes,
+    }
+    return {**head, **found}, shown

@@ -1,0 +1,124 @@
+"""Prints reports one after the other, or puts them together to one document."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headrace.cli.content.files import files_of
+from headrace.cli.failures import Failure, failure_of
+from headrace.cli.inspect.examples import as_json, lines_of_example, write_pictures
+from headrace.cli.inspect.file import inspected
+from headrace.cli.inspect.folder import Folder
+from headrace.cli.inspect.report import Looked, Shown
+from headrace.cli.inspect.text import damage_lines, lines_of
+from headrace.core.repr_prefix import printable
+from headrace.io.storage import is_remote
+from headrace.pipeline.plan.listing import is_directory
+
+__all__ = ["Output"]
+
+
+class Output:
+    """Inspects files and shows what was found.
+
+    Args:
+        looked: How closely they are looked at.
+        png: The directory for images, if they are wanted.
+        is_printed: Whether reports are printed; else they are only kept.
+
+    Attributes:
+        reports: Those of all files that could be read; if printed, without those of folders.
+        is_whole: Whether all files could be read, and none is damaged.
+    """
+
+    def __init__(self, looked: Looked, png: Path | None, is_printed: bool) -> None:
+        self.reports: list[dict[str, Any]] = []
+        self.is_whole = True
+        self._looked = looked
+        self._png = png
+        self._is_printed = is_printed
+        self._has_printed = False
+
+    def add(self, argument: str) -> None:
+        """Inspects a file, those of a pattern, or a folder, of which a summary is printed."""
+        with self._noting_failures():
+            paths = files_of("inspect", argument)
+            is_folder = not is_remote(argument) and is_directory(argument)
+            folder = Folder(argument) if is_folder and self._is_printed else None
+            for path in paths:
+                with self._noting_failures(folder):
+                    self._add(path, folder)
+            if folder is not None:
+                self._print_lines(folder.lines())
+
+    @contextmanager
+    def _noting_failures(self, folder: Folder | None = None) -> Iterator[None]:
+        """Lets stderr say what cannot be read, and goes on."""
+        try:
+            yield
+        except Exception as error:
+            failure = error if isinstance(error, Failure) else failure_of(error)
+            if failure is None or isinstance(error, BrokenPipeError):
+                raise
+            failure.show()
+            self.is_whole = False
+            if folder is not None:
+                folder.add_unread()
+
+    def _add(self, path: str, folder: Folder | None = None) -> None:
+        looked = self._looked
+        if folder is not None and self._png is None:
+            looked = looked._replace(num_examples=0)
+        report, shown = inspected(path, looked)
+        self.is_whole = self.is_whole and not report["damage"]
+        if folder is not None:
+            folder.add(report)
+            pictures = self._pictures(path, shown)
+        else:
+            if self._is_printed:
+                self._print(report, shown)
+            pictures = self._pictures(path, shown)
+            report["first"] = list(map(as_json, shown))
+            report["pictures"] = pictures
+            self.reports.append(report)
+        if self._is_printed:
+            for name in pictures:
+                click.echo(f"  wrote {printable(name)}")
+
+    def _pictures(self, path: str, shown: list[Shown]) -> list[str]:
+        return [str(name) for one in shown for name in self._written(path, one)]
+
+    def _written(self, path: str, shown: Shown) -> list[Path]:
+        return [] if self._png is None else list(write_pictures(path, shown, self._png))
+
+    def _print(self, report: dict[str, Any], shown: list[Shown]) -> None:
+        has_colours = _has_colours()
+        self._print_lines(lines_of(report))
+        for one in shown:
+            for line in lines_of_example(one, has_colours):
+                click.echo(line, color=has_colours)
+        for line in damage_lines(report):
+            click.echo(line)
+
+    def _print_lines(self, lines: Iterable[str]) -> None:
+        if self._has_printed:
+            click.echo()
+        self._has_printed = True
+        for line in lines:
+            click.echo(line)
+
+
+def _has_colours() -> bool:
+    """Returns whether stdout is a terminal that has 24-bit colours, and wants them."""
+    return (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
+    )

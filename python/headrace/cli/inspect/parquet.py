@@ -1,0 +1,84 @@
+"""Parquet files: what their footer says, and the first rows."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from headrace.cli.content.kind import Content
+from headrace.cli.examples.schema import Schema
+from headrace.cli.examples.values import Values
+from headrace.cli.failures import Failure
+from headrace.cli.inspect.report import Looked, Shown
+from headrace.core.optional_dependencies import missing_parquet
+
+__all__ = ["opened", "report_of_parquet"]
+
+
+def opened(path: str) -> Any:
+    """Opens a Parquet file; pages whose checksum does not match are errors.
+
+    Raises:
+        Failure: If it is damaged, or nothing is installed that reads it.
+    """
+    if missing := missing_parquet():
+        raise Failure(f"{path}: {missing}")
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    try:
+        return parquet.ParquetFile(path, page_checksum_verification=True)
+    except (arrow.ArrowException, OSError) as error:
+        raise Failure(f"{path}: {error} Copy the file again.") from error
+
+
+def report_of_parquet(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+    """Returns what the footer says of all rows, what the first rows hold, and some of them."""
+    with opened(content.path) as file:
+        metadata = file.metadata
+        columns = {column.name: str(column.type) for column in file.schema_arrow}
+        rows = _first_rows(file, max(looked.num_records, looked.num_examples))
+        codecs = {
+            metadata.row_group(group).column(column).compression
+            for group in range(metadata.num_row_groups)
+            for column in range(metadata.num_columns)
+        }
+    schema, shown = Schema(), []
+    for number, row in enumerate(rows):
+        values = {name: _values(columns[name], one) for name, one in row.items() if one is not None}
+        if number < looked.num_records:
+            schema.add(values)
+        if number < looked.num_examples:
+            shown.append(Shown(number, values))
+    for name, kind in columns.items():
+        if name not in schema.features and schema.num_examples:
+            schema.add_missing(name, kind)
+    report = {
+        "unit": "rows",
+        "count": metadata.num_rows,
+        "row_groups": metadata.num_row_groups,
+        "codecs": sorted(codec.lower() for codec in codecs),
+        "damage": [],
+        "looked_at": schema.num_examples,
+        "features": schema.as_json(),
+    }
+    return report, shown
+
+
+def _first_rows(file: Any, number: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    if number:
+        for batch in file.iter_batches(batch_size=min(number, 1024)):
+            rows += batch.slice(0, number - len(rows)).to_pylist()
+            if len(rows) >= number:
+                break
+    return rows
+
+
+def _values(kind: str, value: Any) -> Values:
+    """Returns a value of a column, as `Values` of the column's type in Arrow's words."""
+    if isinstance(value, bytes):
+        return Values("bytes", [value], ())
+    if isinstance(value, str):
+        return Values("str", [value], ())
+    if isinstance(value, list):
+        return Values(kind, [item for item in value if isinstance(item, (int, float))])
+    return Values(kind, [value] if isinstance(value, (int, float)) else (), ())

@@ -1,0 +1,82 @@
+"""The parts of reports that several kinds of files have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from headrace.cli.content.kind import Content
+from headrace.cli.examples.values import Values
+from headrace.cli.file_pipelines import counted
+from headrace.core.repr_prefix import printable
+from headrace.pipeline import Skipped
+
+__all__ = ["Looked", "Shown", "counts", "damage_of"]
+
+
+class Looked(NamedTuple):
+    """How closely files are looked at.
+
+    Attributes:
+        num_records: From how many records the features are learned.
+        num_examples: How many examples are shown.
+        is_bar_shown: Whether a terminal shows how far it is.
+        is_quick: Whether no more than these records are read.
+    """
+
+    num_records: int
+    num_examples: int
+    is_bar_shown: bool
+    is_quick: bool = False
+
+
+class Shown(NamedTuple):
+    """An example that is shown.
+
+    Attributes:
+        number: That of its record.
+        values: Its features.
+    """
+
+    number: int
+    values: Mapping[str, Values]
+
+
+def counts(content: Content, looked: Looked, what: str) -> dict[str, Any]:
+    """Returns what a report says of all records: nothing if there is no time to count them.
+
+    Args:
+        content: The file.
+        looked: How closely it is looked at.
+        what: What a record is called: "records", "lines".
+    """
+    if looked.is_quick:
+        return {"unit": what, "count": None, "damage": []}
+    count = counted(content, looked.is_bar_shown)
+    report: dict[str, Any] = {"unit": what, "count": count.num_records}
+    if count.num_bytes is not None:
+        report["bytes"] = {
+            "total": count.num_bytes,
+            "least": count.least_bytes,
+            "most": count.most_bytes,
+        }
+    report["damage"] = damage_of(count.damage)
+    return report
+
+
+def damage_of(skipped: list[Skipped]) -> list[dict[str, Any]]:
+    """Returns what could not be read, as the document of `--json` has it."""
+    return [
+        {
+            "record": one.record_number,
+            "offset_bytes": one.offset_bytes,
+            "stage": one.stage,
+            "reason": _without_path(one),
+        }
+        for one in skipped
+    ]
+
+
+def _without_path(one: Skipped) -> str:
+    first, *_ = one.reason.splitlines()
+    return first.removeprefix(f"{printable(one.file or '')}: ")

@@ -1,0 +1,39 @@
+"""CSV, JSON lines, tar and texts: files of which a pipeline makes examples by itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from headrace.cli.content.kind import Content, Kind
+from headrace.cli.examples.schema import Schema
+from headrace.cli.examples.values import values_of_example
+from headrace.cli.file_pipelines import ALL, source_of
+from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
+
+__all__ = ["report_of_table", "report_of_text"]
+
+_UNITS: Final = {Kind.TAR: "samples", Kind.CSV: "rows", Kind.JSON_LINES: "objects"}
+
+
+def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+    """Returns what is in a file of rows, objects or samples, and the first of them."""
+    report = counts(content, looked, _UNITS[content.kind])
+    schema, shown = Schema(), []
+    with iter(source_of(content).skip_errors(ALL).take(looked.num_records)) as examples:
+        for number, example in enumerate(examples):
+            values = values_of_example(example)
+            schema.add(values)
+            if number < looked.num_examples:
+                shown.append(Shown(number, values))
+        if looked.is_quick:
+            report["damage"] = damage_of(examples.skipped)
+    report["looked_at"] = schema.num_examples
+    report["features"] = schema.as_json()
+    return report, shown
+
+
+def report_of_text(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+    """Returns what is in a text, and its first lines."""
+    report = counts(content, looked, "lines")
+    with iter(source_of(content).skip_errors(ALL).take(looked.num_examples)) as examples:
+        return report, [Shown(n, values_of_example(example)) for n, example in enumerate(examples)]

@@ -1,0 +1,45 @@
+"""``headrace state``: what the saved state of an iteration means."""
+
+from __future__ import annotations
+
+import click
+
+from headrace.cli.wording import echo_json
+
+__all__ = ["state"]
+
+
+@click.command(short_help="What a saved state means.")
+@click.argument("file", metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+def state(file: str, as_json: bool) -> None:
+    """Says in words what a state of Batches.state() means: of which pipeline, and where it goes on.
+
+    FILE is JSON: a state, or anything that has states somewhere in it, such as a checkpoint; "-" is
+    stdin. Checkpoints of sessions are shown too.
+
+    Exits with 1 if there is no state in it, or a damaged one.
+    """
+    from headrace.cli.content.kind import Kind, content_of  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.inspect.output import Output  # noqa: PLC0415
+    from headrace.cli.inspect.report import Looked  # noqa: PLC0415
+    from headrace.cli.state.find import found_states  # noqa: PLC0415
+    from headrace.cli.state.report import lines_of_state, report_of_state  # noqa: PLC0415
+
+    if file != "-" and content_of(file).kind == Kind.SESSION:
+        output = Output(Looked(0, 0, not as_json), None, not as_json)
+        output.add(file)
+        if as_json:
+            echo_json({"file": file, "states": [], "session": output.reports[0]})
+        click.get_current_context().exit(0 if output.is_whole else 1)
+    reports = [(found.where, report_of_state(found.state)) for found in found_states(file)]
+    if as_json:
+        states = [{"where": where, **report} for where, report in reports]
+        echo_json({"file": file, "states": states, "session": None})
+        return
+    for number, (where, report) in enumerate(reports):
+        if number:
+            click.echo()
+        click.echo(f"{file}: {where}" if where else file)
+        for line in lines_of_state(report):
+            click.echo(f"  {line}")

@@ -1,0 +1,83 @@
+"""The states in a file of JSON: the document itself, or values within it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from headrace.cli.failures import Failure
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.run.state import check_state
+
+__all__ = ["Found", "found_states"]
+
+_KEYS: Final = {"version", "stages", "place"}
+_REMEDY: Final = "Give a file of JSON with what Batches.state() returned, alone or as a value."
+_BINARY: Final = (
+    "it is no JSON. States in files of PyTorch or pickle are not looked at, since loading such a "
+    "file runs what is in it; print one with json.dumps and give '-' to read it from stdin."
+)
+
+
+class Found(NamedTuple):
+    """A state.
+
+    Attributes:
+        where: The keys that lead to it: "", "data", "ranks[3]".
+        state: The state, which is whole.
+    """
+
+    where: str
+    state: dict[str, Any]
+
+
+def found_states(path: str) -> list[Found]:
+    """Returns the states in a file; "-" stands for stdin.
+
+    Raises:
+        Failure: If there are none, or one is damaged.
+        OpError: If the file cannot be read.
+    """
+    document = _document(path)
+    states = [Found(where, state) for where, state in _states(document, "")]
+    if not states:
+        raise Failure(f"{path}: it holds no state of an iteration. {_REMEDY}")
+    for where, state in states:
+        try:
+            check_state(state)
+        except ValueError as error:
+            place = f"{path}: {where}" if where else path
+            raise Failure(f"{place}: {str(error).removeprefix('resume: ')}") from error
+    return states
+
+
+def _document(path: str) -> Any:
+    if path == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        with os_errors(path), open(path, "rb") as file:
+            data = file.read()
+    try:
+        return json.loads(data)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise Failure(f"{path}: {_BINARY}") from error
+    except ValueError as error:
+        if not data.lstrip().startswith((b"{", b"[")):
+            raise Failure(f"{path}: {_BINARY}") from error
+        raise Failure(
+            f"{path}: the JSON is damaged: {error}. It was cut short or edited; use another one."
+        ) from error
+
+
+def _states(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(value, dict):
+        if set(value) >= _KEYS:
+            yield where, value
+            return
+        for key, one in value.items():
+            yield from _states(one, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _states(one, f"{where}[{number}]")

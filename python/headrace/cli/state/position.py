@@ -1,0 +1,129 @@
+"""The place of a state in words: one line for each stage, from the last stage to the first.
+
+Source: `crates/engine/src/pipeline/checkpoint.rs`, and the checkpoints that the nodes there make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from headrace.cli.wording import count_of
+from headrace.pipeline.run.checkpoints import Checkpoint
+
+__all__ = ["name_of", "num_batches", "place_lines"]
+
+_FILES: Final = (
+    "tfrecords",
+    "text_lines",
+    "csv",
+    "json_lines",
+    "fixed_length_records",
+    "files",
+    "image_folder",
+    "webdataset",
+)
+_BATCHES: Final = ("batch", "padded_batch")
+_TOGETHER: Final = ("concat", "mix", "zip")
+# What stages say, if they have so many numbers. `total` is the first one and what comes behind it.
+_SAYINGS: Final = {
+    **{
+        (name, 2): "The program has taken {total:,} batches. The last one began at the place below."
+        for name in _BATCHES
+    },
+    ("epochs", 1): "The iteration is in pass {first}, counted from 0.",
+    ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
+    ("take", 1): "It has given {total:,} examples.",
+    ("skip", 1): "It has left out the first {first:,} examples.",
+    ("shard", 2): "All {second} shards together have passed {total:,} places of the order.",
+    ("skip_errors", 1): "It has let {total:,} examples through.",
+    ("cache", 1): "The next example is number {total:,} of those that are kept, counted from 0.",
+    ("shuffle", 1): "The next example is at place {total:,} of the order of this pass.",
+    ("shuffle", 5): "It has drawn {total:,} examples. Its window is read from the place below.",
+    ("arrays", 1): "The next row is number {total:,}, counted from 0.",
+    ("iterable", 1): "The iterator has yielded {total:,} examples.",
+    ("parquet", 1): "The next row is number {total:,} of all files, counted from 0.",
+    **{
+        (name, 3): "The next record is number {record:,} of file {first}, both counted from 0."
+        for name in _FILES
+    },
+}
+# Behind these, an example of the stage is one of the stage before it.
+_ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
+
+
+def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
+    """Returns how many batches were taken; None where the last stage is no batch."""
+    if name_of(words[-1]) not in _BATCHES:
+        return None
+    return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
+
+
+def place_lines(words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0) -> Iterator[str]:
+    """Yields what a place says, the last stage first.
+
+    Args:
+        words: The stages, as a state has them.
+        checkpoint: The checkpoint of the last stage.
+        behind: How many examples behind that.
+    """
+    for index in range(len(words) - 1, -1, -1):
+        name = name_of(words[index])
+        if not checkpoint.numbers and not checkpoint.inputs:
+            yield f"{name}: {_beginning(checkpoint.skip + behind)}"
+            return
+        if not checkpoint.numbers:
+            # Functions that make more or fewer examples have no numbers of their own.
+            total = checkpoint.skip + behind
+            if name in ("map", "filter", "flat_map", "unbatch"):
+                yield f"{name}: It has given {count_of(total, 'result')} since the place below."
+                yield from place_lines(words[:index], checkpoint.inputs[0])
+                return
+            if index == 0:  # The fields of a source, which are parsed by a step of their own.
+                yield from place_lines(words[:1], checkpoint.inputs[0], total)
+                return
+            continue
+        if name in _TOGETHER and checkpoint.inputs:
+            taken = count_of(checkpoint.skip + behind, "example")
+            yield f"{name}: It has given {taken} since these places of its parts."
+            yield from _lines_of_parts(words[index], checkpoint.inputs)
+            return
+        saying = _SAYINGS.get((name, len(checkpoint.numbers)))
+        if saying is not None:
+            yield f"{name}: {_said(saying, checkpoint, behind)}"
+            if checkpoint.inputs:
+                rest = checkpoint.skip + behind if name in _ONE_TO_ONE else 0
+                yield from place_lines(words[:index], checkpoint.inputs[0], rest)
+            return
+        if name in ("bucket_by_length", "pack"):
+            taken = count_of(checkpoint.skip + behind, "result")
+            yield f"{name}: It has given {taken} since a place at which examples waited."
+            return
+
+
+def _said(saying: str, checkpoint: Checkpoint, behind: int) -> str:
+    first, *others = checkpoint.numbers
+    total = first + checkpoint.skip + behind
+    record = others[-1] + checkpoint.skip if len(others) == 2 else 0
+    text = saying.format(first=first, total=total, second=(others or [0])[0], record=record)
+    if not behind or "{record" not in saying:
+        return text
+    return f"{text} The pipeline resumes {count_of(behind, 'example')} behind it."
+
+
+def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
+    for number, (part, checkpoint) in enumerate(zip(words[1:], inputs, strict=False)):
+        for line in place_lines(part, checkpoint):
+            yield f"  part {number}: {line}"
+
+
+def name_of(words: Any) -> str:
+    """Returns the name of a stage, from what a state has of it."""
+    text = words if isinstance(words, str) else words[0]
+    return str(text).partition("(")[0].partition("#")[0]
+
+
+def _beginning(skip: int) -> str:
+    if not skip:
+        return "It begins at its beginning."
+    return f"It resumes {count_of(skip, 'example')} behind its beginning."

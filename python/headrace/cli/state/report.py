@@ -1,0 +1,97 @@
+"""What a state means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.cli.state.position import num_batches, place_lines
+from headrace.cli.wording import count_of, shortened
+from headrace.pipeline import Skipped
+from headrace.pipeline.run.checkpoints import last_checkpoint
+
+__all__ = ["lines_of_state", "report_of_state"]
+
+
+def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a whole state means, as the document of `--json` has it."""
+    words, place = state["stages"], state["place"]
+    batches = None
+    try:
+        checkpoint = last_checkpoint(place)
+        lines = list(place_lines(words, checkpoint))
+        batches = num_batches(words, checkpoint) if words else None
+    except (IndexError, KeyError, TypeError, ValueError):
+        # Its checksum is right, but no pipeline has made it: the raw numbers have to do.
+        lines = [f"The place is one that no stage has: {shortened(str(place), 200)}"]
+    return {
+        "version": state["version"],
+        "stages": words,
+        "files": [count for count, _ in state["files"]],
+        "seeds": state["seeds"],
+        "epochs": state["epochs"],
+        "weights": state["weights"],
+        "epoch": state["epoch"],
+        "batches": batches,
+        "place": lines,
+        "skipped": [str(one) for one in _skipped(state["skipped"])],
+    }
+
+
+def _skipped(report: list[Any]) -> Iterator[Skipped]:
+    texts, entries, _ = report or [[], [], []]
+    for _, _, file, record, offset, stage, reason, num_lost in entries:
+        name = None if file is None else texts[file]
+        yield Skipped(name, record, offset, texts[stage], reason, num_lost)
+
+
+def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of a report, for people."""
+    yield f"This is the state of an iteration over a pipeline (version {report['version']})."
+    yield "The pipeline has these stages:"
+    yield from _stages(report["stages"], "  ")
+    if report["files"]:
+        yield _files(report["files"])
+    if report["seeds"]:
+        yield f"{_counted(report['seeds'], 'Its seed is', 'Its seeds are')}."
+    for count in report["epochs"]:
+        yield (
+            "Its epochs() has no count: it goes through the data for ever."
+            if count is None
+            else f"Its epochs({count}) goes through the data {count_of(count, 'time')}."
+        )
+    for weights in report["weights"]:
+        yield f"The weights of mix are {', '.join(map(str, weights))}."
+    if report["epoch"]:
+        yield f"The iteration was begun with epoch({report['epoch']})."
+    taken = report["batches"]
+    if taken is not None:
+        yield (
+            f"The program has taken {count_of(taken, 'batch', 'batches')}. The next one is number "
+            f"{taken:,}, counted from 0."
+        )
+    yield "Each stage resumes where these lines say, the last stage first:"
+    yield from (f"  {line}" for line in report["place"])
+    if report["skipped"]:
+        num_skipped = len(report["skipped"])
+        yield f"{count_of(num_skipped, 'example was', 'examples were')} left out:"
+        yield from (f"  {shortened(line, 400)}" for line in report["skipped"])
+
+
+def _files(counts: list[int]) -> str:
+    if len(counts) == 1:
+        return f"Its source reads {count_of(counts[0], 'file')}."
+    return f"Its sources read {', '.join(f'{count:,}' for count in counts)} files, in order."
+
+
+def _counted(values: list[Any], one: str, several: str) -> str:
+    return f"{one if len(values) == 1 else several} {', '.join(map(str, values))}"
+
+
+def _stages(words: list[Any], indent: str) -> Iterator[str]:
+    for stage in words:
+        yield f"{indent}{stage if isinstance(stage, str) else stage[0]}"
+        if not isinstance(stage, str):
+            for number, part in enumerate(stage[1:]):
+                yield f"{indent}  part {number}:"
+                yield from _stages(part, f"{indent}    ")

@@ -1,0 +1,86 @@
+"""``headrace verify``: whether all records of files can be read."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headrace.cli.wording import count_of, echo_json, seconds, shortened, size
+from headrace.core.repr_prefix import printable
+
+if TYPE_CHECKING:
+    from headrace.cli.verify.files import Verified
+
+__all__ = ["verify"]
+
+
+@click.command(short_help="Whether files are damaged.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads that read; one a core.")
+@click.option("--verbose", "-v", is_flag=True, help="Name the files that are whole, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
+@click.pass_context
+def verify(
+    context: click.Context,
+    files: tuple[str, ...],
+    threads: int | None,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Reads all records of files, checks every checksum, and names what is damaged.
+
+    Behind a damaged record it goes on where the format allows. Images are decoded, rows of CSV and
+    JSON lines are parsed.
+
+    Exits with 0 if all is well, with 1 if anything is damaged or cannot be read.
+    """
+    from headrace.cli.verify.files import verified  # noqa: PLC0415 (see commands.py)
+
+    begin = time.monotonic()
+    found = verified(files, threads)
+    took = time.monotonic() - begin
+    if as_json:
+        echo_json(_document(found, took))
+    else:
+        _print(found, took, verbose)
+    context.exit(0 if found.is_whole else 1)
+
+
+def _document(found: Verified, took: float) -> dict[str, Any]:
+    results = [result.as_json() for result in found.results]
+    return {
+        "whole": found.is_whole,
+        "files": results,
+        "unreadable": found.unreadable,
+        "records": sum(result["records"] for result in results),
+        "bytes": sum(result["size_bytes"] for result in results),
+        "seconds": took,
+    }
+
+
+def _print(found: Verified, took: float, is_verbose: bool) -> None:
+    for result in found.results:
+        path = printable(result.content.path)
+        for one in result.damage:
+            click.echo(f"{path}: {_place_of(one)}{shortened(one['reason'], 400)}")
+        if is_verbose and not result.damage:
+            click.echo(f"{path}: whole, {count_of(result.num_records, 'record')}")
+    for reason in found.unreadable:
+        click.echo(f"headrace: {printable(reason)}", err=True)
+    records = count_of(sum(result.num_records for result in found.results), "record")
+    num_bytes = sum(result.content.size_bytes for result in found.results)
+    damaged = [result for result in found.results if result.damage]
+    places = count_of(sum(len(result.damage) for result in damaged), "damaged place")
+    how = f"{places} in {count_of(len(damaged), 'file')}" if damaged else "no damage"
+    click.echo(
+        f"{count_of(len(found.results), 'file')}, {records} are whole, {size(num_bytes)} read in "
+        f"{seconds(took)}: {how}"
+    )
+
+
+def _place_of(damage: dict[str, Any]) -> str:
+    where = [] if damage["record"] is None else [f"record {damage['record']}"]
+    where += [] if damage["offset_bytes"] is None else [f"at byte {damage['offset_bytes']}"]
+    return f"{' '.join(where)}: " if where else ""

@@ -1,0 +1,47 @@
+"""What is known of a file when all of it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.cli.content.kind import Content
+from headrace.cli.inspect.report import damage_of
+from headrace.pipeline import Skipped
+
+__all__ = ["Result"]
+
+
+@dataclass
+class Result:
+    """What is known of a file.
+
+    Attributes:
+        content: The file.
+        num_records: How many records are whole.
+        damage: What is not, as the document of `--json` has it.
+    """
+
+    content: Content
+    num_records: int = 0
+    damage: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, skipped: Iterable[Skipped]) -> None:
+        """Adds what cannot be read."""
+        self.damage += damage_of(list(skipped))
+
+    def fail(self, stage: str, reason: str) -> None:
+        """Says that the file cannot be read as a whole."""
+        self.damage.append({"record": None, "offset_bytes": None, "stage": stage, "reason": reason})
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns this as the document of `--json` has it."""
+        return {
+            "file": self.content.path,
+            "kind": self.content.kind,
+            "compression": self.content.compression,
+            "size_bytes": self.content.size_bytes,
+            "records": self.num_records,
+            "damage": self.damage,
+        }
