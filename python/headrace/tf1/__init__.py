@@ -2,963 +2,287 @@
 
 Names, argument orders, defaults, return structures and error classes are TensorFlow's. A name of
 TensorFlow that is not here raises an AttributeError that says what to use instead.
+
+Names come from the modules that define them: all names of a module with `*`, single names where
+TensorFlow has only some of them here.
 """
 
 from typing import TYPE_CHECKING
 
-from headrace.core import errors
-from headrace.core.dtypes import (
-    DType,
-    as_dtype,
-    bool,
-    complex64,
-    complex128,
-    double,
-    float16,
-    float32,
-    float64,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    resource,
-    string,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from headrace.core.errors import OpError
-from headrace.core.repr_prefix import set_displayed_package
-from headrace.core.shapes import Dimension, TensorShape
-from headrace.graph import (
-    DeviceSpec,
-    Graph,
-    GraphKeys,
-    Operation,
-    Tensor,
-    add_to_collection,
-    add_to_collections,
-    colocate_with,
-    container,
-    device,
-    get_all_collection_keys,
-    get_collection,
-    get_collection_ref,
-    get_default_graph,
-    get_default_session,
-    get_seed,
-    name_scope,
-    reset_default_graph,
-    set_random_seed,
-)
-from headrace.io.compression import TFRecordCompressionType, TFRecordOptions
-from headrace.ops.array.broadcast import (
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    broadcast_to,
-)
-from headrace.ops.array.diag import diag, diag_part, matrix_band_part
-from headrace.ops.array.eye import eye
-from headrace.ops.array.fill import fill, ones, zeros
-from headrace.ops.array.join import split, stack, unstack
-from headrace.ops.array.meshgrid import meshgrid
-from headrace.ops.array.one_hot import one_hot
-from headrace.ops.array.partition import dynamic_partition, dynamic_stitch, invert_permutation
-from headrace.ops.array.placeholder import (
-    identity,
-    identity_n,
-    placeholder,
-    placeholder_with_default,
-    stop_gradient,
-)
-from headrace.ops.array.range import linspace, range
-from headrace.ops.array.repeat import repeat
-from headrace.ops.array.reshape import ensure_shape, reshape
-from headrace.ops.array.reverse import reverse, roll
-from headrace.ops.array.scatter import (
-    scatter_nd,
-    tensor_scatter_add,
-    tensor_scatter_sub,
-    tensor_scatter_update,
-)
-from headrace.ops.array.sequence_mask import sequence_mask
-from headrace.ops.array.shape import rank
-from headrace.ops.array.slice import newaxis
-from headrace.ops.array.sort import argsort, searchsorted, sort
-from headrace.ops.array.tensor_array import TensorArray
-from headrace.ops.array.tile import tile
-from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
-from headrace.ops.array.unravel_index import unravel_index
-from headrace.ops.array.where import where
-from headrace.ops.control.assertions import (
-    assert_equal,
-    assert_greater,
-    assert_greater_equal,
-    assert_less,
-    assert_less_equal,
-    assert_near,
-    assert_negative,
-    assert_non_negative,
-    assert_non_positive,
-    assert_none_equal,
-    assert_positive,
-)
-from headrace.ops.control.case import case
-from headrace.ops.control.control_flow import (
-    Assert,
-    control_dependencies,
-    group,
-    no_op,
-    with_dependencies,
-)
-from headrace.ops.control.functional import foldl, foldr, map_fn, scan
+from headrace.core import errors as errors
+from headrace.core import exports as _exports
+from headrace.core import repr_prefix as _repr_prefix
+from headrace.core.dtypes import DType as DType
+from headrace.core.dtypes import as_dtype as as_dtype
+from headrace.core.dtypes import bool as bool
+from headrace.core.dtypes import complex64 as complex64
+from headrace.core.dtypes import complex128 as complex128
+from headrace.core.dtypes import double as double
+from headrace.core.dtypes import float16 as float16
+from headrace.core.dtypes import float32 as float32
+from headrace.core.dtypes import float64 as float64
+from headrace.core.dtypes import half as half
+from headrace.core.dtypes import int8 as int8
+from headrace.core.dtypes import int16 as int16
+from headrace.core.dtypes import int32 as int32
+from headrace.core.dtypes import int64 as int64
+from headrace.core.dtypes import resource as resource
+from headrace.core.dtypes import string as string
+from headrace.core.dtypes import uint8 as uint8
+from headrace.core.dtypes import uint16 as uint16
+from headrace.core.dtypes import uint32 as uint32
+from headrace.core.dtypes import uint64 as uint64
+from headrace.core.errors import OpError as OpError
+from headrace.core.shapes import Dimension as Dimension
+from headrace.core.shapes import TensorShape as TensorShape
+from headrace.graph import DeviceSpec as DeviceSpec
+from headrace.graph import Graph as Graph
+from headrace.graph import GraphKeys as GraphKeys
+from headrace.graph import Operation as Operation
+from headrace.graph import Tensor as Tensor
+from headrace.graph import add_to_collection as add_to_collection
+from headrace.graph import add_to_collections as add_to_collections
+from headrace.graph import colocate_with as colocate_with
+from headrace.graph import container as container
+from headrace.graph import device as device
+from headrace.graph import get_all_collection_keys as get_all_collection_keys
+from headrace.graph import get_collection as get_collection
+from headrace.graph import get_collection_ref as get_collection_ref
+from headrace.graph import get_default_graph as get_default_graph
+from headrace.graph import get_default_session as get_default_session
+from headrace.graph import get_seed as get_seed
+from headrace.graph import name_scope as name_scope
+from headrace.graph import reset_default_graph as reset_default_graph
+from headrace.graph import set_random_seed as set_random_seed
+from headrace.io.compression import TFRecordCompressionType as TFRecordCompressionType
+from headrace.io.compression import TFRecordOptions as TFRecordOptions
+from headrace.ops.array.broadcast import *
+from headrace.ops.array.diag import diag as diag
+from headrace.ops.array.diag import diag_part as diag_part
+from headrace.ops.array.diag import matrix_band_part as matrix_band_part
+from headrace.ops.array.eye import *
+from headrace.ops.array.fill import fill as fill
+from headrace.ops.array.fill import ones as ones
+from headrace.ops.array.fill import zeros as zeros
+from headrace.ops.array.join import split as split
+from headrace.ops.array.join import stack as stack
+from headrace.ops.array.join import unstack as unstack
+from headrace.ops.array.meshgrid import *
+from headrace.ops.array.one_hot import *
+from headrace.ops.array.partition import *
+from headrace.ops.array.placeholder import *
+from headrace.ops.array.range import *
+from headrace.ops.array.repeat import *
+from headrace.ops.array.reshape import ensure_shape as ensure_shape
+from headrace.ops.array.reshape import reshape as reshape
+from headrace.ops.array.reverse import *
+from headrace.ops.array.scatter import *
+from headrace.ops.array.sequence_mask import *
+from headrace.ops.array.shape import rank as rank
+from headrace.ops.array.slice import newaxis as newaxis
+from headrace.ops.array.sort import *
+from headrace.ops.array.tensor_array import *
+from headrace.ops.array.tile import *
+from headrace.ops.array.unique import *
+from headrace.ops.array.unravel_index import *
+from headrace.ops.array.where import *
+from headrace.ops.control.assertions import *
+from headrace.ops.control.case import *
+from headrace.ops.control.control_flow import Assert as Assert
+from headrace.ops.control.control_flow import control_dependencies as control_dependencies
+from headrace.ops.control.control_flow import group as group
+from headrace.ops.control.control_flow import no_op as no_op
+from headrace.ops.control.control_flow import with_dependencies as with_dependencies
+from headrace.ops.control.functional import *
+from headrace.ops.control.static_assertions import assert_integer as assert_integer
+from headrace.ops.control.static_assertions import assert_proper_iterable as assert_proper_iterable
+from headrace.ops.control.static_assertions import assert_rank as assert_rank
+from headrace.ops.control.static_assertions import assert_rank_at_least as assert_rank_at_least
+from headrace.ops.control.static_assertions import assert_rank_in as assert_rank_in
 from headrace.ops.control.static_assertions import (
-    assert_integer,
-    assert_proper_iterable,
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_same_float_dtype,
-    is_non_decreasing,
-    is_numeric_tensor,
-    is_strictly_increasing,
+    assert_same_float_dtype as assert_same_float_dtype,
 )
-from headrace.ops.control.timestamp import timestamp
-from headrace.ops.framework.conversion import constant_value as get_static_value
-from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
-from headrace.ops.image.random import random_crop
-from headrace.ops.math.activations import log_sigmoid
-from headrace.ops.math.arithmetic import (
-    abs,
-    add,
-    add_n,
-    ceil,
-    clip_by_value,
-    div_no_nan,
-    divide,
-    exp,
-    expm1,
-    floor,
-    floordiv,
-    floormod,
-    log,
-    log1p,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    negative,
-    pow,
-    realdiv,
-    reciprocal,
-    rint,
-    round,
-    rsqrt,
-    scalar_mul,
-    sigmoid,
-    sign,
-    sqrt,
-    square,
-    squared_difference,
-    subtract,
-    tanh,
-    truediv,
+from headrace.ops.control.static_assertions import is_non_decreasing as is_non_decreasing
+from headrace.ops.control.static_assertions import is_numeric_tensor as is_numeric_tensor
+from headrace.ops.control.static_assertions import is_strictly_increasing as is_strictly_increasing
+from headrace.ops.control.timestamp import *
+from headrace.ops.framework import conversion as _conversion
+from headrace.ops.framework.conversion import is_tensor as is_tensor
+from headrace.ops.framework.conversion import (
+    register_tensor_conversion_function as register_tensor_conversion_function,
 )
-from headrace.ops.math.cast import bitcast, cast
-from headrace.ops.math.check_numerics import check_numerics
-from headrace.ops.math.compare import (
-    equal,
-    greater,
-    greater_equal,
-    is_finite,
-    is_inf,
-    is_nan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
+from headrace.ops.image.random import random_crop as random_crop
+from headrace.ops.math.activations import log_sigmoid as log_sigmoid
+from headrace.ops.math.arithmetic import *
+from headrace.ops.math.cast import *
+from headrace.ops.math.check_numerics import check_numerics as check_numerics
+from headrace.ops.math.compare import *
+from headrace.ops.math.cumsum import *
+from headrace.ops.math.histogram import bincount as bincount
+from headrace.ops.math.histogram import histogram_fixed_width as histogram_fixed_width
+from headrace.ops.math.histogram import histogram_fixed_width_bins as histogram_fixed_width_bins
+from headrace.ops.math.norm import clip_by_average_norm as clip_by_average_norm
+from headrace.ops.math.norm import clip_by_global_norm as clip_by_global_norm
+from headrace.ops.math.norm import clip_by_norm as clip_by_norm
+from headrace.ops.math.norm import global_norm as global_norm
+from headrace.ops.math.products import *
+from headrace.ops.math.saturate_cast import *
+from headrace.ops.math.segment import *
+from headrace.ops.math.trigonometry import *
+from headrace.ops.math.truncate import *
+from headrace.ops.random.numbers import *
+from headrace.ops.random.shuffle import *
+from headrace.ops.records.decode_compressed import *
+from headrace.ops.records.features import *
+from headrace.ops.records.parse_sequence_example import (
+    parse_single_sequence_example as parse_single_sequence_example,
 )
-from headrace.ops.math.cumsum import cumprod, cumsum
-from headrace.ops.math.histogram import bincount, histogram_fixed_width, histogram_fixed_width_bins
-from headrace.ops.math.norm import (
-    clip_by_average_norm,
-    clip_by_global_norm,
-    clip_by_norm,
-    global_norm,
-)
-from headrace.ops.math.products import cross, tensordot
-from headrace.ops.math.saturate_cast import saturate_cast
-from headrace.ops.math.segment import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
-from headrace.ops.math.truncate import truncatediv, truncatemod
-from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
-from headrace.ops.random.shuffle import random_shuffle
-from headrace.ops.records.decode_compressed import decode_compressed
-from headrace.ops.records.features import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    SparseFeature,
-    VarLenFeature,
-)
-from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
-from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
-from headrace.ops.sparse.edit_distance import edit_distance
-from headrace.ops.sparse.elements import sparse_retain
-from headrace.ops.sparse.elementwise import sparse_maximum, sparse_minimum
-from headrace.ops.sparse.fill_empty_rows import sparse_fill_empty_rows
-from headrace.ops.sparse.ids import sparse_to_indicator
-from headrace.ops.sparse.layout import sparse_reset_shape, sparse_transpose
-from headrace.ops.sparse.matmul import sparse_tensor_dense_matmul
-from headrace.ops.sparse.placeholder import sparse_placeholder
-from headrace.ops.sparse.reorder import sparse_reorder
-from headrace.ops.sparse.reshape import sparse_reshape
-from headrace.ops.sparse.serialize import deserialize_many_sparse
-from headrace.ops.sparse.slice import sparse_slice
-from headrace.ops.sparse.softmax import sparse_softmax
-from headrace.ops.sparse.tensor import (
-    SparseTensor,
-    SparseTensorValue,
-    convert_to_tensor_or_sparse_tensor,
-)
-from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
-from headrace.ops.strings.base64 import decode_base64, encode_base64
-from headrace.ops.strings.case import string_strip
-from headrace.ops.strings.convert import as_string
+from headrace.ops.records.tensor_proto import *
+from headrace.ops.sparse.edit_distance import *
+from headrace.ops.sparse.elements import sparse_retain as sparse_retain
+from headrace.ops.sparse.elementwise import sparse_maximum as sparse_maximum
+from headrace.ops.sparse.elementwise import sparse_minimum as sparse_minimum
+from headrace.ops.sparse.fill_empty_rows import *
+from headrace.ops.sparse.ids import sparse_to_indicator as sparse_to_indicator
+from headrace.ops.sparse.layout import sparse_reset_shape as sparse_reset_shape
+from headrace.ops.sparse.layout import sparse_transpose as sparse_transpose
+from headrace.ops.sparse.matmul import *
+from headrace.ops.sparse.placeholder import *
+from headrace.ops.sparse.reorder import *
+from headrace.ops.sparse.reshape import *
+from headrace.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
+from headrace.ops.sparse.slice import sparse_slice as sparse_slice
+from headrace.ops.sparse.softmax import *
+from headrace.ops.sparse.tensor import *
+from headrace.ops.sparse.to_dense import *
+from headrace.ops.strings.base64 import *
+from headrace.ops.strings.case import string_strip as string_strip
+from headrace.ops.strings.convert import as_string as as_string
 from headrace.ops.strings.hash_bucket import (
-    string_to_hash_bucket_fast,
-    string_to_hash_bucket_strong,
+    string_to_hash_bucket_fast as string_to_hash_bucket_fast,
 )
-from headrace.ops.strings.join import string_join
-from headrace.ops.strings.regex import regex_replace
-from headrace.tf1 import (
-    app,
-    audio,
-    bitwise,
-    compat,
-    contrib,
-    debugging,
-    dtypes,
-    estimator,
-    flags,
-    gfile,
-    image,
-    initializers,
-    io,
-    logging,
-    lookup,
-    losses,
-    math,
-    metrics,
-    nn,
-    python_io,
-    queue,
-    random,
-    resource_loader,
-    sparse,
-    strings,
-    summary,
-    test,
-    train,
+from headrace.ops.strings.hash_bucket import (
+    string_to_hash_bucket_strong as string_to_hash_bucket_strong,
 )
-from headrace.tf1.adapters.array import (
-    boolean_mask,
-    concat,
-    constant,
-    convert_to_tensor,
-    expand_dims,
-    gather,
-    gather_nd,
-    lin_space,
-    ones_like,
-    pad,
-    parallel_stack,
-    reverse_v2,
-    shape,
-    shape_n,
-    size,
-    slice,
-    squeeze,
-    strided_slice,
-    transpose,
-    zeros_like,
-)
-from headrace.tf1.adapters.control import (
-    Print,
-    assert_scalar,
-    assert_type,
-    cond,
-    numpy_function,
-    py_func,
-    tuple,
-    while_loop,
-)
-from headrace.tf1.adapters.image import extract_image_patches
-from headrace.tf1.adapters.math import (
-    arg_max,
-    arg_min,
-    argmax,
-    argmin,
-    count_nonzero,
-    div,
-    floor_div,
-    matmul,
-    multinomial,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    sparse_matmul,
-    to_complex64,
-    to_complex128,
-    to_double,
-    to_float,
-    to_int32,
-    to_int64,
-    verify_tensor_all_finite,
-)
-from headrace.tf1.adapters.matrices import (
-    accumulate_n,
-    batch_gather,
-    confusion_matrix,
-    depth_to_space,
-    matrix_diag,
-    matrix_diag_part,
-    matrix_set_diag,
-    matrix_transpose,
-    norm,
-    reduce_logsumexp,
-    reverse_sequence,
-    space_to_depth,
-)
-from headrace.tf1.adapters.printing import print_v2 as print
-from headrace.tf1.adapters.records import (
-    decode_csv,
-    decode_raw,
-    parse_example,
-    parse_single_example,
-)
-from headrace.tf1.adapters.sparse import (
-    serialize_many_sparse,
-    serialize_sparse,
-    sparse_add,
-    sparse_concat,
-    sparse_merge,
-    sparse_reduce_max,
-    sparse_reduce_max_sparse,
-    sparse_reduce_sum,
-    sparse_reduce_sum_sparse,
-    sparse_segment_mean,
-    sparse_segment_sqrt_n,
-    sparse_segment_sum,
-    sparse_split,
-)
-from headrace.tf1.adapters.strings import (
-    reduce_join,
-    string_split,
-    string_to_hash_bucket,
-    string_to_number,
-    substr,
-)
-from headrace.tf1.adapters.variables import (
-    Variable,
-    all_variables,
-    get_local_variable,
-    get_variable,
-    initialize_all_variables,
-    initialize_local_variables,
-    initialize_variables,
-    op_scope,
-    variable_op_scope,
-    variable_scope,
-)
-from headrace.tf1.compat.behaviour import (
-    disable_eager_execution,
-    disable_resource_variables,
-    disable_v2_behavior,
-    executing_eagerly,
-)
-from headrace.tf1.indexed_slices import (
-    IndexedSlices,
-    convert_to_tensor_or_indexed_slices,
-    sparse_mask,
-)
-from headrace.tf1.namespace import namespace
-from headrace.tf1.ops.lookup import initialize_all_tables, tables_initializer
-from headrace.tf1.ops.queues import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
-from headrace.tf1.ops.readers.files import matching_files, read_file, write_file
-from headrace.tf1.ops.readers.reader import (
-    FixedLengthRecordReader,
-    IdentityReader,
-    LMDBReader,
-    ReaderBase,
-    TextLineReader,
-    TFRecordReader,
-    WholeFileReader,
-)
-from headrace.tf1.ops.variables.assign import (
-    assign,
-    assign_add,
-    assign_sub,
-    count_up_to,
-    is_variable_initialized,
-)
-from headrace.tf1.ops.variables.initialization import (
-    global_variables,
-    global_variables_initializer,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    trainable_variables,
-    variables_initializer,
-)
-from headrace.tf1.ops.variables.initializers import (
-    constant_initializer,
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-    ones_initializer,
-    random_normal_initializer,
-    random_uniform_initializer,
-    truncated_normal_initializer,
-    variance_scaling_initializer,
-    zeros_initializer,
-)
-from headrace.tf1.ops.variables.scatter import (
-    batch_scatter_update,
-    scatter_add,
-    scatter_div,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_nd_add,
-    scatter_nd_sub,
-    scatter_nd_update,
-    scatter_sub,
-    scatter_update,
-)
-from headrace.tf1.ops.variables.scope import (
-    AUTO_REUSE,
-    VariableScope,
-    get_variable_scope,
-    no_regularizer,
-)
-from headrace.tf1.options import ConfigProto, GPUOptions
-from headrace.tf1.session import (
-    GraphOptions,
-    InteractiveSession,
-    OptimizerOptions,
-    RunOptions,
-    Session,
-)
+from headrace.ops.strings.join import *
+from headrace.ops.strings.regex import regex_replace as regex_replace
+from headrace.tf1 import app as app
+from headrace.tf1 import audio as audio
+from headrace.tf1 import bitwise as bitwise
+from headrace.tf1 import compat as compat
+from headrace.tf1 import contrib as contrib
+from headrace.tf1 import debugging as debugging
+from headrace.tf1 import dtypes as dtypes
+from headrace.tf1 import estimator as estimator
+from headrace.tf1 import flags as flags
+from headrace.tf1 import gfile as gfile
+from headrace.tf1 import image as image
+from headrace.tf1 import initializers as initializers
+from headrace.tf1 import io as io
+from headrace.tf1 import logging as logging
+from headrace.tf1 import lookup as lookup
+from headrace.tf1 import losses as losses
+from headrace.tf1 import math as math
+from headrace.tf1 import metrics as metrics
+from headrace.tf1 import namespace as _namespace
+from headrace.tf1 import nn as nn
+from headrace.tf1 import python_io as python_io
+from headrace.tf1 import queue as queue
+from headrace.tf1 import random as random
+from headrace.tf1 import resource_loader as resource_loader
+from headrace.tf1 import sparse as sparse
+from headrace.tf1 import strings as strings
+from headrace.tf1 import summary as summary
+from headrace.tf1 import test as test
+from headrace.tf1 import train as train
+from headrace.tf1.adapters import printing as _printing
+from headrace.tf1.adapters.array import *
+from headrace.tf1.adapters.control import *
+from headrace.tf1.adapters.image import extract_image_patches as extract_image_patches
+from headrace.tf1.adapters.math import arg_max as arg_max
+from headrace.tf1.adapters.math import arg_min as arg_min
+from headrace.tf1.adapters.math import argmax as argmax
+from headrace.tf1.adapters.math import argmin as argmin
+from headrace.tf1.adapters.math import count_nonzero as count_nonzero
+from headrace.tf1.adapters.math import div as div
+from headrace.tf1.adapters.math import floor_div as floor_div
+from headrace.tf1.adapters.math import matmul as matmul
+from headrace.tf1.adapters.math import multinomial as multinomial
+from headrace.tf1.adapters.math import reduce_all as reduce_all
+from headrace.tf1.adapters.math import reduce_any as reduce_any
+from headrace.tf1.adapters.math import reduce_max as reduce_max
+from headrace.tf1.adapters.math import reduce_mean as reduce_mean
+from headrace.tf1.adapters.math import reduce_min as reduce_min
+from headrace.tf1.adapters.math import reduce_prod as reduce_prod
+from headrace.tf1.adapters.math import reduce_sum as reduce_sum
+from headrace.tf1.adapters.math import sparse_matmul as sparse_matmul
+from headrace.tf1.adapters.math import to_complex64 as to_complex64
+from headrace.tf1.adapters.math import to_complex128 as to_complex128
+from headrace.tf1.adapters.math import to_double as to_double
+from headrace.tf1.adapters.math import to_float as to_float
+from headrace.tf1.adapters.math import to_int32 as to_int32
+from headrace.tf1.adapters.math import to_int64 as to_int64
+from headrace.tf1.adapters.math import verify_tensor_all_finite as verify_tensor_all_finite
+from headrace.tf1.adapters.matrices import *
+from headrace.tf1.adapters.records import *
+from headrace.tf1.adapters.sparse import *
+from headrace.tf1.adapters.strings import reduce_join as reduce_join
+from headrace.tf1.adapters.strings import string_split as string_split
+from headrace.tf1.adapters.strings import string_to_hash_bucket as string_to_hash_bucket
+from headrace.tf1.adapters.strings import string_to_number as string_to_number
+from headrace.tf1.adapters.strings import substr as substr
+from headrace.tf1.adapters.variables import Variable as Variable
+from headrace.tf1.adapters.variables import all_variables as all_variables
+from headrace.tf1.adapters.variables import get_local_variable as get_local_variable
+from headrace.tf1.adapters.variables import get_variable as get_variable
+from headrace.tf1.adapters.variables import initialize_all_variables as initialize_all_variables
+from headrace.tf1.adapters.variables import initialize_local_variables as initialize_local_variables
+from headrace.tf1.adapters.variables import initialize_variables as initialize_variables
+from headrace.tf1.adapters.variables import op_scope as op_scope
+from headrace.tf1.adapters.variables import variable_op_scope as variable_op_scope
+from headrace.tf1.adapters.variables import variable_scope as variable_scope
+from headrace.tf1.compat.behaviour import *
+from headrace.tf1.indexed_slices import *
+from headrace.tf1.ops.lookup import initialize_all_tables as initialize_all_tables
+from headrace.tf1.ops.lookup import tables_initializer as tables_initializer
+from headrace.tf1.ops.queues import FIFOQueue as FIFOQueue
+from headrace.tf1.ops.queues import PaddingFIFOQueue as PaddingFIFOQueue
+from headrace.tf1.ops.queues import PriorityQueue as PriorityQueue
+from headrace.tf1.ops.queues import QueueBase as QueueBase
+from headrace.tf1.ops.queues import RandomShuffleQueue as RandomShuffleQueue
+from headrace.tf1.ops.readers.files import *
+from headrace.tf1.ops.readers.reader import *
+from headrace.tf1.ops.variables.assign import *
+from headrace.tf1.ops.variables.initialization import *
+from headrace.tf1.ops.variables.initializers import *
+from headrace.tf1.ops.variables.scatter import *
+from headrace.tf1.ops.variables.scope import AUTO_REUSE as AUTO_REUSE
+from headrace.tf1.ops.variables.scope import VariableScope as VariableScope
+from headrace.tf1.ops.variables.scope import get_variable_scope as get_variable_scope
+from headrace.tf1.ops.variables.scope import no_regularizer as no_regularizer
+from headrace.tf1.options import *
+from headrace.tf1.session import GraphOptions as GraphOptions
+from headrace.tf1.session import InteractiveSession as InteractiveSession
+from headrace.tf1.session import OptimizerOptions as OptimizerOptions
+from headrace.tf1.session import RunOptions as RunOptions
+from headrace.tf1.session import Session as Session
 
 if TYPE_CHECKING:
-    from headrace.ops.records.decode_json_example import decode_json_example
-    from headrace.protos import (
-        AttrValue,
-        Event,
-        GraphDef,
-        HistogramProto,
-        NodeDef,
-        RunMetadata,
-        SessionLog,
-        Summary,
-    )
-    from headrace.tf1.adapters.tensor_protos import make_ndarray, make_tensor_proto
-    from headrace.tf1.graph_import import import_graph_def
+    from headrace.ops.records.decode_json_example import decode_json_example as decode_json_example
+    from headrace.protos import AttrValue as AttrValue
+    from headrace.protos import Event as Event
+    from headrace.protos import GraphDef as GraphDef
+    from headrace.protos import HistogramProto as HistogramProto
+    from headrace.protos import NodeDef as NodeDef
+    from headrace.protos import RunMetadata as RunMetadata
+    from headrace.protos import SessionLog as SessionLog
+    from headrace.protos import Summary as Summary
+    from headrace.tf1.adapters.tensor_protos import make_ndarray as make_ndarray
+    from headrace.tf1.adapters.tensor_protos import make_tensor_proto as make_tensor_proto
+    from headrace.tf1.graph_import import import_graph_def as import_graph_def
 
-__all__ = [
-    "AUTO_REUSE",
-    "VERSION",
-    "Assert",
-    "AttrValue",
-    "ConfigProto",
-    "DType",
-    "DeviceSpec",
-    "Dimension",
-    "Event",
-    "FIFOQueue",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "FixedLengthRecordReader",
-    "GPUOptions",
-    "Graph",
-    "GraphDef",
-    "GraphKeys",
-    "GraphOptions",
-    "HistogramProto",
-    "IdentityReader",
-    "IndexedSlices",
-    "InteractiveSession",
-    "LMDBReader",
-    "NodeDef",
-    "OpError",
-    "Operation",
-    "OptimizerOptions",
-    "PaddingFIFOQueue",
-    "Print",
-    "PriorityQueue",
-    "QueueBase",
-    "RandomShuffleQueue",
-    "ReaderBase",
-    "RunMetadata",
-    "RunOptions",
-    "Session",
-    "SessionLog",
-    "SparseFeature",
-    "SparseTensor",
-    "SparseTensorValue",
-    "Summary",
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "TFRecordReader",
-    "Tensor",
-    "TensorArray",
-    "TensorShape",
-    "TextLineReader",
-    "VarLenFeature",
-    "Variable",
-    "VariableScope",
-    "WholeFileReader",
-    "abs",
-    "accumulate_n",
-    "acos",
-    "add",
-    "add_n",
-    "add_to_collection",
-    "add_to_collections",
-    "all_variables",
-    "app",
-    "arg_max",
-    "arg_min",
-    "argmax",
-    "argmin",
-    "argsort",
-    "as_dtype",
-    "as_string",
-    "asin",
-    "assert_equal",
-    "assert_greater",
-    "assert_greater_equal",
-    "assert_integer",
-    "assert_less",
-    "assert_less_equal",
-    "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
-    "assert_none_equal",
-    "assert_positive",
-    "assert_proper_iterable",
-    "assert_rank",
-    "assert_rank_at_least",
-    "assert_rank_in",
-    "assert_same_float_dtype",
-    "assert_scalar",
-    "assert_type",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "atan",
-    "atan2",
-    "audio",
-    "batch_gather",
-    "batch_scatter_update",
-    "bincount",
-    "bitcast",
-    "bitwise",
-    "bool",
-    "boolean_mask",
-    "broadcast_dynamic_shape",
-    "broadcast_static_shape",
-    "broadcast_to",
-    "case",
-    "cast",
-    "ceil",
-    "check_numerics",
-    "clip_by_average_norm",
-    "clip_by_global_norm",
-    "clip_by_norm",
-    "clip_by_value",
-    "colocate_with",
-    "compat",
-    "complex64",
-    "complex128",
-    "concat",
-    "cond",
-    "confusion_matrix",
-    "constant",
-    "constant_initializer",
-    "container",
-    "contrib",
-    "control_dependencies",
-    "convert_to_tensor",
-    "convert_to_tensor_or_indexed_slices",
-    "convert_to_tensor_or_sparse_tensor",
-    "cos",
-    "cosh",
-    "count_nonzero",
-    "count_up_to",
-    "cross",
-    "cumprod",
-    "cumsum",
-    "debugging",
-    "decode_base64",
-    "decode_compressed",
-    "decode_csv",
-    "decode_json_example",
-    "decode_raw",
-    "depth_to_space",
-    "deserialize_many_sparse",
-    "device",
-    "diag",
-    "diag_part",
-    "disable_eager_execution",
-    "disable_resource_variables",
-    "disable_v2_behavior",
-    "div",
-    "div_no_nan",
-    "divide",
-    "double",
-    "dtypes",
-    "dynamic_partition",
-    "dynamic_stitch",
-    "edit_distance",
-    "encode_base64",
-    "ensure_shape",
-    "equal",
-    "errors",
-    "estimator",
-    "executing_eagerly",
-    "exp",
-    "expand_dims",
-    "expm1",
-    "extract_image_patches",
-    "eye",
-    "fill",
-    "flags",
-    "float16",
-    "float32",
-    "float64",
-    "floor",
-    "floor_div",
-    "floordiv",
-    "floormod",
-    "foldl",
-    "foldr",
-    "gather",
-    "gather_nd",
-    "get_all_collection_keys",
-    "get_collection",
-    "get_collection_ref",
-    "get_default_graph",
-    "get_default_session",
-    "get_local_variable",
-    "get_seed",
-    "get_static_value",
-    "get_variable",
-    "get_variable_scope",
-    "gfile",
-    "global_norm",
-    "global_variables",
-    "global_variables_initializer",
-    "glorot_normal_initializer",
-    "glorot_uniform_initializer",
-    "greater",
-    "greater_equal",
-    "group",
-    "half",
-    "histogram_fixed_width",
-    "histogram_fixed_width_bins",
-    "identity",
-    "identity_n",
-    "image",
-    "import_graph_def",
-    "initialize_all_tables",
-    "initialize_all_variables",
-    "initialize_local_variables",
-    "initialize_variables",
-    "initializers",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "invert_permutation",
-    "io",
-    "is_finite",
-    "is_inf",
-    "is_nan",
-    "is_non_decreasing",
-    "is_numeric_tensor",
-    "is_strictly_increasing",
-    "is_tensor",
-    "is_variable_initialized",
-    "less",
-    "less_equal",
-    "lin_space",
-    "linspace",
-    "local_variables",
-    "local_variables_initializer",
-    "log",
-    "log1p",
-    "log_sigmoid",
-    "logging",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lookup",
-    "losses",
-    "make_ndarray",
-    "make_tensor_proto",
-    "map_fn",
-    "matching_files",
-    "math",
-    "matmul",
-    "matrix_band_part",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
-    "matrix_transpose",
-    "maximum",
-    "meshgrid",
-    "metrics",
-    "minimum",
-    "mod",
-    "model_variables",
-    "moving_average_variables",
-    "multinomial",
-    "multiply",
-    "name_scope",
-    "negative",
-    "newaxis",
-    "nn",
-    "no_op",
-    "no_regularizer",
-    "norm",
-    "not_equal",
-    "numpy_function",
-    "one_hot",
-    "ones",
-    "ones_initializer",
-    "ones_like",
-    "op_scope",
-    "pad",
-    "parallel_stack",
-    "parse_example",
-    "parse_single_example",
-    "parse_single_sequence_example",
-    "parse_tensor",
-    "placeholder",
-    "placeholder_with_default",
-    "pow",
-    "print",
-    "py_func",
-    "python_io",
-    "queue",
-    "random",
-    "random_crop",
-    "random_normal",
-    "random_normal_initializer",
-    "random_shuffle",
-    "random_uniform",
-    "random_uniform_initializer",
-    "range",
-    "rank",
-    "read_file",
-    "realdiv",
-    "reciprocal",
-    "reduce_all",
-    "reduce_any",
-    "reduce_join",
-    "reduce_logsumexp",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "regex_replace",
-    "register_tensor_conversion_function",
-    "repeat",
-    "report_uninitialized_variables",
-    "reset_default_graph",
-    "reshape",
-    "resource",
-    "resource_loader",
-    "reverse",
-    "reverse_sequence",
-    "reverse_v2",
-    "rint",
-    "roll",
-    "round",
-    "rsqrt",
-    "saturate_cast",
-    "scalar_mul",
-    "scan",
-    "scatter_add",
-    "scatter_div",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_nd",
-    "scatter_nd_add",
-    "scatter_nd_sub",
-    "scatter_nd_update",
-    "scatter_sub",
-    "scatter_update",
-    "searchsorted",
-    "segment_max",
-    "segment_mean",
-    "segment_min",
-    "segment_prod",
-    "segment_sum",
-    "sequence_mask",
-    "serialize_many_sparse",
-    "serialize_sparse",
-    "serialize_tensor",
-    "set_random_seed",
-    "setdiff1d",
-    "shape",
-    "shape_n",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "size",
-    "slice",
-    "sort",
-    "space_to_depth",
-    "sparse",
-    "sparse_add",
-    "sparse_concat",
-    "sparse_fill_empty_rows",
-    "sparse_mask",
-    "sparse_matmul",
-    "sparse_maximum",
-    "sparse_merge",
-    "sparse_minimum",
-    "sparse_placeholder",
-    "sparse_reduce_max",
-    "sparse_reduce_max_sparse",
-    "sparse_reduce_sum",
-    "sparse_reduce_sum_sparse",
-    "sparse_reorder",
-    "sparse_reset_shape",
-    "sparse_reshape",
-    "sparse_retain",
-    "sparse_segment_mean",
-    "sparse_segment_sqrt_n",
-    "sparse_segment_sum",
-    "sparse_slice",
-    "sparse_softmax",
-    "sparse_split",
-    "sparse_tensor_dense_matmul",
-    "sparse_tensor_to_dense",
-    "sparse_to_dense",
-    "sparse_to_indicator",
-    "sparse_transpose",
-    "split",
-    "sqrt",
-    "square",
-    "squared_difference",
-    "squeeze",
-    "stack",
-    "stop_gradient",
-    "strided_slice",
-    "string",
-    "string_join",
-    "string_split",
-    "string_strip",
-    "string_to_hash_bucket",
-    "string_to_hash_bucket_fast",
-    "string_to_hash_bucket_strong",
-    "string_to_number",
-    "strings",
-    "substr",
-    "subtract",
-    "summary",
-    "tables_initializer",
-    "tan",
-    "tanh",
-    "tensor_scatter_add",
-    "tensor_scatter_nd_add",
-    "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update",
-    "tensor_scatter_sub",
-    "tensor_scatter_update",
-    "tensordot",
-    "test",
-    "tile",
-    "timestamp",
-    "to_complex64",
-    "to_complex128",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
-    "train",
-    "trainable_variables",
-    "transpose",
-    "truediv",
-    "truncated_normal",
-    "truncated_normal_initializer",
-    "truncatediv",
-    "truncatemod",
-    "tuple",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "unique",
-    "unique_with_counts",
-    "unravel_index",
-    "unsorted_segment_max",
-    "unsorted_segment_mean",
-    "unsorted_segment_min",
-    "unsorted_segment_prod",
-    "unsorted_segment_sqrt_n",
-    "unsorted_segment_sum",
-    "unstack",
-    "variable_op_scope",
-    "variable_scope",
-    "variables_initializer",
-    "variance_scaling_initializer",
-    "verify_tensor_all_finite",
-    "where",
-    "while_loop",
-    "with_dependencies",
-    "write_file",
-    "zeros",
-    "zeros_initializer",
-    "zeros_like",
-]
-
+get_static_value = _conversion.constant_value
+print = _printing.print_v2
 tensor_scatter_nd_update = tensor_scatter_update
 tensor_scatter_nd_add = tensor_scatter_add
 tensor_scatter_nd_sub = tensor_scatter_sub
@@ -966,25 +290,62 @@ tensor_scatter_nd_sub = tensor_scatter_sub
 # The version whose programs run here: some ask which one they run on.
 VERSION = __version__ = "1.15.0"
 
-set_displayed_package("tf")
+_MODULES = frozenset(
+    [
+        "errors",
+        "app",
+        "audio",
+        "bitwise",
+        "compat",
+        "contrib",
+        "debugging",
+        "dtypes",
+        "estimator",
+        "flags",
+        "gfile",
+        "image",
+        "initializers",
+        "io",
+        "logging",
+        "lookup",
+        "losses",
+        "math",
+        "metrics",
+        "nn",
+        "python_io",
+        "queue",
+        "random",
+        "resource_loader",
+        "sparse",
+        "strings",
+        "summary",
+        "test",
+        "train",
+    ]
+)
+# What needs protocol buffers is loaded when it is first used.
+_LATE = {
+    "headrace.ops.records.decode_json_example": ("decode_json_example",),
+    "headrace.protos": (
+        "AttrValue",
+        "Event",
+        "GraphDef",
+        "HistogramProto",
+        "NodeDef",
+        "RunMetadata",
+        "SessionLog",
+        "Summary",
+    ),
+    "headrace.tf1.adapters.tensor_protos": (
+        "make_ndarray",
+        "make_tensor_proto",
+    ),
+    "headrace.tf1.graph_import": ("import_graph_def",),
+}
+
+_repr_prefix.set_displayed_package("tf")
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
-    # What needs protocol buffers is loaded when it is first used.
-    __getattr__, __dir__ = namespace(
-        __name__,
-        __all__,
-        late={
-            "AttrValue": "headrace.protos",
-            "Event": "headrace.protos",
-            "GraphDef": "headrace.protos",
-            "HistogramProto": "headrace.protos",
-            "NodeDef": "headrace.protos",
-            "RunMetadata": "headrace.protos",
-            "SessionLog": "headrace.protos",
-            "Summary": "headrace.protos",
-            "import_graph_def": "headrace.tf1.graph_import",
-            "make_ndarray": "headrace.tf1.adapters.tensor_protos",
-            "make_tensor_proto": "headrace.tf1.adapters.tensor_protos",
-            "decode_json_example": "headrace.ops.records.decode_json_example",
-        },
-    )
+    _HOMES = {name: module for module, names in _LATE.items() for name in names}
+    __all__ = sorted([*_exports.public_names(globals(), _MODULES), *_HOMES])
+    __getattr__, __dir__ = _namespace.namespace(__name__, __all__, late=_HOMES)

@@ -19,13 +19,7 @@ from headrace.ops.framework.folding import constant_value_as_shape
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, fail
 
-__all__ = [
-    "check_shapes",
-    "scatter_nd",
-    "tensor_scatter_add",
-    "tensor_scatter_sub",
-    "tensor_scatter_update",
-]
+__all__ = ["scatter_nd", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update"]
 
 
 def scatter_nd(

@@ -41,7 +41,7 @@ from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_sh
 from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.framework.primitives import cast_tensor
 
-__all__ = ["get_item", "newaxis", "slice", "strided_slice"]
+__all__ = ["newaxis", "slice", "strided_slice"]
 
 newaxis: Final = None
 

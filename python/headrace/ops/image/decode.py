@@ -30,7 +30,6 @@ __all__ = [
     "decode_jpeg",
     "decode_png",
     "extract_jpeg_shape",
-    "is_jpeg",
 ]
 
 _DECODED: Final = (dtypes.uint8, dtypes.uint16, dtypes.float32)

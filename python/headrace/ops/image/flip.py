@@ -12,7 +12,7 @@ from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank, like
 from headrace.ops.image.frames import known_sizes, resized_shape, to_image
 
-__all__ = ["flip_if", "flip_left_right", "flip_up_down", "rot90", "transpose_image"]
+__all__ = ["flip_left_right", "flip_up_down", "rot90", "transpose_image"]
 
 ROWS, COLUMNS = 0, 1
 

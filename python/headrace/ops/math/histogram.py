@@ -42,13 +42,7 @@ from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import equal, greater
 from headrace.ops.math.reduce import reduce_max
 
-__all__ = [
-    "bincount",
-    "confusion_matrix",
-    "histogram_fixed_width",
-    "histogram_fixed_width_bins",
-    "remove_squeezable_dimensions",
-]
+__all__ = ["bincount", "confusion_matrix", "histogram_fixed_width", "histogram_fixed_width_bins"]
 
 _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 

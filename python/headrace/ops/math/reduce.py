@@ -36,7 +36,6 @@ from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import not_equal
 
 __all__ = [
-    "Reduction",
     "argmax",
     "argmin",
     "count_nonzero",

@@ -18,14 +18,7 @@ from headrace.ops.array.reshape import reshape
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.sparse.tensor import SparseTensor
 
-__all__ = [
-    "FeaturePlan",
-    "Features",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "SparseFeature",
-    "VarLenFeature",
-]
+__all__ = ["FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature"]
 
 _TYPES: Final = (float32, int64, string)
 

@@ -17,7 +17,7 @@ from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank
 from headrace.ops.framework.kernel import Array, fail
 
-__all__ = ["DecodedWav", "decode_wav", "encode_wav"]
+__all__ = ["decode_wav", "encode_wav"]
 
 _SCALE = 1 << 15
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")

@@ -18,13 +18,7 @@ from headrace.ops.framework.conversion import (
     register_tensor_conversion_function,
 )
 
-__all__ = [
-    "SparseTensor",
-    "SparseTensorValue",
-    "as_sparse_tensor",
-    "convert_to_tensor_or_sparse_tensor",
-    "of_elements",
-]
+__all__ = ["SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor"]
 
 
 class SparseTensorValue(NamedTuple):

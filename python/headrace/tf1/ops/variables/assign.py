@@ -18,15 +18,7 @@ from headrace.graph import SupportsTensor, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import like, merge_shapes
 
-__all__ = [
-    "apply_to_variable",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "count_up_to",
-    "initialized_value",
-    "is_variable_initialized",
-]
+__all__ = ["assign", "assign_add", "assign_sub", "count_up_to", "is_variable_initialized"]
 
 
 def assign(

@@ -50,7 +50,7 @@ from headrace.tf1.ops.variables.scatter import (
     scatter_update,
 )
 
-__all__ = ["InitialValue", "Variable"]
+__all__ = ["Variable"]
 
 # The first value of a variable, or a function that returns it.
 InitialValue: TypeAlias = "TensorLike | Callable[..., TensorLike]"
