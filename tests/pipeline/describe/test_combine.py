@@ -117,7 +117,7 @@ def _squares():
 
 def test_zip_refuses_unequal_lengths_where_they_end(given):
     found = []
-    message = "zip: pipeline 1 ends after 20 examples, pipeline 0 goes on.*strict=False"
+    message = "zip: pipeline 1 ends after 20 examples, pipeline 0 continues.*strict=False"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         found.extend(hp.zip([numbers(0, 30), numbers(0, 20, "m")]))
     assert len(found) == 20

@@ -146,8 +146,8 @@ def test_it_is_said_why_ranks_behind_uneven_epochs_are_refused():
 
     _, states = steps_of(pipeline(1, 4))
     message = (
-        r"taken behind 1 epochs of one of 4 shards, and these did not have equally many, .* no "
-        r"state of one can be used for shard\(\.\.\., 2\)\. Go on with shard\(\.\.\., 4\); or "
+        r"taken after 1 epochs of one of 4 shards of different lengths, .* the state of one cannot "
+        r"be used for shard\(\.\.\., 2\)\. Continue with shard\(\.\.\., 4\); or "
         r"write epochs\(\.\.\.\) before shard\(\.\.\.\)"
     )
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-//! A function of the components of a row, as programs.
+//! Native functions of a row's components, as programs.
 
 use crate::error::{Code, Error, Result};
 use crate::pipeline::blocks::block::Block;
@@ -11,52 +11,55 @@ use crate::sync::cancellation::Cancellation;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// A function that makes components of components, for each row alone.
+/// A function from components to components, computed for each row separately.
 pub struct Function {
-    /// What it is called in errors.
+    /// Its name in errors.
     pub name: String,
     /// The columns that are its arguments.
     pub inputs: Vec<usize>,
-    /// What it computes for one row: it is fed the arguments.
+    /// The program for one row; it is fed the arguments.
     pub program: Arc<Program>,
-    /// The same for all rows of a block in fewer calls, where the rows have one shape; empty if there is no better way.
+    /// Programs that compute the same for all rows of a block in fewer calls, if the rows have one
+    /// shape; empty if there are none.
     pub segments: Vec<Segment>,
-    /// For each fetch of the program, the number of the value that has it after the last segment.
+    /// For each fetch of the program, the number of the value that equals it after the last
+    /// segment.
     pub results: Vec<usize>,
-    /// Whether a row is a batch. There are no segments then.
+    /// True if a row is a batch. Then there are no segments.
     pub is_batched: bool,
-    /// Whether it draws random numbers, which are keyed by the place of the row.
+    /// True if it draws random numbers, which are keyed by the identity of the row.
     pub is_random: bool,
 }
 
-/// A part of a function. Values are numbered: first the arguments, then what each segment fetches.
+/// A part of a function. Values are numbered: first the arguments, then the fetches of each
+/// segment.
 pub struct Segment {
-    /// What is computed.
+    /// The program that computes it.
     pub program: Arc<Program>,
     /// The values that it is fed.
     pub inputs: Vec<usize>,
-    /// Whether it is run for each row, and not once for all of them.
+    /// True if it is run for each row, rather than once for all.
     pub is_looped: bool,
 }
 
 /// The rows of a value.
 enum Value {
-    /// Those of a column of the rows that the function was given.
+    /// The rows of a column of the function's input.
     Given(usize),
-    /// Those of a column that was made.
+    /// The rows of a computed column.
     Made(Column),
 }
 
 impl Function {
-    /// The results for some rows, one column for each.
+    /// The results for some rows, one column for each result.
     pub fn call(&self, rows: &Rows) -> Result<Vec<Column>> {
         if self.segments.is_empty() {
             return self.call_each(rows);
         }
         match self.call_segments(rows) {
             Err(error) if error.code() != Code::Cancelled => {
-                // The rows have different shapes, or one of them is at fault: one by one they are all right, or the error
-                // says which it is.
+                // The rows differ in shape, or one of them fails: row by row they all succeed, or
+                // the error names the row.
                 self.call_each(rows)
             }
             result => result,
@@ -94,7 +97,7 @@ impl Function {
         self.results.iter().map(result).collect()
     }
 
-    /// The error, with the names of the function and of the operation in its text.
+    /// The error, with the names of the function and of the operation added to its text.
     fn named(&self, error: Error) -> Error {
         let place = error.op().map_or_else(String::new, |op| format!("{op}: "));
         Error::new(error.code(), format!("{}: {place}{}", self.name, error.message()))
@@ -112,14 +115,14 @@ impl Segment {
         let fetched = self.program.run(feeds, &Run::new(&cancellation))?;
         let column = |value: Tensor| match value.shape().first() {
             Some(length) if *length == rows.len() => value.into_materialised().map(Column::Dense),
-            _ => Err(Error::internal(format!("{} rows became a value of shape {}", rows.len(), value.shape()))),
+            _ => Err(Error::internal(format!("{} rows gave a value of shape {}", rows.len(), value.shape()))),
         };
         fetched.into_iter().map(column).collect()
     }
 }
 
 impl Value {
-    /// All rows as one tensor; they are gathered once.
+    /// All rows as one tensor, gathered once.
     fn gathered(&mut self, rows: &Rows) -> Result<Tensor> {
         if let Self::Given(column) = self {
             *self = Self::Made(rows.gather_column(*column)?);
@@ -139,7 +142,7 @@ impl Value {
     }
 }
 
-/// A column for each of the values that a program fetches for each row.
+/// A column for each value that a program fetches, computed row by row.
 fn stacked(program: &Program, inputs: &[&Value], rows: &Rows, is_random: bool) -> Result<Vec<Column>> {
     let mut columns: Vec<_> = (0..program.num_fetches()).map(|_| Stacking::new(rows.len())).collect();
     looped(program, inputs, rows, is_random, |fetch, value| columns[fetch].push(value))?;

@@ -1,4 +1,4 @@
-//! The values of an output, row by row, put together to a column.
+//! Stacks the values of an output, row by row, into a column.
 
 use crate::error::Result;
 use crate::pipeline::blocks::column::Column;
@@ -8,18 +8,19 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// A column in the making. As long as all rows have one type and one shape they lie one behind the other, so that a row is
-/// copied once, and floats that are still to be computed are computed at their place.
+/// A column under construction. As long as all rows have one type and one shape they are stored end
+/// to end, so that a row is copied once, and deferred floats are computed straight into the column.
 pub struct Stacking {
-    /// How many rows there will be.
+    /// The number of rows to come.
     num_rows: usize,
     rows: Rows,
 }
 
 enum Rows {
-    /// Rows of one type and shape, and how many there are.
+    /// Rows of one type and shape, and their number.
     Alike { dtype: DType, shape: Shape, values: Values, count: usize },
-    /// The shapes or types differ, or there is no memory for all rows at once. Also for no rows.
+    /// Rows whose shapes or types differ, or for which there is no memory all at once. Also used
+    /// for no rows.
     Each(Vec<Tensor>),
 }
 
@@ -31,7 +32,7 @@ enum Values {
 }
 
 impl Stacking {
-    /// A column of `num_rows` rows, which are still to be added.
+    /// A column of `num_rows` rows, still to be added.
     pub fn new(num_rows: usize) -> Self {
         Self { num_rows, rows: Rows::Each(Vec::new()) }
     }
@@ -83,7 +84,7 @@ impl Rows {
 }
 
 impl Values {
-    /// Room for `num_rows` rows such as this one; `None` if there can be no memory for so many.
+    /// Room for `num_rows` rows like this one; `None` if memory for so many is impossible.
     fn room(row: &Tensor, num_rows: usize) -> Option<Self> {
         let shape = row.shape().batched(num_rows);
         let room = allocate::elements(row.dtype(), &shape);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_shape_lie_one_behind_the_other() {
+    fn rows_of_one_shape_are_stored_end_to_end() {
         for rows in [
             [vector(&[1, 2, 3, 4, 5]), vector(&[6, 7, 8, 9, 10])],
             [Tensor::scalar(1.5_f32), Tensor::scalar(2.5_f32)],
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rows_stay_what_they_are() {
+    fn rows_of_different_shapes_stay_separate() {
         let rows = [vector(&[1]), vector(&[2]), vector(&[]), Tensor::scalar(4.0_f32)];
         let column = stacked(&rows);
         assert_eq!((is_dense(&column), column.len()), (false, 4));

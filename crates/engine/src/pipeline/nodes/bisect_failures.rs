@@ -1,4 +1,4 @@
-//! Rows that are worked on in parts, since some of them fail and are left out.
+//! Bisects rows of which some fail, and skips those.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
@@ -9,19 +9,20 @@ use crate::pipeline::skip_event::{RowsAndSkips, SkipEvents, Skipped};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What is done with the rows of a range, and what is said of one that failed.
+/// Work on ranges of rows, and the report for a row that failed.
 pub trait Bisectable {
-    /// Why it failed.
+    /// The reason for a failure.
     type Failure;
 
-    /// The rows that come of those in `range`.
+    /// Works on the rows in `range`. Returns the result rows.
     fn work(&mut self, range: Range<usize>) -> std::result::Result<Block, Self::Failure>;
 
-    /// What is left out if row `row` failed. Fails if it cannot be left out.
+    /// The report for row `row`, which has failed and is skipped. Fails if it cannot be skipped.
     fn leave_out(&mut self, row: usize, failure: Self::Failure) -> Result<Skipped>;
 }
 
-/// Works on `num_rows` rows, which have failed together. What fails is parted until single rows are left, which are left out.
+/// Works on `num_rows` rows, which have failed together. Failing ranges are halved down to single
+/// rows, which are skipped.
 pub fn bisect_failures<P: Bisectable>(parts: &mut P, num_rows: usize, failure: P::Failure) -> Result<RowsAndSkips> {
     let mut worked = (Rows::new(), Vec::new());
     bisect(parts, 0..num_rows, failure, &mut worked)?;
@@ -49,7 +50,8 @@ fn bisect<P: Bisectable>(
     Ok(())
 }
 
-/// What a node gives of the result of a task: its rows, which begin at a checkpoint, and the skip events at their rows.
+/// The outputs of a task, as a node returns them: its rows, which begin at a checkpoint, and the
+/// skip events between them.
 pub fn polls(rows: Rows, skip_events: SkipEvents, checkpoint: Checkpoint) -> impl Iterator<Item = Poll> {
     let mut rest = rows.with_checkpoint(checkpoint);
     let mut polls = VecDeque::new();
@@ -60,6 +62,6 @@ pub fn polls(rows: Rows, skip_events: SkipEvents, checkpoint: Checkpoint) -> imp
         num_given = place;
     }
     polls.push_back(Poll::Ready(rest));
-    // A filter may leave nothing.
+    // A filter may keep no row.
     polls.into_iter().filter(|poll| !matches!(poll, Poll::Ready(rows) if rows.is_empty()))
 }

@@ -1,4 +1,4 @@
-//! Rows that are kept in memory, so that what is before them is computed once.
+//! Caches rows in memory, so that the stages before are computed once.
 
 use crate::error::{Code, Error, Result};
 use crate::pipeline::blocks::block::{Block, Pass};
@@ -11,20 +11,20 @@ use crate::pipeline::skip_event::SkipEvent;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// What is kept of one `cache()`. Lives as long as the description.
+/// The content of one `cache()`. Lives as long as the description.
 #[derive(Default)]
 pub struct Store(Mutex<Found>);
 
-/// What passes have left in a store.
+/// The rows that passes have left in a store.
 #[derive(Default)]
 struct Found {
     whole: Option<Arc<Cached>>,
-    /// The longest beginning that a pass had when it was left before its end.
+    /// The longest beginning of a pass that was left before its end.
     begun: Option<Arc<Cached>>,
 }
 
 impl Store {
-    /// The rows of a whole pass, if they are there.
+    /// The rows of a whole pass, if a pass has finished.
     pub fn get(&self) -> Option<Arc<Cached>> {
         self.0.lock().whole.clone()
     }
@@ -50,7 +50,7 @@ impl Store {
 /// All rows of a pass, or its first ones.
 pub struct Cached {
     kept: Kept,
-    /// What the blocks are charged to.
+    /// The budget that the blocks are charged to.
     budget: Arc<Budget>,
 }
 
@@ -58,13 +58,13 @@ pub struct Cached {
 #[derive(Clone, Default)]
 struct Kept {
     blocks: Vec<Arc<Block>>,
-    /// For each block the number behind its last row.
+    /// For each block, the number after its last row.
     ends: Vec<u64>,
-    /// Where the rows of each block can be made again.
+    /// The checkpoint of the rows of each block.
     checkpoints: Vec<Checkpoint>,
-    /// Where the rows behind the last block can be made.
+    /// The checkpoint of the rows after the last block.
     rest: Checkpoint,
-    /// What was left out, each with the number of blocks before it.
+    /// The skip events, each with the number of blocks before it.
     skip_events: Vec<(usize, SkipEvent)>,
     num_bytes: usize,
 }
@@ -81,7 +81,7 @@ impl Kept {
 }
 
 impl Cached {
-    /// What was left out while the rows were kept.
+    /// The skip events of the cached rows.
     pub fn skip_events(&self) -> impl Iterator<Item = &SkipEvent> {
         self.kept.skip_events.iter().map(|(_, skip_event)| skip_event)
     }
@@ -107,25 +107,27 @@ fn too_large(needed: &str, budget: &Budget) -> Error {
     Error::new(Code::ResourceExhausted, text)
 }
 
-/// Gives the rows of its input, which it keeps, behind those that a pass before has kept and been left at.
+/// Returns the rows of its input and caches them, after the rows cached by an earlier pass that was
+/// left before its end.
 pub struct Fill {
     input: Box<dyn Node>,
     store: Arc<Store>,
     pass: Pass,
     kept: Kept,
-    /// The number of the next block to be given of those that are kept, and that of the next skip event.
+    /// The numbers of the next cached block and of the next skip event to return.
     next: (usize, usize),
     budget: Option<Arc<Budget>>,
-    /// What was kept in another iteration is charged once to the budget of this one.
+    /// Rows cached in another iteration, charged once to the budget of this one.
     begun: Option<Arc<Cached>>,
     _charge: Option<Charge>,
-    /// Whether other passes can go on where this one is left.
+    /// True if other passes can continue where this one is left.
     is_ordered: bool,
 }
 
 impl Fill {
-    /// The rows of a whole pass, which is kept in `store`. They are given as those of `pass`. `start` makes the node before
-    /// this one, which begins at a checkpoint. With `in_any_order`, the rows may come in any order.
+    /// The rows of a whole pass, which is cached in `store`. They are returned as rows of `pass`.
+    /// `start` makes the input node, which begins at a checkpoint. With `in_any_order`, the rows
+    /// may come in any order.
     pub fn new(
         start: impl FnOnce(&Checkpoint) -> Result<Box<dyn Node>>,
         store: Arc<Store>,
@@ -142,7 +144,7 @@ impl Fill {
     fn keep(&mut self, rows: &Rows, budget: &Arc<Budget>) -> Result<()> {
         let block = match rows.whole_block() {
             Some(block) => Arc::clone(block),
-            // The first ones behind those that an earlier pass has kept may be the rest of a block.
+            // The first rows after those cached by an earlier pass may be the rest of a block.
             None => {
                 let copy = rows.copy()?;
                 let charge = budget.charge(copy.held_bytes());
@@ -161,7 +163,7 @@ impl Fill {
         }
     }
 
-    /// What is kept and was not given yet.
+    /// The next cached output that was not returned yet.
     fn kept(&mut self) -> Option<Poll> {
         let (block, skip_event) = &mut self.next;
         if let Some((num_blocks, found)) = self.kept.skip_events.get(*skip_event)
@@ -197,7 +199,7 @@ impl Node for Fill {
                 return Ok(Poll::End);
             }
         }
-        self.kept().ok_or_else(|| Error::internal("cache: nothing was kept"))
+        self.kept().ok_or_else(|| Error::internal("cache: there are no cached rows"))
     }
 }
 
@@ -209,7 +211,7 @@ impl Drop for Fill {
         if kept.num_bytes > budget.limit_bytes() {
             return;
         }
-        // Those behind the last row come again when the rows behind it are made.
+        // Skip events after the last row come again when the rows after it are made.
         let num_blocks = kept.blocks.len();
         kept.skip_events.retain(|(blocks_before, _)| *blocks_before < num_blocks);
         self.store.keep_begun(kept, budget);
@@ -217,7 +219,7 @@ impl Drop for Fill {
 }
 
 impl Kept {
-    /// All rows of a block, as those of a pass.
+    /// All rows of a block, as rows of a pass.
     fn rows(&self, index: usize, pass: Pass) -> Rows {
         let block = &self.blocks[index];
         let provenance = block.provenance().in_pass(pass);
@@ -226,7 +228,8 @@ impl Kept {
     }
 }
 
-/// Gives the rows of its input, from some row on, as those of a pass. Nothing is kept, as there is no whole pass.
+/// Returns the rows of its input, from some row on, as rows of a pass. Caches nothing, since the
+/// pass is not whole.
 pub struct Rest {
     input: Box<dyn Node>,
     next: u64,
@@ -251,14 +254,14 @@ impl Node for Rest {
     }
 }
 
-/// Gives the rows that are kept.
+/// Returns the cached rows.
 pub struct FromCache {
     cached: Arc<Cached>,
     /// The number of the next block.
     next: usize,
-    /// That of the next skip event.
+    /// The number of the next skip event.
     next_skip_event: usize,
-    /// So many rows of it are left out.
+    /// The number of its rows to skip.
     skip: usize,
     pass: Pass,
     is_charged: bool,
@@ -296,7 +299,7 @@ impl Node for FromCache {
     }
 }
 
-/// The rows that are kept, by their numbers.
+/// The cached rows, by number.
 pub struct CachedRows {
     cached: Arc<Cached>,
     _charge: Option<Charge>,

@@ -1,9 +1,9 @@
-//! Counts what a stage gives.
+//! Counts the rows of a stage.
 
 use crate::error::Result;
 use crate::pipeline::node::{Context, Ended, Node, Poll};
 
-/// Gives what its input gives.
+/// Passes its input through.
 pub struct Counted {
     input: Box<dyn Node>,
     stage: usize,

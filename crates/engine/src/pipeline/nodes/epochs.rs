@@ -1,4 +1,4 @@
-//! A pipeline several times over, and pipelines one after the other.
+//! Passes: a pipeline several times over, and pipelines one after the other.
 
 use crate::error::{Error, Result};
 use crate::pipeline::checkpoint::{Checkpoint, damaged};
@@ -7,22 +7,24 @@ use crate::pipeline::node::{Context, Ended, Node, Poll};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Makes the node of pass number `n` from a checkpoint on, or `None` if there are no more. If so told, its rows
-/// were given before: it works in step, so that it asks for rows, and begins tasks, only when their results are wanted.
+/// Makes the node of pass number `n` from a checkpoint on, or `None` if there are no more passes.
+/// With `true`, its rows were returned before: it works in step, so that it polls for rows, and
+/// begins tasks, only when their results are requested.
 pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
 
-/// Gives the rows of one pass after the other. The next pass begins as soon as the last row of one is asked for.
+/// Returns the rows of one pass after the other. The next pass begins as soon as the last row of
+/// one is requested.
 pub struct Passes {
     next: NextPass,
-    /// That of the pass that follows.
+    /// The number of the next pass.
     number: u64,
     current: Option<Box<dyn Node>>,
-    /// Where the pass that follows begins.
+    /// The checkpoint at which the next pass begins.
     first: Checkpoint,
-    /// Whether the current pass has given anything.
+    /// True once the current pass has returned anything.
     has_rows: bool,
     ends_after_nothing: bool,
-    /// Whether the pass before `number` has ended in this run.
+    /// True if the pass before `number` has ended in this run.
     has_ended: bool,
     /// The states that nodes begin with.
     states: Option<Arc<FunctionStates>>,
@@ -31,61 +33,64 @@ pub struct Passes {
     shards: Option<Shards>,
 }
 
-/// What is known of all shards if the passes are those of one.
+/// The state of all shards, for passes over one of them.
 struct Shards {
-    /// How many there are.
+    /// The number of shards.
     count: u64,
-    /// How many there were where the checkpoint was made.
+    /// The number of shards when the checkpoint was made.
     old_count: u64,
-    /// Whether a pass before this one had another number of rows for another shard, so that they are at different places.
+    /// True if, in an earlier pass, another shard would have had a different number of rows, so
+    /// that shards are at different positions.
     is_uneven: bool,
-    /// So many rows of each old shard are skipped, from the state of the checkpoint of the current pass on, if there is another
-    /// number of shards now.
+    /// The number of rows of each old shard to skip, from the state of the current pass's
+    /// checkpoint on, if the number of shards has changed.
     skip: u64,
-    /// So many more come before them.
+    /// The number of further rows before them.
     num_before: u64,
 }
 
-/// Which Python functions keep a state from one pass to the next.
+/// The Python functions that keep a state from one pass to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Keepers {
     /// Their Python workers.
     pub python_workers: Vec<usize>,
-    /// Those of which a row may have been asked for in vain: what is beside it has ended.
+    /// The workers whose last row may have been requested in vain, because an input zipped with it
+    /// has ended.
     pub zipped: Vec<usize>,
-    /// Whether a pass may end before all rows that they made are used, so that their states are those of other rows.
+    /// True if a pass may end before all rows that they made are used, so that their states are
+    /// ahead of the used rows.
     pub are_cut_short: bool,
-    /// Their states are needed behind so many passes.
+    /// The number of passes after which their states are needed.
     pub num_passes: u64,
-    /// Whether all nodes work in step.
+    /// True if all nodes work in step.
     pub in_step: bool,
 }
 
 struct Keeping {
     keepers: Keepers,
-    /// What the functions have at the end of the last pass, once that is known.
+    /// The states of the functions at the end of the last pass, once they are known.
     outer: Arc<FunctionStates>,
-    /// What they had at the beginning of the pass under way.
+    /// The states at the beginning of the current pass.
     begin: Arc<FunctionStates>,
-    /// What they have in the pass under way.
+    /// The states in the current pass.
     inner: Arc<FunctionStates>,
-    /// Where the rows begin that were given last, and how many they are.
+    /// The checkpoint of the rows returned last, and their number.
     last: (Checkpoint, usize),
     settling: Option<Settling>,
 }
 
-/// Makes the last rows of a pass again, in step, to find out what functions have behind them.
+/// Makes the last rows of a pass again, in step, to find the states of functions after them.
 struct Settling {
     node: Box<dyn Node>,
     states: Arc<FunctionStates>,
-    /// How many rows are still to come.
+    /// The number of rows still to come.
     num_rows: usize,
-    /// What the functions have behind the last row.
+    /// The states of the functions after the last row.
     behind_rows: Option<Arc<FunctionStates>>,
 }
 
 impl Settling {
-    /// Whether all is known.
+    /// True once all states are known.
     fn poll(&mut self, context: &mut Context) -> Result<bool> {
         loop {
             if self.num_rows == 0 && self.behind_rows.is_none() {
@@ -93,7 +98,7 @@ impl Settling {
             }
             match self.node.pull(context)? {
                 Poll::Ready(rows) => self.num_rows = self.num_rows.saturating_sub(rows.len()),
-                // It was given before.
+                // It was returned before.
                 Poll::SkipEvent(_) => {}
                 Poll::Pending => return Ok(false),
                 Poll::End => return Ok(true),
@@ -108,7 +113,7 @@ impl Keeping {
         Self { keepers, outer, begin, inner, last: (Checkpoint::default(), 0), settling: None }
     }
 
-    /// Where a pass begins that begins now.
+    /// The checkpoint at which the pass that starts now begins.
     fn begin(&mut self, first: &Checkpoint) -> Checkpoint {
         self.begin = self.outer.copy();
         self.inner = if self.keepers.in_step { Arc::clone(&self.outer) } else { self.outer.copy() };
@@ -116,7 +121,8 @@ impl Keeping {
         first.clone().with_states(Some(Arc::clone(&self.inner)))
     }
 
-    /// Makes sure that it is known what the functions have at the end of pass `number`; false as long as it is not.
+    /// Makes sure that the states of the functions at the end of pass `number` are known; false
+    /// until they are.
     fn settle(&mut self, number: u64, next: &mut NextPass, context: &mut Context) -> Result<bool> {
         if self.keepers.in_step || number >= self.keepers.num_passes {
             return Ok(true);
@@ -149,7 +155,8 @@ impl Keeping {
 }
 
 impl Passes {
-    /// With `ends_after_nothing` a pass without a row is the last one: passes for ever over nothing would never end.
+    /// With `ends_after_nothing` a pass without rows is the last one: endless passes over nothing
+    /// would never end.
     pub fn new(next: NextPass, ends_after_nothing: bool) -> Self {
         Self {
             next,
@@ -165,23 +172,24 @@ impl Passes {
         }
     }
 
-    /// How many shards there were where a checkpoint of passes over one was made.
+    /// The number of shards when a checkpoint of passes over one shard was made.
     pub fn old_shards(checkpoint: &Checkpoint) -> Result<Option<u64>> {
         Ok(checkpoint.numbers()?.map(|[_, old_count, _]| old_count))
     }
 
-    /// The passes of one of so many shards; see [`Passes::skips`].
+    /// The passes of one of `count` shards; see [`Passes::skips`].
     pub fn over_shards(mut self, count: Option<u64>) -> Self {
         self.shards = count.map(|count| Shards { count, old_count: count, is_uneven: false, skip: 0, num_before: 0 });
         self
     }
 
-    /// Whether it skips the rows behind the state of the checkpoint by itself: those of another number of shards.
+    /// True if it skips the rows after the checkpoint's state by itself: rows of another number of
+    /// shards.
     pub fn skips(&self) -> bool {
         self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
     }
 
-    /// Where the next pass begins, behind one that has ended.
+    /// The checkpoint at which the next pass begins, after one that has ended.
     fn after(&mut self, ended: Option<Ended>) -> Result<Checkpoint> {
         let (Some(shards), Some(ended)) = (&mut self.shards, ended) else { return Ok(Checkpoint::default()) };
         let (is_uneven, skip) = (ended.fewest != ended.most, shards.skip);
@@ -198,7 +206,7 @@ impl Passes {
         Ok(Checkpoint::default().behind(shards.skip))
     }
 
-    /// With Python functions that keep a state from one pass to the next.
+    /// Sets the Python functions that keep a state from one pass to the next.
     pub fn keeping(mut self, keepers: Keepers, states: Option<&Arc<FunctionStates>>) -> Self {
         self.states = states.cloned();
         if let Some(states) = states.filter(|_| !keepers.python_workers.is_empty()) {
@@ -207,7 +215,7 @@ impl Passes {
         self
     }
 
-    /// From a checkpoint on, without those that are to be left out behind its state.
+    /// Continues from a checkpoint, without the rows to be skipped after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let number = match (&mut self.shards, checkpoint.state()) {
             (_, None) => return Ok(self),
@@ -243,9 +251,9 @@ impl Shards {
     fn uneven(&self, number: u64) -> Error {
         let Self { count, old_count, .. } = self;
         Error::invalid_argument(format!(
-            "it was taken behind {number} epochs of one of {old_count} shards, and these did not have equally many, so they are at \
-             different places, and no state of one can be used for shard(..., {count}). Go on with shard(..., {old_count}); or \
-             write epochs(...) before shard(...), or take(...) a number that divides by the shards"
+            "it was taken after {number} epochs of one of {old_count} shards of different lengths, so the shards are at different \
+             positions, and the state of one cannot be used for shard(..., {count}). Continue with shard(..., {old_count}); or \
+             write epochs(...) before shard(...), or take(...) a number of examples that the number of shards divides"
         ))
     }
 }
@@ -296,7 +304,7 @@ impl Node for Passes {
             };
             let Some(node) = (self.next)(self.number, &start, false) else { return Ok(Poll::End) };
             self.number += 1;
-            // What is taken up has given something before.
+            // The resumed pass has returned something before.
             self.has_rows = first != Checkpoint::default();
             self.current = Some(node?);
         }

@@ -1,4 +1,4 @@
-//! Rows of several inputs in an order that says whose row is next.
+//! Interleaves several inputs in a given order.
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
@@ -9,34 +9,34 @@ use crate::pipeline::permutation::Permutation;
 use crate::pipeline::skip_event::SkipEvent;
 use std::sync::Arc;
 
-/// Rows are given in groups of this size.
+/// Number of rows returned at a time.
 const GROUP_ROWS: usize = 1024;
 
-/// Says whose row is next.
+/// The rule that chooses the input of the next row.
 pub trait Choose: Send {
-    /// The number of the input whose row comes next; `None` after the last row.
+    /// The number of the input of the next row; `None` after the last row.
     fn next(&mut self) -> Option<usize>;
 
-    /// Says that the input chosen last has no more rows. Returns whether others go on.
+    /// Marks the input chosen last as ended. Returns whether others continue.
     fn leave_out(&mut self, input: usize) -> Result<bool>;
 
-    /// What [`Choose::go_on`] needs to choose what follows, without the inputs that were left out.
+    /// The number from which [`Choose::go_on`] can continue, apart from the ended inputs.
     fn number(&self) -> u64;
 
-    /// Goes on as from where `number` was this.
+    /// Continues from a state in which `number` had this value.
     fn go_on(&mut self, number: u64);
 }
 
-/// The node.
+/// A node that interleaves inputs.
 pub struct Interleave {
     inputs: Vec<Input>,
     choose: Box<dyn Choose>,
-    /// Whose row is next, if that is known and the row is not there.
+    /// The input of the next row, if it is chosen and the row has not arrived.
     chosen: Option<usize>,
     is_over: bool,
-    /// Comes after the rows before it.
+    /// Returned after the rows before it.
     error: Option<Error>,
-    /// Whether an input is asked only for a row that is next.
+    /// True if an input is polled only for a row that is next.
     in_step: bool,
 }
 
@@ -44,17 +44,18 @@ pub struct Interleave {
 struct Input {
     node: Option<Box<dyn Node>>,
     rows: Cursor,
-    /// Where its first row is.
+    /// The checkpoint of its first row.
     first: Checkpoint,
     has_come: bool,
     is_left_out: bool,
     error: Option<Error>,
-    /// Word of what was left out before its next row. It asks for no more before that is given.
+    /// A report of rows skipped before its next row. It must be returned before the input is polled
+    /// again.
     skip_event: Option<SkipEvent>,
 }
 
 impl Interleave {
-    /// The rows of `inputs` as `choose` says.
+    /// The rows of `inputs` in the order of `choose`.
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
         let input = |node| {
             let (node, rows, first) = (Some(node), Cursor::default(), Checkpoint::default());
@@ -64,13 +65,15 @@ impl Interleave {
         Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false }
     }
 
-    /// With `in_step`, rows are given one by one, and an input is asked only for a row that is next.
+    /// With `in_step`, rows are returned one by one, and an input is polled only for a row that is
+    /// next.
     pub fn in_step(mut self, in_step: bool) -> Self {
         self.in_step = in_step;
         self
     }
 
-    /// From a checkpoint on, where the inputs begin at the checkpoints in it; without those that are to be left out behind its state.
+    /// Continues from a checkpoint, which has the checkpoints of the inputs; without the rows to be
+    /// skipped after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let Some(state) = checkpoint.state() else { return Ok(self) };
         let [chosen, number, left_out @ ..] = &state.numbers[..] else { return Err(damaged()) };
@@ -89,7 +92,7 @@ impl Interleave {
         Ok(self)
     }
 
-    /// Where the next row can be taken up again.
+    /// The checkpoint of the next row.
     fn checkpoint(&self) -> Checkpoint {
         let chosen = self.chosen.map_or(0, |chosen| chosen as u64 + 1);
         let left_out = self.inputs.iter().map(|input| u64::from(input.is_left_out));
@@ -97,7 +100,7 @@ impl Interleave {
         Checkpoint::new(numbers, self.inputs.iter().map(Input::checkpoint))
     }
 
-    /// Takes rows as long as they are there.
+    /// Takes rows as long as they are available.
     fn take(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
         let most = if self.in_step { 1 } else { GROUP_ROWS };
         while rows.len() < most && !self.is_over {
@@ -133,7 +136,7 @@ impl Interleave {
 }
 
 impl Input {
-    /// Takes the next row to the end of `rows`, if it is there.
+    /// Moves the next row to the end of `rows`, if it is available.
     fn push_next(&mut self, rows: &mut Rows) -> bool {
         let next = self.rows.next();
         if let Some((block, row)) = next {
@@ -142,12 +145,12 @@ impl Input {
         next.is_some()
     }
 
-    /// Where its next row can be taken up again.
+    /// The checkpoint of its next row.
     fn checkpoint(&self) -> Checkpoint {
         if self.has_come { self.rows.checkpoint() } else { self.first.clone() }
     }
 
-    /// Asks for more rows.
+    /// Polls for more rows.
     fn fill(&mut self, context: &mut Context) {
         let Some(node) = self.node.as_mut().filter(|_| self.skip_event.is_none()) else { return };
         match node.pull(context) {
@@ -171,7 +174,7 @@ impl Node for Interleave {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        // The others go on while one is waited for.
+        // The other inputs continue while one is waited for.
         if !self.in_step {
             self.inputs.iter_mut().filter(|input| input.rows.is_empty()).for_each(|input| input.fill(context));
         }
@@ -193,16 +196,16 @@ impl Node for Interleave {
     }
 }
 
-/// The order of rows of which each input has a part, one part after the other, permuted as a whole.
+/// A permutation of all rows, each input having a consecutive part of them.
 pub struct Permuted {
     order: Arc<Permutation>,
     next: u64,
-    /// For each input the number behind its last row.
+    /// For each input, the number after its last row.
     ends: Vec<u64>,
 }
 
 impl Permuted {
-    /// `ends` has for each input the number behind its last row.
+    /// `ends` has the number after the last row of each input.
     pub fn new(order: Arc<Permutation>, ends: Vec<u64>) -> Self {
         Self { order, next: 0, ends }
     }
@@ -217,7 +220,7 @@ impl Choose for Permuted {
     }
 
     fn leave_out(&mut self, input: usize) -> Result<bool> {
-        Err(Error::internal(format!("part {input} of a shuffle of all examples has fewer of them than was found out")))
+        Err(Error::internal(format!("part {input} of a full shuffle has fewer examples than its index")))
     }
 
     fn number(&self) -> u64 {
@@ -229,21 +232,22 @@ impl Choose for Permuted {
     }
 }
 
-/// Draws whose row is next.
+/// Draws the input of the next row.
 pub struct Drawn {
     random: Philox,
-    /// 0 for those that are left out.
+    /// The weights; 0 for inputs that have ended.
     weights: Vec<f64>,
     goes_on: bool,
 }
 
 impl Drawn {
-    /// `goes_on` until all inputs have ended, else until one has. The draws are those of the pair of seeds.
+    /// If `goes_on`, continues until all inputs have ended, else until one has. The draws depend on
+    /// the pair of seeds.
     pub fn new(weights: Vec<f64>, goes_on: bool, seed: u64, pass: u64) -> Self {
         Self { random: Philox::new(seed.cast_signed(), pass.cast_signed()), weights, goes_on }
     }
 
-    /// A number from 0 to 1, without 1.
+    /// A number in [0, 1).
     fn draw(&mut self) -> f64 {
         let bits = u64::from(self.random.next_u32()) << 32 | u64::from(self.random.next_u32());
         (bits >> 11) as f64 * (0.5_f64).powi(53)
@@ -285,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_drawn_as_their_weights_say() {
+    fn inputs_are_drawn_in_proportion_to_their_weights() {
         let mut drawn = Drawn::new(vec![0.5, 0.25, 0.25], true, 7, 0);
         let mut counts = [0_u32; 3];
         (0..10_000).for_each(|_| counts[drawn.next().unwrap()] += 1);

@@ -1,4 +1,4 @@
-//! Work on rows in parallel, whose results come in the order of the rows.
+//! Maps rows in parallel, with results in the order of the rows.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, RowProvenance};
@@ -19,82 +19,84 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is done with some rows, by a worker. It is a pure function of them.
+/// Work on rows, done by a worker. It is a pure function of them.
 pub trait Stage: Send + Sync {
-    /// The rows that come of some rows.
+    /// The result rows for some rows.
     fn apply(&self, rows: Rows) -> Result<Rows>;
 
-    /// The number of the stage in the description whose work it does, if that is counted.
+    /// The number of the stage in the description that it is measured as, if any.
     fn number(&self) -> Option<usize> {
         None
     }
 
-    /// Whether what it makes of some rows is what it makes of each of them.
+    /// True if its result for some rows consists of its results for each of them.
     fn is_row_wise(&self) -> bool {
         true
     }
 
-    /// Whether it makes one row of each, or one of all if it is not row-wise.
+    /// True if it makes one row of each, or, if not row-wise, one row of all.
     fn keeps_count(&self) -> bool {
         false
     }
 
-    /// Whether it reads files.
+    /// True if it reads files.
     fn waits_for_storage(&self) -> bool {
         false
     }
 }
 
-/// Who does the work.
+/// The worker that does the work.
 #[derive(Clone)]
 pub enum Worker {
-    /// The pool: these stages, one after the other; then the rows are gathered into one block.
+    /// The pool: these stages, in order; then the rows are gathered into one block.
     Pool(Arc<[Arc<dyn Stage>]>),
-    /// A thread of Python's, one task after the other. Set if it makes one row of each, and keeps no state.
+    /// A Python worker's thread, one task after the other. The bool is true if it makes one row of
+    /// each and keeps no state.
     Python(usize, bool),
 }
 
 impl Worker {
-    /// Whether there is one row for each, or for each batch of them: then rows can be left out before the work.
+    /// True if it makes one row of each row, or of each batch of them: then rows can be skipped
+    /// before the work.
     pub fn keeps_count(&self) -> bool {
         match self {
             Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
-            // A function with a state of its own sees what it saw before.
+            // A function that keeps a state must see the same rows as before.
             Self::Python(_, keeps_count) => *keeps_count,
         }
     }
 }
 
-/// The node.
+/// A node that maps rows.
 pub struct Map {
     input: Input,
-    /// What the input gave and no task has yet.
+    /// Rows of the input that are not in a task yet.
     waiting: Rows,
     worker: Worker,
-    /// How many tasks are begun before their results are wanted.
+    /// The number of tasks begun before their results are requested.
     ahead: usize,
     position: Position,
-    /// Since when the input had nothing while no task was left.
+    /// The time since which the input has had nothing while no task was left.
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
     size_estimate: SizeEstimate,
     /// The state of the function of a Python worker.
     state: FunctionState,
-    /// What a task has given and is not given yet.
+    /// Results of a task still to be returned.
     ready: VecDeque<Poll>,
-    /// What the input has said at its end.
+    /// The row counts of the input at its end.
     ended: Option<Ended>,
 }
 
 enum Input {
     Open(Box<dyn Node>),
     Ended,
-    /// The error comes after the results of all rows before it.
+    /// An error after the results of all rows before it.
     Failed(Error),
 }
 
 impl Map {
-    /// Up to `ahead` tasks are begun before their results are wanted.
+    /// Up to `ahead` tasks are begun before their results are requested.
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
         let (waiting, size_estimate) = (Rows::new(), SizeEstimate::default());
@@ -113,29 +115,29 @@ impl Map {
         }
     }
 
-    /// The function of a Python worker has this state before the first task.
+    /// Sets the state of the Python worker's function before the first task.
     pub fn with_state(mut self, state: FunctionState) -> Self {
         self.state = state;
         self
     }
 
-    /// With what is known of the results of other passes.
+    /// Sets the size estimate from other passes.
     pub fn with_size_estimate(mut self, size_estimate: SizeEstimate) -> Self {
         self.size_estimate = size_estimate;
         self
     }
 
-    /// With `in_any_order`, results come as soon as they are there.
+    /// With `in_any_order`, results come as soon as they are finished.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.ring = Ring::in_any_order(in_any_order);
         self
     }
 
-    /// Starts as many tasks as there may be.
+    /// Starts as many tasks as possible.
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
         while self.ring.len() < self.ahead && self.fill(context) {
             let (num_rows, num_bytes) = self.next_part(context.budget.room_bytes());
-            // A guess may be more than there is; then nothing else fits.
+            // The estimate may exceed the limit; then nothing else fits.
             let num_bytes = num_bytes.min(context.budget.room_bytes());
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { return Ok(()) };
             self.note_start(context.meters);
@@ -145,7 +147,7 @@ impl Map {
         Ok(())
     }
 
-    /// Asks for rows if there are none; returns whether there are some now.
+    /// Polls for rows if there are none; returns whether there are some now.
     fn fill(&mut self, context: &mut Context) -> bool {
         if !self.waiting.is_empty() {
             return true;
@@ -154,7 +156,7 @@ impl Map {
         match input.pull(context) {
             Ok(Poll::Ready(rows)) => self.waiting = rows,
             Ok(Poll::SkipEvent(skip_event)) => {
-                // It takes its turn among the results.
+                // It keeps its position among the results.
                 self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
                 return self.ring.len() < self.ahead && self.fill(context);
             }
@@ -172,7 +174,7 @@ impl Map {
         !self.waiting.is_empty()
     }
 
-    /// Whether a task may have any part of the rows that came together.
+    /// True if rows that came together may be split between tasks.
     fn is_row_wise(&self) -> bool {
         match &self.worker {
             Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
@@ -180,7 +182,7 @@ impl Map {
         }
     }
 
-    /// Where the result of a task can be made again that begins at a checkpoint of the input.
+    /// The checkpoint for the result of a task that begins at a checkpoint of the input.
     fn checkpoint(&self, input: Checkpoint) -> Checkpoint {
         match self.worker.keeps_count() && self.position.skipper.is_none() {
             true => input,
@@ -188,7 +190,7 @@ impl Map {
         }
     }
 
-    /// How many of the rows that wait go into the next task, and what its result is expected to take.
+    /// The number of waiting rows for the next task, and the estimated size of its result.
     fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
         match (self.is_row_wise(), self.size_estimate.task_bytes()) {
             (true, _) if self.position.in_step => (1, self.size_estimate.bytes_of(1, &self.waiting)),
@@ -242,7 +244,7 @@ impl Map {
         Ok(())
     }
 
-    /// Counts a task that is about to be started.
+    /// Measures a task that is about to be started.
     fn note_start(&mut self, meters: &Meters) {
         let Some(meter) = meters.stage(self.position.stage) else { return };
         meter.note_fill(self.ring.len(), self.ahead);
@@ -252,7 +254,7 @@ impl Map {
     }
 }
 
-/// The stages that a task goes through, and its rows.
+/// The stages of a task, and its rows.
 struct Work<'a> {
     stages: &'a [Arc<dyn Stage>],
     rows: Rows,
@@ -260,20 +262,21 @@ struct Work<'a> {
     position: Position,
 }
 
-/// The rows after all stages, as a block that nobody else has.
+/// The rows after all stages, as a block with a single owner.
 struct Applied {
     block: Block,
-    /// What was left out.
+    /// The reports of skipped rows.
     skip_events: SkipEvents,
-    /// What happened at the row behind the block's.
+    /// The error at the row after the block's.
     error: Option<Error>,
 }
 
-/// An error, and the number of the stage that it happened in, if that is counted.
+/// An error, and the number of the stage in which it happened, if that is measured.
 type Failure = (Error, Option<usize>);
 
 impl Work<'_> {
-    /// At an error, the rows before it if each row goes by itself; or all but those that failed, if they may be left out.
+    /// After an error, returns the rows before it if the stages are row-wise; or, if failures may
+    /// be skipped, all rows but the failed ones.
     fn apply(mut self) -> Result<Applied> {
         let failure = match self.apply_to(self.rows.clone()) {
             Ok(block) => return Ok(Applied { block, skip_events: Vec::new(), error: None }),
@@ -308,7 +311,7 @@ impl Work<'_> {
         }
     }
 
-    /// Counts what the stages did if none of them failed.
+    /// Measures the stages if none of them fails.
     fn apply_to(&self, mut rows: Rows) -> std::result::Result<Block, Failure> {
         let mut counts: SmallVec<[(&Meter, usize, usize); 8]> = SmallVec::new();
         for stage in self.stages {
@@ -321,7 +324,7 @@ impl Work<'_> {
             };
             rows = stage.apply(rows).map_err(|error| (error, stage.number()))?.in_group(group);
             drop(watch);
-            // What is put together here was counted one by one before.
+            // The rows combined here were measured one by one before.
             let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
             counts.extend(meter.map(|meter| (meter, num_rows, rows.num_bytes())));
         }
@@ -331,7 +334,7 @@ impl Work<'_> {
         Ok(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share()).settled())
     }
 
-    /// Where row `row` comes from: of rows that become a batch, the batch.
+    /// The origin of row `row`; for rows that form a batch, the batch.
     fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         match self.rows.group() {
             Some((file, number)) => Some(RowProvenance { file: Arc::clone(file), record: *number, sub: 0 }),
@@ -366,7 +369,8 @@ impl Node for Map {
             if let Some(poll) = self.ready.pop_front() {
                 return Ok(poll);
             }
-            // Nodes before this one may take some time for the rows of the tasks that are started.
+            // Nodes before this one may take some time to produce the rows for the tasks that are
+            // started.
             let mut result = if context.is_starving { self.ring.pop() } else { None };
             if result.is_none() {
                 self.start_tasks(context)?;
@@ -383,7 +387,7 @@ impl Node for Map {
             }
             self.ready.extend(polls(rows, skip_events, checkpoint.with_text(state)));
         }
-        // What waits did not fit.
+        // The waiting rows did not fit into the budget.
         if !self.ring.is_empty() || !self.waiting.is_empty() {
             return Ok(Poll::Pending);
         }

@@ -1,4 +1,4 @@
-//! The serial steps of pipelines.
+//! The nodes: the serial steps of pipelines.
 
 pub mod bisect_failures;
 pub mod buffers;

@@ -1,56 +1,57 @@
-//! What the results of a step take, as far as it is known from those that came before.
+//! Estimates the size of a step's results from earlier results.
 
 use crate::pipeline::blocks::rows::Rows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A task gets at most so many times the rows of the largest before it: the first rows may tell little of the others. The
-/// first tasks get one.
+/// A task gets at most this many times as many rows as the largest task before it, since the first
+/// rows may tell little of the others. The first tasks get one row.
 const GROWTH: usize = 8;
-/// While nobody knows what results take, they are expected to take so many times what their rows take: an image does, once
-/// it is decoded.
+/// Until results are known, they are estimated as this many times the size of their rows, as for an
+/// image that is decoded.
 const FIRST_TIMES: usize = 16;
-/// The results of a task take so much, unless those of a single row take more.
+/// The wanted size of a task's results, unless a single row takes more.
 const TASK_BYTES: usize = 1 << 20;
 const LEAST_TASK_BYTES: usize = 64 << 10;
-/// The same, as a part of the budget.
+/// The same, as a fraction of the budget.
 const PART_OF_BUDGET: usize = 64;
 
-/// The sizes of results of one step, of all passes. Clones are the same. No batch depends on it: it says how many rows go
-/// into a task, and whether the task has to wait.
+/// The sizes of the results of one step over all passes. Clones share it. Batches do not depend on
+/// it: it only decides how many rows go into a task, and whether the task has to wait.
 #[derive(Clone, Debug, Default)]
 pub struct SizeEstimate(Arc<Sizes>);
 
-/// Written by whoever ends a task, and read by the node; 0 before the first.
+/// Written by the thread that ends a task, and read by the node; 0 before the first.
 #[derive(Debug, Default)]
 struct Sizes {
-    /// What the result of a task takes.
+    /// The size of a task's result.
     task_bytes: AtomicUsize,
-    /// What that of one of its rows takes.
+    /// The size of one row's result.
     row_bytes: AtomicUsize,
-    /// How many rows the largest task had.
+    /// The number of rows of the largest task.
     most_rows: AtomicUsize,
 }
 
 impl SizeEstimate {
-    /// How much the results of a task may take, of a budget of `limit_bytes`.
+    /// The wanted size of a task's results, for a budget of `limit_bytes`.
     pub fn wanted_bytes(limit_bytes: usize) -> usize {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, TASK_BYTES)
     }
 
-    /// Adds that so many rows have become something that takes `num_bytes`.
+    /// Adds a task: `num_rows` rows gave a result of `num_bytes`.
     pub fn add(&self, num_rows: usize, num_bytes: usize) {
         raise(&self.0.task_bytes, num_bytes);
         raise(&self.0.row_bytes, num_bytes.div_ceil(num_rows.max(1)));
         self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
     }
 
-    /// What the result of a task takes; `None` if nobody knows yet.
+    /// The size of a task's result; `None` if it is unknown yet.
     pub fn task_bytes(&self) -> Option<usize> {
         Some(self.0.task_bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
-    /// How many of these rows go into a task whose results are to take `wanted_bytes`: about as many into each.
+    /// The number of these rows for a task whose results should take `wanted_bytes`: such that
+    /// tasks are about equally large.
     pub fn part_of(&self, rows: &Rows, wanted_bytes: usize) -> usize {
         let most = match self.0.row_bytes.load(Ordering::Relaxed) {
             0 => 1,
@@ -59,7 +60,7 @@ impl SizeEstimate {
         rows.len().div_ceil(rows.len().div_ceil(most).max(1))
     }
 
-    /// What the result of a task takes that has so many of these rows.
+    /// The size of the result of a task with the first `num_rows` of these rows.
     pub fn bytes_of(&self, num_rows: usize, rows: &Rows) -> usize {
         match self.0.row_bytes.load(Ordering::Relaxed) {
             0 => rows.num_bytes() / rows.len().max(1) * num_rows * FIRST_TIMES,
@@ -68,7 +69,7 @@ impl SizeEstimate {
     }
 }
 
-/// Raises what is expected at once, and lowers it slowly.
+/// Raises an estimate at once, and lowers it slowly.
 fn raise(known: &AtomicUsize, num_bytes: usize) {
     let before = known.load(Ordering::Relaxed);
     known.store(num_bytes.max(before - before / 8).max(1), Ordering::Relaxed);
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_get_one_row_before_it_is_known_what_their_results_take_and_then_more_and_more() {
+    fn the_first_task_gets_one_row_and_later_ones_more_and_more() {
         let size_estimate = SizeEstimate::default();
         assert_eq!(size_estimate.part_of(&rows(1000), 1 << 20), 1);
         assert_eq!((size_estimate.task_bytes(), size_estimate.bytes_of(10, &rows(1000))), (None, 160));
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_get_as_many_rows_as_their_results_may_take() {
+    fn tasks_get_as_many_rows_as_fit_the_wanted_size() {
         let size_estimate = SizeEstimate::default();
         size_estimate.add(10, 1000);
         assert_eq!((size_estimate.part_of(&rows(1000), 5000), size_estimate.part_of(&rows(1000), 5)), (50, 1));
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_rises_at_once_and_falls_slowly() {
+    fn the_estimate_rises_at_once_and_falls_slowly() {
         let size_estimate = SizeEstimate::default();
         [800, 80].into_iter().for_each(|num_bytes| size_estimate.add(1, num_bytes));
         assert_eq!(size_estimate.task_bytes(), Some(700));
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_of_a_task_is_a_part_of_the_budget() {
+    fn the_wanted_size_is_a_fraction_of_the_budget() {
         assert_eq!([0, 16 << 20, usize::MAX].map(SizeEstimate::wanted_bytes), [64 << 10, 256 << 10, 1 << 20]);
     }
 }

@@ -1,11 +1,12 @@
-//! Where what failed before is left out: counts what comes through.
+//! The `skip_errors` stage: counts the rows that pass it.
 
 use crate::error::Result;
 use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::skip_event::{PassedRows, SkipEvent};
 
-/// Gives what its input gives; says of what was left out how many rows came before it, and at the end how many came.
+/// Passes its input through; sets in each skip event the number of rows before it, and reports the
+/// number of rows at the end.
 pub struct SkipErrors {
     input: Box<dyn Node>,
     /// The number of its stage.
@@ -15,7 +16,7 @@ pub struct SkipErrors {
 }
 
 impl SkipErrors {
-    /// `passed` rows came through before those of `input`.
+    /// `passed` rows were returned before those of `input`.
     pub fn new(input: Box<dyn Node>, stage: usize, passed: PassedRows) -> Self {
         Self { input, stage, passed, is_over: false }
     }

@@ -1,4 +1,4 @@
-//! Some of the rows, by their places: `take`, `skip`, `shard` and shares of batches.
+//! Selects rows by position: `take`, `skip`, `shard` and shares of batches.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::rows::Rows;
@@ -15,7 +15,7 @@ pub struct Take {
 }
 
 impl Take {
-    /// The first `count` rows, of which `given` come before those of `input`.
+    /// The first `count` rows, `given` of which come before the rows of `input`.
     pub fn new(input: Box<dyn Node>, count: u64, given: u64) -> Self {
         Self { input, given, rest: count.saturating_sub(given) }
     }
@@ -39,20 +39,22 @@ impl Node for Take {
 /// All but the first rows.
 pub struct Skip {
     input: Behind,
-    /// How many there are of the first rows.
+    /// The number of first rows to skip.
     count: u64,
 }
 
 impl Skip {
-    /// The rows of `input` behind the first `rest`, where `count` rows are left out from the beginning.
+    /// The rows of `input` after the first `rest`, where `count` rows are skipped from the
+    /// beginning.
     pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
         Self { input: Behind::new(input, rest), count }
     }
 }
 
 impl Node for Skip {
-    /// Its checkpoints have a state of their own, even though it needs only that of its input: a checkpoint without a state is the beginning,
-    /// where rows are left out, and some inputs count their rows from their beginning.
+    /// Its checkpoints have a state of their own, even though they only need the input's: a
+    /// checkpoint without a state is the beginning, where rows are skipped, and some inputs count
+    /// their rows from their beginning.
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         Ok(match self.input.pull(context)? {
             Poll::Ready(rows) => {
@@ -64,14 +66,14 @@ impl Node for Skip {
     }
 }
 
-/// The rows of a node that was taken up again, behind the first: the checkpoints are those of the node.
+/// The rows of a resumed node after the first: the checkpoints are the node's.
 pub struct Behind {
     input: Box<dyn Node>,
     rest: u64,
 }
 
 impl Behind {
-    /// The rows of `input` behind the first `count`.
+    /// The rows of `input` after the first `count`.
     pub fn new(input: Box<dyn Node>, count: u64) -> Self {
         Self { input, rest: count }
     }
@@ -115,43 +117,43 @@ pub struct Shard {
     input: Box<dyn Node>,
     index: u64,
     count: u64,
-    /// How many rows were given.
+    /// The number of rows returned.
     given: u64,
-    /// How many rows of the next `count` rows of the input have come.
+    /// The number of rows that have come of the next `count` rows of the input.
     place: u64,
-    /// Where the first of these is, if it has come.
+    /// The checkpoint of the first of these, if it has come.
     group: Checkpoint,
-    /// How many rows were given since it was started.
+    /// The number of rows returned since it was started.
     given_here: u64,
     skipping: Option<Skipping>,
 }
 
-/// Rows of the input that shards have given before, while they are skipped.
+/// Rows of the input that shards have returned before, while they are skipped.
 struct Skipping {
-    /// How many shards there were.
+    /// The number of old shards.
     count: u64,
-    /// How many rows a shard had given when they began.
+    /// The number of rows that a shard had returned when they began.
     given: u64,
     num_skipped: u64,
     num_rows: u64,
 }
 
 impl Shard {
-    /// Row `index` of each `count` rows of `input`, before which `given` were given.
+    /// Row `index` of each `count` rows of `input`, with `given` rows returned before.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
         let (place, group, given_here, skipping) = (0, Checkpoint::default(), 0, None);
         Self { input, index, count, given, place, group, given_here, skipping }
     }
 
-    /// The same behind `skip` more rows of each of `old_count` shards, whose rows are skipped one by one: their end may be
-    /// among them.
+    /// The same after `skip` more rows of each of `old_count` shards, whose rows are skipped one by
+    /// one, since the end may be among them.
     pub fn behind(mut self, skip: u64, old_count: u64) -> Result<Self> {
         let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
         self.skipping = Some(Skipping { count: old_count, given: self.given, num_skipped: 0, num_rows });
         Ok(self)
     }
 
-    /// The rows behind those that are skipped.
+    /// The rows after the skipped ones.
     fn unskipped(&mut self, mut rows: Rows) -> Result<Rows> {
         let Some(skipping) = &mut self.skipping else { return Ok(rows) };
         let rest = skipping.num_rows - skipping.num_skipped;
@@ -165,8 +167,8 @@ impl Shard {
         Ok(rows)
     }
 
-    /// Where the next row that is given can be taken up again, by any shard: at the first of the `count` rows that it is one
-    /// of. `rows` have come.
+    /// The checkpoint of the next row to return, for any shard: at the first of the `count` rows to
+    /// which it belongs. `rows` have come.
     fn checkpoint(&self, rows: &Rows) -> Checkpoint {
         let group = match self.place {
             0 => rows.checkpoint(0),
@@ -223,7 +225,8 @@ impl Node for Shard {
     }
 }
 
-/// How many rows a shard of `count` has given where one of `old_count` has given so many.
+/// The number of rows that a shard of `count` has returned where a shard of `old_count` has
+/// returned `given`.
 pub fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
     let place = given.checked_mul(old_count).ok_or_else(damaged)?;
     match place % count {
@@ -235,15 +238,16 @@ pub fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
     }
 }
 
-/// Runs of `run` rows, of which every `count`-th is kept: the rows of every `count`-th batch, before the work that makes batches.
+/// Runs of `run` rows; every `count`-th run is kept: the rows of every `count`-th batch, before the
+/// stages that make batches.
 pub struct Share {
     input: Box<dyn Node>,
     index: u64,
     count: u64,
     run: u64,
-    /// How many rows of the next `count` runs of the input have come.
+    /// The number of rows that have come of the next `count` runs of the input.
     place: u64,
-    /// Where the first of these is.
+    /// The checkpoint of the first of these.
     group: Checkpoint,
 }
 
@@ -265,7 +269,8 @@ impl Node for Share {
                     self.group = rows.checkpoint(number);
                 }
                 if self.place / self.run == self.index {
-                    // As many rows are given of each of the `count` runs, so those behind are counted by themselves.
+                    // The same number of rows is returned for each of the `count` runs, so the
+                    // skipped rows are counted separately.
                     let behind = self.place % self.run;
                     checkpoint
                         .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).behind(behind));

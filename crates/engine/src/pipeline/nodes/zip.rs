@@ -1,4 +1,4 @@
-//! The rows of several inputs side by side.
+//! Zips the rows of several inputs side by side.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, Provenance};
@@ -11,10 +11,10 @@ use crate::pipeline::skip_event::SkipEvent;
 use crate::run::catch_panic;
 use std::sync::Arc;
 
-/// The node: row `n` has the columns of row `n` of each input.
+/// A node whose row `n` has the columns of row `n` of each input.
 pub struct Zip {
     inputs: Vec<Input>,
-    /// Whether all inputs must end at the same row.
+    /// True if all inputs must end at the same row.
     is_strict: bool,
     ahead: usize,
     position: Position,
@@ -25,7 +25,7 @@ pub struct Zip {
 
 enum Ending {
     Over,
-    /// The error comes after all rows before it.
+    /// An error after all rows before it.
     Failed(Error),
 }
 
@@ -33,7 +33,7 @@ struct Input {
     node: Box<dyn Node>,
     rows: Rows,
     state: State,
-    /// Word of what was left out before its next row.
+    /// Reports of rows skipped before its next row.
     skip_events: Vec<SkipEvent>,
 }
 
@@ -45,7 +45,7 @@ enum State {
 }
 
 impl Zip {
-    /// Up to `ahead` tasks are begun before their results are wanted.
+    /// Up to `ahead` tasks are begun before their results are requested.
     pub fn new(inputs: Vec<Box<dyn Node>>, is_strict: bool, ahead: usize, position: Position) -> Self {
         let input = |node| Input { node, rows: Rows::new(), state: State::Open, skip_events: Vec::new() };
         let inputs = inputs.into_iter().map(input).collect();
@@ -53,7 +53,7 @@ impl Zip {
         Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
     }
 
-    /// `num_rows` come before those of the inputs.
+    /// Sets the number of rows before the first rows of the inputs.
     pub fn numbered_from(mut self, num_rows: u64) -> Self {
         self.num_rows = num_rows;
         self
@@ -66,7 +66,8 @@ impl Zip {
                 return;
             }
             let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
-            // What comes before a row that is not wanted any more is not told of: it is not always asked for.
+            // Skip events before an unwanted row are not reported, since it is not always polled
+            // for.
             let is_told = |input: &&mut Input| num_rows > 0 || input.rows.is_empty();
             for skip_event in self.inputs.iter_mut().filter(is_told).flat_map(|input| input.skip_events.drain(..)) {
                 self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
@@ -98,7 +99,7 @@ impl Zip {
         }
     }
 
-    /// Why there are no more rows: at least one input has none, and all were asked.
+    /// The reason for the end: at least one input has ended, and all were polled.
     fn ending(&mut self) -> Ending {
         for input in &mut self.inputs {
             if let State::Failed(_) = input.state
@@ -111,7 +112,7 @@ impl Zip {
         let longer = self.inputs.iter().position(|input| !input.rows.is_empty());
         match (ended, longer) {
             (Some(ended), Some(longer)) if self.is_strict => Ending::Failed(Error::invalid_argument(format!(
-                "zip: pipeline {ended} ends after {} examples, pipeline {longer} goes on, expected equal lengths. Use \
+                "zip: pipeline {ended} ends after {} examples, pipeline {longer} continues, expected equal lengths. Use \
                  zip(..., strict=False) to stop with the shortest",
                 self.num_rows
             ))),
@@ -121,7 +122,7 @@ impl Zip {
 }
 
 impl Input {
-    /// Asks for rows if there are none.
+    /// Polls for rows if there are none.
     fn fill(&mut self, context: &mut Context) {
         while self.rows.is_empty() && matches!(self.state, State::Open | State::Waits) {
             self.state = match self.node.pull(context) {
@@ -144,7 +145,7 @@ impl Input {
     }
 }
 
-/// The columns of all parts, which have equally many rows.
+/// The columns of all parts, which have the same number of rows.
 fn side_by_side(mut parts: Vec<Rows>) -> Result<Block> {
     let mut columns = Vec::new();
     for part in &parts {
@@ -162,7 +163,7 @@ impl Node for Zip {
             if !self.position.in_step {
                 self.start_tasks(context);
             }
-            // A task has rows, and anything else a skip event.
+            // A task has rows; otherwise there is a skip event.
             return Ok(match skip_events.into_iter().next() {
                 Some((_, skip_event)) => Poll::SkipEvent(skip_event),
                 None => Poll::Ready(rows.with_checkpoint(checkpoint)),

@@ -1,4 +1,4 @@
-//! The description of a pipeline as the engine takes it: a tree, from which each pass makes its nodes.
+//! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
 
 mod settings;
 mod shuffle;
@@ -22,41 +22,42 @@ use crate::pipeline::nodes::sources::indexed::Indexed;
 use crate::pipeline::stages::fetch::SharedLookup;
 use std::sync::Arc;
 
-/// A source, or a step with what comes before it.
+/// A source, or a step and its input.
 pub enum Plan {
     /// The records of files of a format.
     Files(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>),
-    /// Rows that can be had by their numbers.
+    /// Rows that can be read by number.
     Indexed(Arc<dyn Indexed>),
-    /// Rows that the thread of a Python worker makes.
+    /// Rows made by the thread of a Python worker.
     PythonSource(usize),
     /// Plans one after the other.
     Concat(Arc<[Arc<Plan>]>),
     /// Rows of plans, drawn by their weights.
     Mix(Arc<[Arc<Plan>]>, Mix),
-    /// The rows of plans side by side; all must have equally many if it is strict.
+    /// The rows of plans side by side; if strict, all plans must have the same number of rows.
     Zip(Arc<[Arc<Plan>]>, bool),
-    /// All rows of a plan that makes one of each, in another order.
+    /// All rows, in another order, of a plan whose steps make one row of each.
     Shuffled(Arc<Plan>, Shuffle),
-    /// A step after what comes before it.
+    /// A step applied to the rows of a plan.
     Then(Arc<Plan>, Step),
-    /// A plan whose work is counted as that of the stage of this number; so are its rows, if it says so.
+    /// A plan that is measured as the stage of this number, and whose rows are counted if
+    /// `counts_rows`.
     Metered {
         /// The plan.
         plan: Arc<Plan>,
         /// The number of the stage.
         stage: usize,
-        /// Whether its rows are counted.
+        /// True if its rows are counted.
         counts_rows: bool,
     },
 }
 
-/// How rows of several plans are drawn.
+/// The drawing of rows from several plans.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// Those of each plan are drawn in this proportion.
+    /// The proportion in which the rows of each plan are drawn.
     pub weights: Vec<f64>,
-    /// Whether those that are left go on when one has ended.
+    /// True if the others continue when one has ended.
     pub goes_on: bool,
     /// The seed of the draws.
     pub seed: u64,
@@ -67,14 +68,14 @@ pub struct Mix {
 pub struct Shuffle {
     /// The seed of the order.
     pub seed: u64,
-    /// What is known of files from earlier passes.
+    /// The indexes of files from earlier passes.
     pub kept: Arc<Kept>,
-    /// Set if the shuffle gives the numbers of rows, which a stage reads that comes later. Then nothing may stand between it
-    /// and the source.
+    /// Set if the shuffle returns the numbers of rows, and a later stage reads the rows. Then there
+    /// must be no step between it and the source.
     pub lookup: Option<Arc<SharedLookup>>,
 }
 
-/// What is done with rows.
+/// A step of a pipeline.
 #[derive(Clone)]
 pub enum Step {
     /// Work by the pool of workers.
@@ -83,56 +84,58 @@ pub enum Step {
     MapPython {
         /// The number of the Python worker.
         python_worker: usize,
-        /// Whether it makes one row of each, and keeps no state. Then rows are left out before it.
+        /// True if it makes one row of each, and keeps no state. Then rows to be skipped are
+        /// skipped before it.
         keeps_count: bool,
-        /// What is known of its results.
+        /// The estimated size of its results.
         size_estimate: SizeEstimate,
     },
-    /// So many rows are kept.
+    /// Keeps the first rows, this many.
     Take(u64),
-    /// So many rows are left out.
+    /// Skips the first rows, this many.
     Skip(u64),
-    /// Every `count`-th row is kept, from number `index` on.
+    /// Keeps every `count`-th row, from number `index` on.
     Shard {
-        /// The first row that is kept.
+        /// The first row to keep.
         index: u64,
-        /// How many shards there are.
+        /// The number of shards.
         count: u64,
     },
-    /// Every `count`-th run of rows is kept, from run `index` on, counted from where the rows begin or are taken up again.
+    /// Keeps every `count`-th run of rows, from run `index` on, counted from the beginning or the
+    /// checkpoint.
     Share {
-        /// The first run that is kept.
+        /// The first run to keep.
         index: u64,
-        /// How many shares there are.
+        /// The number of shares.
         count: u64,
-        /// How many rows a run has, at least 1.
+        /// The number of rows in a run, at least 1.
         run: u64,
     },
-    /// The next row is drawn from those that wait.
+    /// Draws the next row from a window of waiting rows.
     Window {
-        /// How many wait.
+        /// The number of waiting rows.
         size: usize,
         /// The seed of the draws.
         seed: u64,
     },
-    /// Rows in groups.
+    /// Groups rows.
     Batch {
-        /// How many rows a group has.
+        /// The number of rows in a group.
         size: usize,
-        /// Whether the last rows are left out if they are fewer.
+        /// True if an incomplete last group is dropped.
         drops_remainder: bool,
-        /// Which of the batches of all shares come of the rows.
+        /// The batches, among the batches of all shares, that these rows form.
         turn: Turn,
     },
-    /// Rows of similar lengths in groups.
+    /// Groups rows of similar lengths.
     Bucket(Arc<Buckets>),
-    /// Rows whose lists fill a length in groups.
+    /// Groups rows whose lists fill a length.
     Pack(Packing),
-    /// Blocks that are kept after a whole pass, which is always pass 0 of what comes before.
+    /// Keeps blocks after a whole pass, which is always pass 0 of the input.
     Cache(Arc<Store>),
-    /// The passes `0..count`, or for ever.
+    /// The passes `0..count`, or without end.
     Epochs(Option<u64>),
-    /// What failed before is left out. Holds the number of the stage.
+    /// Skips rows that failed before. Holds the number of the stage.
     SkipErrors(usize),
 }
 

@@ -1,4 +1,4 @@
-//! How a shuffle of all rows is planned: the rows are shuffled at their sources, the steps behind those follow.
+//! Plans a full shuffle: the rows are shuffled at their sources, and the later steps follow.
 
 use crate::error::{Error, Result};
 use crate::pipeline::checkpoint::Checkpoint;
@@ -13,7 +13,7 @@ use crate::pipeline::plan::settings::Settings;
 use crate::pipeline::plan::{Plan, Shuffle, Step};
 use std::sync::Arc;
 
-/// A source of which all rows are reached, with the nodes behind it.
+/// A source with random access to all its rows, and the nodes after it.
 struct Leaf {
     source: Arc<Plan>,
     settings: Settings,
@@ -22,11 +22,12 @@ struct Leaf {
 
 enum Behind {
     Step(Step, Settings),
-    /// Its rows are counted as those of a stage.
+    /// Counts the rows as the rows of a stage.
     Counted(usize),
 }
 
-/// The nodes for pass number `pass` over all rows of `input`, each step of which makes one row of each; from a state on.
+/// The nodes for pass number `pass` over all rows of `input`, whose steps must make one row of
+/// each, from a state on.
 pub(super) fn shuffled(
     input: &Arc<Plan>,
     shuffle: &Shuffle,
@@ -65,7 +66,7 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
             }
             leaves
         }
-        // What is kept is the source of what comes behind.
+        // The cached rows are the source for later steps.
         Plan::Then(input, step) if !matches!(step, Step::Cache(_)) => {
             let mut leaves = leaves(input, settings);
             leaves.iter_mut().for_each(|leaf| leaf.behind.push(Behind::Step(step.clone(), settings)));
@@ -91,13 +92,13 @@ impl Leaf {
                     let position = settings.position(pass, distance);
                     RowAccess::Files(Box::new(Scans::new(access, files, kept, settings.ahead(), position)))
                 }
-                None => RowAccess::Refused(Error::internal("records of this format are not reached one by one")),
+                None => RowAccess::Refused(Error::internal("this format has no random access to its records")),
             },
-            _ => RowAccess::Refused(Error::internal("the rows of a source are not reached one by one")),
+            _ => RowAccess::Refused(Error::internal("a source has no random access to its rows")),
         }
     }
 
-    /// The rows in an order, behind all steps, from a checkpoint on.
+    /// The rows in an order, after all steps, from a checkpoint on.
     fn start(
         &self,
         rows: Arc<dyn Indexed>,
@@ -107,7 +108,7 @@ impl Leaf {
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
         let (settings, num_behind) = (self.settings, self.behind.len());
-        // The checkpoint of what each step gives, the last step first; then that of the source.
+        // The checkpoint of each step's output, the last step first; then the source's.
         let mut checkpoints = vec![from.clone()];
         for behind in self.behind.iter().rev() {
             let checkpoint = &checkpoints[checkpoints.len() - 1];
@@ -132,7 +133,7 @@ impl Leaf {
     }
 }
 
-/// The nodes once it is known how the rows of each source are reached.
+/// The nodes, once random access to the rows of each source is ready.
 fn begin(
     leaves: &[Leaf],
     rows: Vec<Arc<dyn Indexed>>,

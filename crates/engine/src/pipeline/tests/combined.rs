@@ -1,4 +1,4 @@
-//! Pipelines put together, shuffles of all rows, and what a cache keeps.
+//! Combined pipelines, full shuffles, and caches.
 
 use super::*;
 use crate::pipeline::index::Kept;
@@ -25,11 +25,11 @@ fn all_lines_of_files_are_shuffled() {
     assert_eq!(sorted(first.clone()), sorted(expected(&LENGTHS)));
     assert_eq!(sorted(second.clone()), sorted(expected(&LENGTHS)));
     assert_ne!(first, second);
-    assert!(first[..1000].iter().any(|row| row.starts_with("3-39")), "a late row may come early");
+    assert!(first[..1000].iter().any(|row| row.starts_with("3-39")), "a row from late in the files may come early");
 }
 
 #[test]
-fn parts_are_shuffled_as_one_each_behind_its_own_steps() {
+fn combined_parts_are_shuffled_as_one_each_with_its_own_steps() {
     let (one, other) = (Directory::new(), Directory::new());
     let batched = map(map(one.lines(&[3000, 7]), vec![]), vec![]);
     let both = Arc::new(Plan::Concat(Arc::new([batched, other.lines(&[5000])])));
@@ -65,7 +65,7 @@ fn zipped_rows_must_end_together() {
         let (rows, error) = run(&zip(true), 0, num_threads, usize::MAX);
         assert_eq!(rows, expected(&[20_000]));
         let error = error.unwrap();
-        assert!(error.message().contains("pipeline 1 ends after 20000 examples, pipeline 0 goes on"), "{error}");
+        assert!(error.message().contains("pipeline 1 ends after 20000 examples, pipeline 0 continues"), "{error}");
     }
 }
 
@@ -73,7 +73,7 @@ fn zipped_rows_must_end_together() {
 fn rows_of_similar_lengths_are_batched() {
     let directory = Directory::new();
     let lines = map(directory.lines(&[1200]), vec![]);
-    // `0-7`, `0-77`, `0-777` and `0-1000` are of four lengths.
+    // The rows `0-7`, `0-77`, `0-777` and `0-1000` have four different lengths.
     let buckets = |size, max_elements| Buckets {
         column: 0,
         boundaries: vec![3, 4, 5],
@@ -115,7 +115,7 @@ fn a_cache_replays_a_whole_pass() {
 }
 
 #[test]
-fn what_is_done_first_may_come_first() {
+fn results_may_come_in_the_order_in_which_tasks_end() {
     let directory = Directory::new();
     let plan = map(directory.lines(&LENGTHS), vec![]);
     for num_threads in [1, 2, 8] {
@@ -170,7 +170,7 @@ fn tasks_that_were_not_begun_do_not_run_after_an_error() {
         Step::Batch { size: 10, drops_remainder: false, turn: Turn::ALL },
     ));
     let plan = map(batch, vec![Arc::new(Count(Arc::clone(&count)))]);
-    // One worker: what is ahead of the failing task waits behind it.
+    // With one worker, the tasks before the failing one wait behind it.
     let (rows, error) = run(&plan, 0, 1, usize::MAX);
     assert!(rows.is_empty() && error.is_some());
     // The task itself, and its rows one by one up to the damaged one.

@@ -1,4 +1,4 @@
-//! What nodes do while there is no memory, and something waits for the consumer.
+//! Nodes without free memory while outputs wait for the consumer.
 
 use super::*;
 use crate::pipeline::blocks::rows::Rows;
@@ -9,7 +9,7 @@ use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::plan::Shuffle;
 use std::cell::Cell;
 
-/// Nodes without any memory, and what they have started.
+/// Nodes without any memory, and the tasks they have started.
 struct Limited {
     root: Box<dyn Node>,
     tasks: Tasks,
@@ -38,19 +38,20 @@ impl Limited {
         self.root.pull(&mut context).unwrap()
     }
 
-    /// All rows. Nodes are asked while something seems to wait for the consumer, and once more when they have nothing then.
+    /// All rows. Nodes are polled as if outputs waited for the consumer, and once more as if none
+    /// did when they have nothing.
     fn drain(mut self) -> Vec<String> {
         let mut rows = Vec::new();
         loop {
             let mut poll = self.pull(false);
-            // What takes no memory that is charged may be under way.
+            // Uncharged work may be in progress.
             if matches!(poll, Poll::Pending) && self.tasks.is_empty() {
                 poll = self.pull(true);
             }
             match poll {
                 Poll::Ready(given) => rows.extend(strings(&given.gather().unwrap().columns[0])),
                 Poll::Pending => {
-                    assert!(!self.tasks.is_empty(), "nothing can go on");
+                    assert!(!self.tasks.is_empty(), "nothing can continue");
                     while let Some(work) = self.tasks.pop() {
                         work();
                     }
@@ -63,7 +64,7 @@ impl Limited {
 }
 
 #[test]
-fn rows_that_do_not_fit_while_others_wait_are_made_later() {
+fn rows_that_do_not_fit_while_outputs_wait_are_made_later() {
     let directory = Directory::new();
     let lines = map(directory.lines(&LENGTHS), vec![]);
     assert_eq!(Limited::new(&lines).drain(), expected(&LENGTHS));
@@ -74,7 +75,7 @@ fn rows_that_do_not_fit_while_others_wait_are_made_later() {
 }
 
 #[test]
-fn python_is_asked_for_rows_once_nothing_waits() {
+fn a_python_source_is_asked_for_rows_once_no_output_waits() {
     let mut limited = Limited::new(&Arc::new(Plan::PythonSource(0)));
     assert!(matches!(limited.pull(false), Poll::Pending));
     assert!(limited.tasks.is_empty());
@@ -90,7 +91,7 @@ fn only_one_task_at_a_time_goes_beyond_the_memory() {
     let started = |limited: &Limited| [0, 1].map(|python_worker| limited.tasks.num_python(python_worker));
     assert!(matches!(limited.pull(true), Poll::Pending));
     assert_eq!(started(&limited), [1, 0]);
-    // It is under way.
+    // It is in progress.
     let task = limited.tasks.pop_python(0).unwrap();
     assert!(matches!(limited.pull(false), Poll::Pending));
     assert_eq!(started(&limited), [0, 0]);

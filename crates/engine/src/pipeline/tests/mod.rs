@@ -28,7 +28,7 @@ mod resumed;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A directory of its own for a test, gone at its end.
+/// A temporary directory for one test, removed at its end.
 struct Directory(std::path::PathBuf);
 
 impl Directory {
@@ -71,7 +71,7 @@ fn strings(column: &Column) -> Vec<String> {
     }
 }
 
-/// All that a pass gives, and the error at its end.
+/// All rows of a pass, and the error at its end.
 fn run(plan: &Arc<Plan>, pass: u64, num_threads: usize, limit_bytes: usize) -> (Vec<String>, Option<Error>) {
     run_with(plan, pass, Settings::new(num_threads), limit_bytes)
 }
@@ -107,7 +107,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
     (rows, error)
 }
 
-/// As [`run`], for pipelines that give the same however they are run.
+/// As [`run`], for pipelines whose rows do not depend on how they are run.
 fn result(plan: &Arc<Plan>, pass: u64) -> Vec<String> {
     let (rows, error) = run(plan, pass, 1, usize::MAX);
     assert!(error.is_none(), "{error:?}");
@@ -119,7 +119,7 @@ fn result(plan: &Arc<Plan>, pass: u64) -> Vec<String> {
     rows
 }
 
-/// Waits, while it is asked, for the task that it has started.
+/// Waits, while it is polled, for the task that it has started.
 struct Waiting(bool);
 
 impl Node for Waiting {
@@ -135,7 +135,7 @@ impl Node for Waiting {
 }
 
 #[test]
-fn a_task_is_begun_while_nodes_are_still_asked() {
+fn a_task_is_begun_while_nodes_are_still_polled() {
     let executor = Executor::new(Box::new(Waiting(false)), 0, Budget::new(usize::MAX), 3);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..2).map(|_| scope.spawn(|| executor.work())).collect();
@@ -182,7 +182,7 @@ fn lines_come_in_the_order_of_the_files() {
 }
 
 #[test]
-fn places_are_counted_over_all_files() {
+fn row_identities_are_unique_over_all_files() {
     let directory = Directory::new();
     let lines = directory.lines(&LENGTHS);
     let all = expected(&LENGTHS);
@@ -196,7 +196,7 @@ fn places_are_counted_over_all_files() {
 }
 
 #[test]
-fn a_share_has_the_rows_of_every_few_batches() {
+fn a_share_has_the_rows_of_every_nth_batch() {
     let directory = Directory::new();
     let all = expected(&LENGTHS);
     for (index, count, run) in [(0, 1, 9), (1, 3, 100), (2, 3, 1), (0, 2, 69_999)] {
@@ -222,13 +222,13 @@ fn batches_go_across_files_and_epochs() {
 }
 
 #[test]
-fn a_window_gives_each_row_once_in_an_order_of_its_own() {
+fn a_window_returns_each_row_once_in_a_shuffled_order() {
     let directory = Directory::new();
     let window = |size| Arc::new(Plan::Then(directory.lines(&LENGTHS), Step::Window { size, seed: 3 }));
     let mut first = result(&map(window(1000), vec![]), 0);
     let second = result(&map(window(1000), vec![]), 1);
     assert_ne!(first, second);
-    // A row can come early by less than the window.
+    // A row can come early by less than the window's size.
     for (place, row) in first.iter().enumerate() {
         let (file, line) = row.split_once('-').unwrap();
         let before: usize = LENGTHS[..file.parse::<usize>().unwrap()].iter().sum();
@@ -242,7 +242,7 @@ fn a_window_gives_each_row_once_in_an_order_of_its_own() {
 }
 
 #[test]
-fn a_window_that_does_not_fit_says_what_it_would_need() {
+fn the_error_for_a_window_that_does_not_fit_names_the_memory_it_needs() {
     let directory = Directory::new();
     let window = Arc::new(Plan::Then(directory.lines(&[200_000]), Step::Window { size: 150_000, seed: 3 }));
     let (rows, error) = run(&map(window, vec![]), 0, 2, 1 << 19);
@@ -284,14 +284,14 @@ fn an_error_comes_after_the_same_rows_of_a_window() {
     let plan = map(window, vec![]);
     for num_threads in [1, 2, 8] {
         let (rows, error) = run(&plan, 0, num_threads, usize::MAX);
-        // Each row that came in beyond those that wait has let one out.
+        // Each row that came in beyond the window's size has let one out.
         assert_eq!(rows.len(), 20_030 - 99);
         assert_eq!(error.unwrap().message(), "damaged");
     }
 }
 
 #[test]
-fn a_missing_file_is_an_error_after_what_is_there() {
+fn a_missing_file_is_an_error_after_the_files_before_it() {
     let directory = Directory::new();
     let lines = directory.lines(&[3, 4, 5]);
     std::fs::remove_file(directory.0.join("1.txt")).unwrap();

@@ -1,4 +1,4 @@
-//! Pipelines that are taken up again at each of their checkpoints.
+//! Pipelines resumed at each of their checkpoints.
 
 use super::*;
 use crate::pipeline::index::Kept;
@@ -6,7 +6,7 @@ use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::plan::{Mix, Shuffle};
 
-/// What is given from a checkpoint on: each row with the place at which it can be taken up again.
+/// The rows from a checkpoint on, each with its own checkpoint.
 fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Checkpoint) -> Vec<(String, Checkpoint)> {
     let executor = Executor::new(plan.start(0, settings, 0, from).unwrap(), 0, Budget::new(limit_bytes), 3);
     let mut given = Vec::new();
@@ -30,7 +30,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ch
     given
 }
 
-/// Takes the plan up again at some of its rows, and what follows at some of theirs.
+/// Resumes the plan at some of its rows, and again at some of the rows that follow.
 fn check(plan: &dyn Fn() -> Arc<Plan>) {
     let whole = rows_from(&plan(), Settings::new(2), usize::MAX, &Checkpoint::default());
     let rows = |given: &[(String, Checkpoint)]| given.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>();
@@ -69,7 +69,7 @@ fn filtered(input: Arc<Plan>) -> Arc<Plan> {
 }
 
 #[test]
-fn steps_that_keep_the_order_are_taken_up_again() {
+fn steps_that_keep_the_order_are_resumed() {
     let directory = Directory::new();
     let lines = || directory.lines(&[9000, 0, 7, 30_000, 1]);
     check(&|| map(lines(), vec![]));
@@ -90,7 +90,7 @@ fn steps_that_keep_the_order_are_taken_up_again() {
 }
 
 #[test]
-fn pipelines_that_are_put_together_are_taken_up_again() {
+fn combined_pipelines_are_resumed() {
     let (one, other) = (Directory::new(), Directory::new());
     let parts = || Arc::new([filtered(one.lines(&[3000])), other.lines(&[0, 1000])]);
     check(&|| batches(Arc::new(Plan::Concat(parts())), 70));
@@ -102,7 +102,7 @@ fn pipelines_that_are_put_together_are_taken_up_again() {
 }
 
 #[test]
-fn shuffles_are_taken_up_again() {
+fn shuffles_are_resumed() {
     let (one, other) = (Directory::new(), Directory::new());
     for size in [1, 10, 700, 5000] {
         check(&|| batches(then(one.lines(&[4000, 37]), Step::Window { size, seed: 3 }), 10));
@@ -118,7 +118,7 @@ fn shuffles_are_taken_up_again() {
 }
 
 #[test]
-fn buckets_are_taken_up_again() {
+fn buckets_are_resumed() {
     let directory = Directory::new();
     for (size, max_elements) in [(Some(7), None), (None, Some(900)), (Some(300), None)] {
         let buckets = || Buckets {
@@ -135,7 +135,7 @@ fn buckets_are_taken_up_again() {
             map(then(lines, Step::Bucket(Arc::new(buckets()))), vec![Arc::new(collate())])
         };
         check(&bucketed);
-        // These move batches, of which a block may have any number.
+        // These move batches; a block may have any number of them.
         for step in [
             Step::Skip(3),
             Step::Take(20),
@@ -150,7 +150,7 @@ fn buckets_are_taken_up_again() {
 }
 
 #[test]
-fn a_cache_is_taken_up_again_whether_it_is_filled_or_not() {
+fn full_and_partial_caches_are_resumed() {
     let directory = Directory::new();
     let lines = || filtered(directory.lines(&[3000, 7]));
     let cached =
@@ -162,7 +162,7 @@ fn a_cache_is_taken_up_again_whether_it_is_filled_or_not() {
 }
 
 #[test]
-fn other_numbers_of_shards_go_on_with_the_same_order() {
+fn another_number_of_shards_continues_in_the_same_order() {
     let directory = Directory::new();
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
@@ -190,7 +190,7 @@ fn other_numbers_of_shards_go_on_with_the_same_order() {
 }
 
 #[test]
-fn checkpoints_of_other_plans_are_refused_or_give_something() {
+fn checkpoints_of_other_plans_never_panic() {
     let directory = Directory::new();
     let plan = batches(then(directory.lines(&[40]), Step::Window { size: 5, seed: 3 }), 10);
     for checkpoint in [

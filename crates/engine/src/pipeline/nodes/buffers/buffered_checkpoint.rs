@@ -1,31 +1,33 @@
-//! Checkpoints of nodes in which rows wait that cannot be found out from a number: the state names each of them.
+//! Checkpoints for nodes whose buffered rows must be listed one by one.
 
 use crate::error::Result;
 use crate::order;
 use crate::pipeline::checkpoint::{Checkpoint, State, damaged};
 use std::cmp::Reverse;
 
-/// Rows are read again from so few places that there are so many rows for each, on average.
+/// The average number of rows for each position that rows are read again from.
 const ROWS_OF_A_PART: usize = 8;
 const LEAST_PARTS: usize = 4;
 
-/// The state of a node with `N` numbers of its own, in which rows of its input wait.
+/// The state of a node with `N` numbers of its own, which buffers rows of its input.
 pub struct BufferedCheckpoint<const N: usize> {
-    /// Its own numbers.
+    /// The node's own numbers.
     pub numbers: [u64; N],
-    /// The numbers of the rows that wait, rising.
+    /// The numbers of the buffered rows, ascending.
     pub rows: Vec<u64>,
-    /// A number more for each of them, or none at all.
+    /// A tag for each of them, or none at all.
     pub tags: Vec<u64>,
-    /// The number of the row that comes next.
+    /// The number of the next row.
     pub next_row: u64,
-    /// From where rows are read again: the number of a row and its checkpoint, rising. The last is that of the next row.
+    /// The positions from which rows are read again, each with its row number and checkpoint,
+    /// ascending. The last is the next row's.
     pub parts: Vec<(u64, Checkpoint)>,
 }
 
 impl<const N: usize> BufferedCheckpoint<N> {
-    /// The checkpoint: its own numbers, the rows that wait, with a number for each or none, the next row with its checkpoint, and the checkpoints
-    /// of rows from which on the others can be read, rising.
+    /// The checkpoint: the node's own numbers, the buffered rows with their tags if any, the next
+    /// row with its checkpoint, and the checkpoints of earlier rows from which the others can be
+    /// read, ascending.
     pub fn checkpoint<'a>(
         numbers: [u64; N],
         rows: &[u64],
@@ -43,7 +45,7 @@ impl<const N: usize> BufferedCheckpoint<N> {
         Checkpoint::new(all, parts.into_iter().map(|part| part.1.clone()))
     }
 
-    /// What a checkpoint says; `None` for the beginning.
+    /// Reads a checkpoint; `None` for the beginning.
     pub fn of(checkpoint: &Checkpoint) -> Result<Option<Self>> {
         let Some(State { numbers: all, inputs, .. }) = checkpoint.state() else { return Ok(None) };
         let (numbers, rest) = all.split_first_chunk::<N>().ok_or_else(damaged)?;
@@ -61,10 +63,11 @@ impl<const N: usize> BufferedCheckpoint<N> {
     }
 }
 
-/// A place from which rows are read again: the number of a row, its checkpoint, and how many rows need not be read before it.
+/// A position to read rows from: the number of a row, its checkpoint, and the number of rows that
+/// reading from it skips.
 type Part<'a> = (u64, &'a Checkpoint, u64);
 
-/// The last place before each row.
+/// The last possible position before each row.
 fn parts<'a>(rows: &[u64], arrivals: impl Iterator<Item = (u64, &'a Checkpoint)>) -> Vec<Part<'a>> {
     let mut arrivals = arrivals.peekable();
     let mut parts: Vec<Part<'a>> = Vec::new();
@@ -82,7 +85,8 @@ fn parts<'a>(rows: &[u64], arrivals: impl Iterator<Item = (u64, &'a Checkpoint)>
     parts
 }
 
-/// The first of some places, and of the others those that spare the most, in their order: at most `most` in all.
+/// The first position, and those of the others that skip the most rows, in their order: at most
+/// `most` in all.
 fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Checkpoint)> {
     if let Some(first) = parts.first_mut() {
         first.2 = u64::MAX;
@@ -96,7 +100,7 @@ fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Checkpoint)> {
     kept.map(|((first, checkpoint, _), _)| (first, checkpoint)).collect()
 }
 
-/// The first number, and by how much each is above the one before.
+/// The first number, and the differences between neighbours.
 fn differences(numbers: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
     numbers.scan(0, |before, number| Some(number - std::mem::replace(before, number)))
 }
@@ -110,7 +114,7 @@ fn sums(differences: &[u64]) -> Result<Vec<u64>> {
     differences.iter().map(add).collect::<Option<_>>().ok_or_else(damaged)
 }
 
-/// Hands out checkpoints: a state now and then, and how many batches were given since.
+/// Makes checkpoints for batches: a state now and then, and the number of batches returned since.
 #[derive(Default)]
 pub struct BatchCheckpoints {
     last: Checkpoint,
@@ -119,17 +123,18 @@ pub struct BatchCheckpoints {
 }
 
 impl BatchCheckpoints {
-    /// Whether it is time for another state, while so many rows wait: the rows since the last one are as many.
+    /// True if another state is due: as many rows were returned since the last one as `num_waiting`
+    /// rows wait now.
     pub fn is_due(&self, num_waiting: usize) -> bool {
         self.num_rows >= num_waiting.max(LEAST_ROWS)
     }
 
-    /// Sets the state from which the batches that follow can be made again.
+    /// Sets the state from which the following batches can be made again.
     pub fn set(&mut self, checkpoint: Checkpoint) {
         *self = Self { last: checkpoint, num_batches: 0, num_rows: 0 };
     }
 
-    /// The checkpoint of the next batch, which has so many rows.
+    /// The checkpoint of the next batch, which has `num_rows` rows.
     pub fn next(&mut self, num_rows: usize) -> Checkpoint {
         let checkpoint = self.last.behind(self.num_batches);
         self.num_batches += 1;
@@ -138,7 +143,7 @@ impl BatchCheckpoints {
     }
 }
 
-/// A state is made for so many rows at least.
+/// The least number of rows between two states.
 const LEAST_ROWS: usize = 256;
 
 #[cfg(test)]
@@ -146,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkpoint_says_which_rows_wait_and_where_they_are_read() {
+    fn a_checkpoint_lists_the_buffered_rows_and_the_positions_to_read_them_from() {
         let checkpoints: Vec<_> = (0..40).map(|number| Checkpoint::new([number], [])).collect();
         let arrivals = || (0..40_u64).map(|number| (10 * number, &checkpoints[number as usize]));
         let waiting = |rows: &[u64]| {
@@ -158,7 +163,7 @@ mod tests {
         assert_eq!((&few.rows[..], &few.tags[..]), (&[3, 55, 58, 399][..], &[9][..]));
         assert_eq!(few.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 50, 390, 400]);
         assert_eq!(few.parts[1].1, checkpoints[5]);
-        // Those that spare the most reading are kept.
+        // The positions that save the most reading are kept.
         let many = waiting(&[3, 15, 25, 35, 45, 95, 105, 395]);
         assert_eq!(many.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 10, 90, 390, 400]);
         assert_eq!(waiting(&[]).parts.len(), 1);

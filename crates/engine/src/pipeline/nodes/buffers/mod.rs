@@ -1,4 +1,4 @@
-//! Rows that nodes hold back: their blocks, their checkpoints, and how they are read again.
+//! Buffered rows of nodes: their blocks, their checkpoints, and how they are read again.
 
 pub mod buffered_checkpoint;
 pub mod pending_rows;

@@ -1,4 +1,4 @@
-//! Blocks of which some rows wait. A block of which few rows wait is replaced by a copy of those.
+//! Blocks with pending rows. A block with few of them is replaced by a copy of these rows.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
@@ -9,58 +9,59 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A block is replaced once no more than this part of its rows waits.
+/// A block is replaced once at most this fraction of its rows is pending.
 const KEPT_PART: usize = 4;
 /// The same where memory is short.
 const TIGHT_PART: usize = 2;
 
-/// A row that waits: the number of its block, and its number in the block as it came.
+/// A pending row: the number of its block, and its row number in the original block.
 pub type PendingRow = (u32, u32);
 
-/// The blocks, by numbers.
+/// The blocks, by number.
 #[derive(Default)]
 pub struct PendingRows {
     blocks: Vec<PendingBlock>,
-    /// Numbers of `blocks` that are free.
+    /// Free numbers of `blocks`.
     free: Vec<u32>,
-    /// The block that came last, of which more rows may come.
+    /// The last block; more of its rows may come.
     last: Option<u32>,
-    /// Counts the groups of rows that were given.
+    /// The number of the current group of rows.
     group: u64,
-    /// What came and of which rows may wait, the oldest first.
+    /// Arrivals whose rows may be pending, the oldest first.
     arrivals: VecDeque<Arrival>,
-    /// Counts the arrivals.
+    /// The number of the current arrival.
     arrival: u64,
     is_tight: bool,
-    /// For what is kept beside the blocks.
+    /// The charge for the tables beside the blocks.
     charge: Option<Charge>,
 }
 
 /// Rows that came together.
 struct Arrival {
-    /// Arrivals are counted from 1.
+    /// Its number; arrivals are counted from 1.
     number: u64,
-    /// How many of their blocks are held.
+    /// The number of their blocks that are held.
     num_blocks: usize,
-    /// The number of the first of the rows among all of the input, and where it can be taken up again.
+    /// The number of the first of the rows among all rows of the input, and its checkpoint.
     first: u64,
     checkpoint: Checkpoint,
 }
 
-/// A block of which rows wait.
+/// A block with pending rows.
 #[derive(Default)]
 struct PendingBlock {
-    /// The number of the arrival that it came with.
+    /// The number of the arrival of its first rows.
     arrival: u64,
     block: Option<Arc<Block>>,
-    /// How many rows the block has.
+    /// The number of rows of the block.
     num_rows: usize,
     num_waiting: usize,
-    /// Whether each row of the block as it came waits.
+    /// For each row of the original block, true if it is pending.
     waits: Bits,
     /// The rows that were kept when the block was replaced by a smaller one.
     kept: Option<Ranks>,
-    /// The number of the block among those of a group of rows, and the number of that group; groups count from 1.
+    /// The index of the block in the current group of rows, and the number of that group; groups
+    /// are counted from 1.
     known: (usize, u64),
 }
 
@@ -96,10 +97,10 @@ impl Bits {
     }
 }
 
-/// How many bits are set before each place.
+/// The number of set bits before each position.
 struct Ranks {
     bits: Bits,
-    /// Before each word.
+    /// The number before each word.
     before: Vec<u32>,
 }
 
@@ -127,37 +128,37 @@ impl PendingBlock {
         Self { arrival, block: Some(block), num_rows, waits: Bits::new(num_rows), ..Self::default() }
     }
 
-    /// Whether it holds this very block.
+    /// True if it holds this very block.
     fn is(&self, block: &Arc<Block>) -> bool {
         self.block.as_ref().is_some_and(|pending_block| Arc::ptr_eq(pending_block, block))
     }
 
-    /// The place of a row in the block as it is now.
+    /// The position of a row in the current block.
     #[inline]
     fn current_row(&self, row: usize) -> usize {
         self.kept.as_ref().map_or(row, |kept| kept.get(row))
     }
 
-    /// Whether the rows that wait are few of the block.
+    /// True if few of the block's rows are pending.
     #[inline]
     fn are_few(&self, is_tight: bool) -> bool {
         let part = if is_tight { TIGHT_PART } else { KEPT_PART };
         self.num_waiting * part <= self.num_rows
     }
 
-    /// How much of its memory the rows that wait take.
+    /// The share of its memory that belongs to the pending rows.
     fn num_bytes(&self) -> usize {
         let bytes = |block: &Arc<Block>| block.held_bytes() * self.num_waiting / self.num_rows.max(1);
         self.block.as_ref().map_or(0, bytes)
     }
 
-    /// What is kept beside the block.
+    /// The memory of the tables beside the block.
     fn table_bytes(&self) -> usize {
         let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
         8 * self.waits.0.len() + ranks
     }
 
-    /// Replaces the block by a copy of the rows that wait, if there are any.
+    /// Replaces the block by a copy of the pending rows, if there are any.
     fn compact(&mut self, budget: &Arc<Budget>) -> Result<()> {
         let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
         let mut kept = Rows::new();
@@ -173,7 +174,8 @@ impl PendingBlock {
 }
 
 impl PendingRows {
-    /// Lets rows of a block wait; returns its number. Rows that come of one block must come one after the other.
+    /// Adds pending rows of a block; returns its number. The rows of one block must be added in
+    /// succession.
     pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
         let number = match self.last.filter(|last| self.blocks[*last as usize].is(block)) {
             Some(last) => last,
@@ -185,27 +187,29 @@ impl PendingRows {
         Ok(number)
     }
 
-    /// Says that the rows that are added from now on came together, the first of them with this number and this checkpoint.
+    /// Begins an arrival: the rows added from now on came together, the first of them with this
+    /// number and this checkpoint.
     pub fn begin_arrival(&mut self, first: u64, checkpoint: Checkpoint) {
         self.forget_arrivals();
         self.arrival += 1;
         self.arrivals.push_back(Arrival { number: self.arrival, num_blocks: 0, first, checkpoint });
     }
 
-    /// Forgets what came of which no row waits any more, but for what came last.
+    /// Forgets arrivals without pending rows, except for the last one.
     fn forget_arrivals(&mut self) {
         while self.arrivals.front().is_some_and(|arrival| arrival.num_blocks == 0 && arrival.number < self.arrival) {
             self.arrivals.pop_front();
         }
     }
 
-    /// From where on rows may wait, the oldest first: the number of a row and its checkpoint.
+    /// The positions from which rows may be pending, the oldest first: the number of a row and its
+    /// checkpoint.
     pub fn arrivals(&mut self) -> impl Iterator<Item = (u64, &Checkpoint)> {
         self.forget_arrivals();
         self.arrivals.iter().map(|arrival| (arrival.first, &arrival.checkpoint))
     }
 
-    /// Counts a block of an arrival that is held from now on, or no longer.
+    /// Updates the number of held blocks of an arrival.
     fn count_block(&mut self, arrival: u64, count: impl FnOnce(usize) -> usize) {
         let index = self.arrivals.partition_point(|other| other.number < arrival);
         if let Some(found) = self.arrivals.get_mut(index).filter(|found| found.number == arrival) {
@@ -213,9 +217,9 @@ impl PendingRows {
         }
     }
 
-    /// The number of a block, rows of which wait from now on.
+    /// The number of a block, whose rows become pending.
     fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
-        // All rows of the block before have come, and most of them may have left.
+        // All rows of the previous block have come, and most of them may have left.
         if let Some(before) = self.last.take() {
             self.thin_out(before, budget)?;
         }
@@ -234,12 +238,12 @@ impl PendingRows {
         Ok(number)
     }
 
-    /// Says that the rows that are given from now on belong to other rows than those before.
+    /// Begins a new group of returned rows.
     pub fn begin_group(&mut self) {
         self.group += 1;
     }
 
-    /// Takes a row that waited to the end of `rows`, which are those of a group.
+    /// Moves a pending row to the end of `rows`, the rows of the current group.
     #[inline]
     pub fn give(&mut self, (number, row): PendingRow, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
         let pending_block = &mut self.blocks[number as usize];
@@ -257,7 +261,8 @@ impl PendingRows {
         }
     }
 
-    /// Lets go of what does not wait of a block, if that is most of it and no more rows of it may come.
+    /// Drops the rows of a block that are not pending, if they are most of it and no more of its
+    /// rows may come.
     fn thin_out(&mut self, number: u32, budget: &Arc<Budget>) -> Result<()> {
         let pending_block = &mut self.blocks[number as usize];
         if pending_block.are_few(self.is_tight) && self.last != Some(number) {
@@ -267,7 +272,7 @@ impl PendingRows {
         Ok(())
     }
 
-    /// Lets go of a block of which no row waits.
+    /// Drops a block without pending rows.
     fn release(&mut self, number: u32) {
         let pending_block = &mut self.blocks[number as usize];
         if pending_block.num_waiting == 0 && pending_block.block.is_some() {
@@ -277,8 +282,8 @@ impl PendingRows {
         }
     }
 
-    /// Replaces blocks sooner from now on if more than half of the memory is used; charges what is kept beside them, and
-    /// `num_bytes` for the places of the rows.
+    /// Replaces blocks sooner from now on if more than half of the memory is used; charges the
+    /// tables beside the blocks, and `num_bytes` for the row numbers.
     pub fn look_at(&mut self, budget: &Arc<Budget>, num_bytes: usize) -> Result<()> {
         let num_bytes = num_bytes + self.blocks.capacity() * size_of::<PendingBlock>();
         self.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
@@ -294,7 +299,7 @@ impl PendingRows {
             .try_for_each(|number| self.thin_out(number, budget))
     }
 
-    /// How much memory all blocks take, with those of their rows that do not wait.
+    /// The memory of all blocks, including rows that are not pending.
     pub fn held_bytes(&self) -> usize {
         self.blocks
             .iter()
@@ -303,7 +308,7 @@ impl PendingRows {
             .sum()
     }
 
-    /// How much memory a row that waits takes, on average, without those of its block that do not wait.
+    /// The average memory of a pending row, without the other rows of its block.
     pub fn row_bytes(&self) -> usize {
         let sum = |sum: (usize, usize), pending_block: &PendingBlock| {
             (sum.0 + pending_block.num_waiting, sum.1 + pending_block.num_bytes())
@@ -346,7 +351,7 @@ mod tests {
             let other = pending.add(&block(), 10..20, &budget).unwrap();
             pending.look_at(&budget, 0).unwrap();
             assert_ne!(number, other);
-            // Each of seven numbers in turn, so that rows go all over the block.
+            // The rows are taken modulo seven, so that they are spread over the block.
             let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
             for rows in order.chunks(9) {
                 let places: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
@@ -358,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_which_few_rows_wait_takes_little_memory() {
+    fn a_block_with_few_pending_rows_takes_little_memory() {
         let budget = Budget::new(usize::MAX);
         let mut pending = PendingRows::default();
         let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();

@@ -1,4 +1,4 @@
-//! The rows of an input by their numbers, of which some may be called for again.
+//! Replays an input: reads some of its rows again by number, and then all that follow.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::rows::Rows;
@@ -11,27 +11,27 @@ use std::ops::Range;
 /// Makes the node of an input from a checkpoint on.
 pub type Restart = Box<dyn Fn(&Checkpoint) -> Result<Box<dyn Node>> + Send>;
 
-/// An input. It gives all rows; or, where it is taken up again, some of those that came before and all that follow.
+/// An input. It returns all rows; after resuming, some of the earlier rows and all that follow.
 pub struct Replay {
     node: Box<dyn Node>,
-    /// The number of the row of `node` that comes next.
+    /// The number of the next row of `node`.
     next: u64,
-    /// What `node` gave and is not looked at yet.
+    /// The rows of `node` still to be processed.
     rows: Rows,
-    /// What is wanted: rising, and the last range has no end.
+    /// The wanted row numbers, ascending; the last range has no end.
     wanted: VecDeque<Range<u64>>,
-    /// Places further on from which the rows can be had sooner, with their numbers.
+    /// Later positions from which the rows can be read sooner, with their row numbers.
     parts: VecDeque<(u64, Checkpoint)>,
     restart: Option<Restart>,
 }
 
-/// What an input has.
+/// The result of polling an input.
 pub enum Given {
-    /// Rows with consecutive numbers, the first of which has this one.
+    /// Rows with consecutive numbers, from this one on.
     Rows(u64, Rows),
-    /// Word of what was left out before the next row.
+    /// A report of rows skipped before the next row.
     SkipEvent(SkipEvent),
-    /// Nothing before a task has ended.
+    /// Nothing until a task has ended.
     Pending,
     /// No more rows.
     End,
@@ -45,8 +45,8 @@ impl Replay {
         Self { node, next: 0, rows, wanted, parts, restart: None }
     }
 
-    /// The rows of the numbers `wanted`, which rise, and those from number `next` on. They are read from the checkpoints of the rows
-    /// of some numbers, which rise, too.
+    /// The rows of the numbers `wanted`, ascending, and all rows from number `next` on. They are
+    /// read from the checkpoints in `parts`, ascending too.
     pub fn recalled(parts: Vec<(u64, Checkpoint)>, wanted: &[u64], next: u64, restart: Restart) -> Result<Self> {
         let mut parts = VecDeque::from(parts);
         let Some((first, checkpoint)) = parts.pop_front() else { return Err(damaged()) };
@@ -70,7 +70,7 @@ impl Replay {
         Ok(Self { node, next: first, rows: Rows::new(), wanted: ranges, parts, restart: Some(restart) })
     }
 
-    /// The next rows that are wanted.
+    /// The next wanted rows.
     pub fn pull(&mut self, context: &mut Context) -> Result<Given> {
         loop {
             let Some(wanted) = self.wanted.front().cloned() else { return Err(Error::internal("nothing is wanted")) };
@@ -100,7 +100,8 @@ impl Replay {
         }
     }
 
-    /// Begins anew at the last place that is not behind row `number`, if there is one further on.
+    /// Restarts at the last position that is not after row `number`, if there is a later one than
+    /// now.
     fn go_to(&mut self, number: u64) -> Result<()> {
         let mut found = None;
         while self.parts.front().is_some_and(|(first, _)| *first <= number) {

@@ -1,4 +1,4 @@
-//! Rows in groups of one size.
+//! Groups rows into batches of one size.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::{FileProvenance, Pass};
@@ -7,24 +7,25 @@ use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::node::{Context, Ended, Node, Poll};
 use std::sync::Arc;
 
-/// Gives `size` rows at a time. The last ones may be fewer.
+/// Returns `size` rows at a time. The last group may be smaller.
 pub struct Batch {
     input: Box<dyn Node>,
     size: usize,
     drops_remainder: bool,
     waiting: Rows,
-    /// The end of the input was seen.
+    /// True once the end of the input was seen.
     is_over: bool,
-    /// Counts the batches.
+    /// The provenance that counts the batches.
     file_provenance: Arc<FileProvenance>,
-    /// The number of the first of the batches of which the next is one.
+    /// The number of the first batch in the current turn of all shares.
     next: u64,
     turn: Turn,
-    /// The size of the batches that are skipped, and how many rows of the checkpoint of the input come before them.
+    /// The size of the batches that are skipped, and the number of rows of the input's checkpoint
+    /// before them.
     skipped: (u64, u64),
 }
 
-/// Which of the batches of all shares these are: number `index` of each `count`.
+/// The batches of this share among those of all shares: number `index` of each `count`.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// From 0.
@@ -39,26 +40,28 @@ impl Turn {
 }
 
 impl Batch {
-    /// With `drops_remainder` the last rows are left out if they are fewer than `size`.
+    /// With `drops_remainder` the last rows are dropped if they are fewer than `size`.
     pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
         let file_provenance = FileProvenance::unnamed("batch", pass);
         let (waiting, turn, skipped) = (Rows::new(), Turn::ALL, (size as u64, 0));
         Self { input, size, drops_remainder, waiting, is_over: false, file_provenance, next: 0, turn, skipped }
     }
 
-    /// The first batch is one of the `count` batches of all shares from number `next` on.
+    /// Sets the number `next` of the first of the `count` batches of all shares to which the first
+    /// batch belongs.
     pub fn numbered_from(mut self, next: u64) -> Self {
         self.next = next;
         self
     }
 
-    /// Batches of `size` are skipped, which begin `num_before` rows behind the state of the checkpoint of the input.
+    /// Skips batches of `size` rows, which begin `num_before` rows after the state of the input's
+    /// checkpoint.
     pub fn skipping(mut self, size: u64, num_before: u64) -> Self {
         self.skipped = (size.max(1), num_before);
         self
     }
 
-    /// The batches are those of a share.
+    /// Numbers the batches as those of one share.
     pub fn in_turn(mut self, turn: Turn) -> Self {
         self.turn = turn;
         self

@@ -1,24 +1,25 @@
-//! Rows of similar lengths in groups.
+//! Groups rows of similar lengths into batches.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
 use crate::pipeline::nodes::groups::group_by::{Group, Grouping, Waits};
 use std::collections::VecDeque;
 
-/// Which rows go together, and how many.
+/// The rules for grouping rows by length.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// The column whose lengths are looked at.
+    /// The column whose lengths decide.
     pub column: usize,
-    /// The longest length of each bucket but the last, rising.
+    /// The longest length of each bucket but the last, ascending.
     pub boundaries: Vec<usize>,
-    /// So many rows are a batch.
+    /// The number of rows in a batch.
     pub size: Option<usize>,
-    /// A batch has at most so many elements in the column once it is padded, unless it is one row.
+    /// The largest number of elements of the column in a padded batch, unless it is a single row.
     pub max_elements: Option<usize>,
-    /// Whether rows are padded to the boundary of their bucket, not to the longest of their batch.
+    /// True if rows are padded to the boundary of their bucket rather than to the longest of their
+    /// batch.
     pub pads_to_boundary: bool,
-    /// Whether rows that are too few for a batch at the end are left out.
+    /// True if incomplete batches at the end are dropped.
     pub drops_remainder: bool,
 }
 
@@ -28,7 +29,7 @@ impl Buckets {
         self.boundaries.partition_point(|boundary| *boundary < length)
     }
 
-    /// How long rows of this bucket are, once they are padded as its longest, `longest`, needs it.
+    /// The padded length of rows of this bucket whose longest is `longest`.
     fn width(&self, bucket: usize, longest: usize) -> usize {
         match self.boundaries.get(bucket) {
             Some(boundary) if self.pads_to_boundary => *boundary,
@@ -36,27 +37,27 @@ impl Buckets {
         }
     }
 
-    /// Whether so many rows, as long as `longest`, have too many elements.
+    /// True if this many rows, padded for `longest`, have too many elements.
     fn are_too_many(&self, bucket: usize, longest: usize, num_rows: usize) -> bool {
         let elements = self.width(bucket, longest).saturating_mul(num_rows);
         self.max_elements.is_some_and(|most| elements > most)
     }
 
-    /// Whether no row can be added.
+    /// True if the group is full.
     fn are_full(&self, bucket: usize, group: &Group) -> bool {
         let num_rows = group.rows.len();
         self.size == Some(num_rows) || self.are_too_many(bucket, group.length, num_rows + 1)
     }
 }
 
-/// Batches of rows of similar lengths. The length of a group is that of its longest row.
+/// Batches of rows of similar lengths. The length of a group is the length of its longest row.
 pub struct Bucketing {
     buckets: Buckets,
     filling: Vec<Group>,
 }
 
 impl Bucketing {
-    /// Of these buckets.
+    /// A grouping by these buckets.
     pub fn new(buckets: Buckets) -> Self {
         let filling = (0..=buckets.boundaries.len()).map(|_| Group::default()).collect();
         Self { buckets, filling }

@@ -1,4 +1,5 @@
-//! Rows in groups that fill up side by side: those of similar lengths, or those that fill a length together.
+//! Groups rows, with several groups filling up at the same time: by similar lengths, or to fill a
+//! length together.
 
 use crate::error::{Error, Result};
 use crate::order;
@@ -14,71 +15,71 @@ use crate::pipeline::nodes::buffers::replay::{Given, Replay, Restart};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Says which rows go together.
+/// The rule by which rows are grouped.
 pub trait Grouping: Send {
-    /// What groups are called in messages.
+    /// The word for groups in messages.
     const WORD: &'static str;
 
-    /// How long a row is; `None` if it is left out.
+    /// The length of a row; `None` if it is dropped.
     fn length(&self, block: &Block, row: usize) -> Result<Option<usize>>;
 
-    /// Puts a row of this length into a group. `tag` is what [`Grouping::tags`] said of it, if the group was left and is taken up
-    /// again. Groups that are whole go to the end of `whole`.
+    /// Puts a row of this length into a group. `tag` is the row's tag from [`Grouping::tags`], if
+    /// the row was buffered at the checkpoint. Complete groups are appended to `whole`.
     fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
 
-    /// The groups that are not whole.
+    /// The incomplete groups.
     fn open(&self) -> &[Group];
 
-    /// Takes the groups that are left at the end.
+    /// Takes the remaining groups at the end.
     fn finish(&mut self) -> Vec<Group>;
 
-    /// Whether [`Grouping::add`] needs to know in which of the open groups a row was.
+    /// True if [`Grouping::add`] needs to know the open group in which a row was.
     fn has_tags(&self) -> bool {
         false
     }
 
-    /// Counts a group that is whole.
+    /// Counts a complete group.
     fn count(&self, _group: &Group, _meter: &Meter) {}
 }
 
-/// A row that waits: its number, and where it is.
+/// A buffered row: its number and its position.
 pub type Waits = (u64, PendingRow);
 
-/// Rows that go together.
+/// Rows that belong together.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// In the order in which they came.
+    /// In the order of arrival.
     pub rows: Vec<Waits>,
-    /// What the grouping counts of their lengths.
+    /// The length of the group, as the grouping counts it.
     pub length: usize,
 }
 
-/// The node.
+/// A node that groups rows.
 pub struct GroupBy<G> {
     input: Replay,
     grouping: G,
     stage: usize,
     pending: PendingRows,
     incoming: Cursor,
-    /// The number of the row that comes next.
+    /// The number of the next row.
     next_row: u64,
-    /// Groups that are whole.
+    /// Complete groups.
     whole: VecDeque<Group>,
     is_over: bool,
-    /// Comes after the groups that were whole before it.
+    /// Returned after the groups completed before it.
     error: Option<Error>,
-    /// Counts the groups.
+    /// The provenance that counts the groups.
     file_provenance: Arc<FileProvenance>,
     next: u64,
     checkpoints: BatchCheckpoints,
-    /// So many groups are left out.
+    /// The number of groups to skip.
     skip: u64,
-    /// What was noted of the rows that come next, which waited before.
+    /// The tags of the next rows, which were buffered at the checkpoint.
     tags: VecDeque<u64>,
 }
 
 impl<G: Grouping> GroupBy<G> {
-    /// Groups of the rows of an input, from a checkpoint on, which counts groups.
+    /// Groups of the rows of an input, from a checkpoint on, whose skip counts groups.
     pub fn from_checkpoint(checkpoint: &Checkpoint, restart: Restart, grouping: G, position: Position) -> Result<Self> {
         let (input, next, tags) = match BufferedCheckpoint::of(checkpoint)? {
             None => (Replay::new(restart(&checkpoint.beginning())?), 0, Vec::new()),
@@ -116,7 +117,7 @@ impl<G: Grouping> GroupBy<G> {
         self.grouping.open().iter().map(|group| group.rows.len()).sum()
     }
 
-    /// The state in which the rows wait that wait now.
+    /// The state with the currently buffered rows.
     fn state(&mut self) -> Checkpoint {
         let groups = self.grouping.open().iter().enumerate();
         let rows: Vec<_> =
@@ -130,7 +131,7 @@ impl<G: Grouping> GroupBy<G> {
         BufferedCheckpoint::checkpoint([self.next], &rows, &tags, next, self.pending.arrivals())
     }
 
-    /// Puts the rows that came into groups, until one is whole.
+    /// Puts the arrived rows into groups, until one is complete.
     fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
         while self.whole.is_empty()
             && let Some((block, row)) = self.incoming.next()
@@ -146,7 +147,7 @@ impl<G: Grouping> GroupBy<G> {
         Ok(())
     }
 
-    /// The rows of a group that is whole.
+    /// The rows of a complete group.
     fn give(&mut self, group: Group, context: &Context) -> Result<Rows> {
         if let Some(meter) = context.meters.stage(self.stage) {
             self.grouping.count(&group, meter);

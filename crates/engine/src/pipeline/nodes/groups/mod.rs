@@ -1,4 +1,4 @@
-//! Nodes that put rows into groups.
+//! Nodes that group rows.
 
 pub mod batch;
 pub mod bucket;

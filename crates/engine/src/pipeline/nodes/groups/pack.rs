@@ -1,4 +1,4 @@
-//! Rows with lists in groups whose lists fill a given length.
+//! Packs rows: groups them so that their lists together fill a given length.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
@@ -8,22 +8,24 @@ use crate::pipeline::nodes::groups::group_by::{Group, Grouping, Waits};
 use crate::pipeline::stages::pack::{misfit, unequal};
 use std::collections::VecDeque;
 
-/// How rows are packed.
+/// The rules for packing rows.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// The columns with lists, which have equal lengths in a row.
+    /// The number of columns with lists, which have equal lengths within a row.
     pub num_columns: usize,
-    /// What the lists of a group have together, at most.
+    /// The largest total length of the lists of a group.
     pub length: usize,
-    /// How many groups are open at the same time, at most.
+    /// The largest number of groups open at the same time.
     pub max_open: usize,
 }
 
-/// Groups of rows, each of which goes into the first group that has room for it (first fit). If none has, a new one is opened;
-/// if too many are open, the fullest leaves. The length of a group is that of its rows together.
+/// Groups of rows. Each row goes into the first group that has room for it (first fit). If none
+/// has, a new group is opened; if too many are open, the fullest is returned. The length of a group
+/// is the total length of its rows.
 ///
-/// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open bins, Csirik and Johnson,
-/// "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA 1991).
+/// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open
+/// bins, Csirik and Johnson, "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA
+/// 1991).
 pub struct FirstFit {
     packing: Packing,
     open: Vec<Group>,
@@ -88,7 +90,7 @@ impl Grouping for FirstFit {
         group.length += length;
         match group.length.cmp(&self.packing.length) {
             std::cmp::Ordering::Less => {}
-            // No group that was left was whole.
+            // The groups at the checkpoint were incomplete.
             std::cmp::Ordering::Equal if tag.is_none() => whole.push_back(self.open.remove(number)),
             _ => return Err(damaged()),
         }

@@ -1,4 +1,4 @@
-//! The records of files, one file after the other. Some files are read at the same time.
+//! Reads the records of files, one file after the other, with several files open at the same time.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, FileProvenance};
@@ -15,37 +15,41 @@ use crate::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Blocks of a file that may wait: so many of the file whose records come next, and of each other one.
+/// The largest number of waiting blocks: of the file whose records come next, and of each other
+/// file.
 const MAX_BLOCKS: usize = 4;
-/// With fewer blocks waiting, the next one of the file whose records come next is read before anything else is done. A file is
-/// read by one task at a time: if that was begun only when nothing else is left to do, all other workers would wait for it.
+/// With fewer waiting blocks, the next block of the file whose records come next is read before
+/// anything else is done. A file is read by one task at a time: if that task began only when
+/// nothing else is left to do, all other workers would wait for it.
 const FEW_BLOCKS: usize = 2;
-/// Remote files that are read at the same time, at least: of those that are one record each, and of others.
+/// The least number of remote files read at the same time: for files of one record each, and for
+/// others.
 const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
-/// How much is read ahead of a remote file: an eighth of the memory of the pipeline for all of them, within these limits.
+/// The read-ahead of a remote file: an eighth of the pipeline's memory divided by the number of
+/// files, within these limits.
 const AHEAD_BYTES: [usize; 2] = [256 << 10, 32 << 20];
 
-/// The node.
+/// A node that reads files.
 pub struct Files {
     format: Arc<dyn Format>,
     files: Arc<[Arc<FileProvenance>]>,
     next_file: usize,
-    /// Where the first file that is opened begins.
+    /// The position at which the first file is opened.
     first_record: RecordPosition,
     /// The files being read, in order.
     open: VecDeque<Stream>,
     max_open: usize,
     position: Position,
-    /// What blocks take.
+    /// The estimated size of blocks.
     size_estimate: SizeEstimate,
     in_any_order: bool,
 }
 
-/// What a task for a file gives back.
+/// The result of a task that reads a file.
 struct Part {
-    /// `None` if no more can be read.
+    /// `None` if nothing more can be read.
     scan: Option<Box<dyn Scan>>,
-    /// Where that begins which is given.
+    /// The position of its first record.
     at_record: RecordPosition,
     given: Option<Given>,
 }
@@ -59,19 +63,19 @@ struct Stream {
     /// `None` before the file is opened, while a task has it, and after its end.
     scan: Option<Box<dyn Scan>>,
     file: Arc<FileProvenance>,
-    /// Which of the files it is.
+    /// The number of the file.
     number: usize,
-    /// Where it is opened.
+    /// The position at which it is opened.
     first_record: RecordPosition,
     is_opened: bool,
-    /// The task that has the file.
+    /// The task that reads the file.
     reading: Ring<Part>,
     ready: VecDeque<(RecordPosition, Given)>,
-    /// Remembers where blocks begin, if damage may be left out.
+    /// Remembers the positions of blocks, if damage may be skipped.
     locator: Option<Arc<RecordLocator>>,
-    /// What the open file takes beside its blocks; `None` if it is not open.
+    /// The charge of the open file beside its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
-    /// No more is read.
+    /// True if nothing more is to be read.
     is_over: bool,
     error: Option<Error>,
 }
@@ -91,7 +95,7 @@ impl Files {
         Self { format, files, next_file: 0, first_record, open, max_open, position, size_estimate, in_any_order: false }
     }
 
-    /// From a checkpoint on, without those that are to be left out behind its state.
+    /// Continues from a checkpoint, without the rows to be skipped after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         if let Some([file, offset_bytes, record]) = checkpoint.numbers()? {
             self.next_file = usize::try_from(file).ok().filter(|file| *file < self.files.len()).ok_or_else(damaged)?;
@@ -100,7 +104,7 @@ impl Files {
         Ok(self)
     }
 
-    /// With `in_any_order`, blocks come as soon as they are there.
+    /// With `in_any_order`, blocks come as soon as they are finished.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.in_any_order = in_any_order;
         self
@@ -147,7 +151,7 @@ impl Files {
             if stream.open_charge.is_none() {
                 return;
             }
-            // A worker that waited for it could not do what others wait for.
+            // A worker that waited for it could not do work that others wait for.
             if !is_needed && !stream.file.begun.is_ready() {
                 continue;
             }
@@ -182,7 +186,7 @@ impl Stream {
         }
     }
 
-    /// Charges what an open file takes, and begins to open it if it is remote.
+    /// Charges the memory of an open file, and begins to open it if it is remote.
     fn begin(&self, open_bytes: usize, ahead_bytes: usize, context: &Context, is_needed: bool) -> Option<Charge> {
         let is_remote = self.file.name.url().is_some();
         let charge = context.charge(open_bytes + if is_remote { ahead_bytes } else { 0 }, is_needed)?;
@@ -190,12 +194,13 @@ impl Stream {
         Some(charge)
     }
 
-    /// Where a block can be read again.
+    /// The checkpoint of a block.
     fn checkpoint(&self, at_record: RecordPosition) -> Checkpoint {
         Checkpoint::new([self.number as u64, at_record.offset_bytes, at_record.record], [])
     }
 
-    /// Starts a task that reads the next block. If it is urgent, it is done before those that are nearer to the consumer.
+    /// Starts a task that reads the next block. If it is urgent, it is done before tasks nearer to
+    /// the consumer.
     fn start(
         &mut self,
         format: &Arc<dyn Format>,
@@ -244,7 +249,7 @@ impl Stream {
         context.start(if is_urgent { 0 } else { position.distance }, Box::new(work));
     }
 
-    /// Takes what the task of this file has given.
+    /// Takes the result of this file's task.
     fn collect(&mut self, size_estimate: &SizeEstimate) {
         let Some((_, part)) = self.reading.pop() else { return };
         match part {
@@ -268,7 +273,7 @@ impl Stream {
     }
 }
 
-/// What is left out of a file because of an error, if that may be.
+/// The report for the part of a file skipped because of an error, if it may be skipped.
 fn left_out(
     scan: Option<Box<dyn Scan>>,
     error: Error,

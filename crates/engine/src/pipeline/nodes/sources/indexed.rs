@@ -1,4 +1,4 @@
-//! Rows that can be had by their numbers, in a given order.
+//! Reads rows by number, in a given order.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, RowProvenance};
@@ -15,12 +15,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that can be had in any order.
+/// Rows with random access.
 pub trait Indexed: Send + Sync {
-    /// How many rows there are.
+    /// The number of rows.
     fn len(&self) -> u64;
 
-    /// Whether there are none.
+    /// True if there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -28,15 +28,15 @@ pub trait Indexed: Send + Sync {
     /// The rows of these numbers, in this order.
     fn read(&self, numbers: &[u64]) -> Result<Block>;
 
-    /// Where row `number` is read, if it comes from a file.
+    /// The origin of row `number`, if it comes from a file.
     fn row_provenance(&self, _number: u64) -> Option<RowProvenance> {
         None
     }
 
-    /// How many bytes a row has, roughly.
+    /// The approximate number of bytes of a row.
     fn row_bytes(&self) -> usize;
 
-    /// How many bytes of a block count as read.
+    /// The number of bytes of a block that count as read.
     fn counted_bytes(&self, block: &Block) -> usize {
         block.num_bytes()
     }
@@ -45,16 +45,16 @@ pub trait Indexed: Send + Sync {
 /// The order in which rows are wanted.
 #[derive(Clone)]
 pub enum Order {
-    /// That of their numbers.
+    /// Ascending numbers.
     Natural,
-    /// That of a permutation of their numbers.
+    /// A permutation of the numbers.
     Permuted(Arc<Permutation>),
-    /// They are a part of what is permuted: those from this number on.
+    /// A part of a permutation: the numbers from this one on belong to these rows.
     Part(Arc<Permutation>, u64),
 }
 
 impl Order {
-    /// How many places there are, of `len` rows.
+    /// The number of positions in the order, for `len` rows.
     fn num_places(&self, len: u64) -> u64 {
         match self {
             Self::Natural => len,
@@ -62,7 +62,7 @@ impl Order {
         }
     }
 
-    /// The numbers of those of `len` rows that come at these places.
+    /// The numbers of rows at these positions, if they are among the `len` rows.
     fn numbers(&self, places: Range<u64>, len: u64) -> Vec<u64> {
         match self {
             Self::Natural => places.collect(),
@@ -75,48 +75,48 @@ impl Order {
     }
 }
 
-/// Blocks are of this size, roughly.
+/// Approximate size of a block.
 const BLOCK_BYTES: usize = 256 * 1024;
 const MAX_BLOCK_ROWS: usize = 4096;
 
-/// The node.
+/// A node that reads rows by number.
 pub struct IndexedRows {
     rows: Arc<dyn Indexed>,
     order: Order,
     next: u64,
     num_places: u64,
-    /// How many places a task does.
+    /// The number of positions for one task.
     block_places: u64,
     row_bytes: usize,
     ahead: usize,
     position: Position,
     ring: Ring<Outcome>,
-    /// Comes after the rows before it.
+    /// Returned after the rows before it.
     error: Option<Error>,
-    /// What a task has given and is not given yet.
+    /// Results of a task still to be returned.
     ready: VecDeque<Poll>,
 }
 
 impl IndexedRows {
-    /// Up to `ahead` blocks are read before they are wanted.
+    /// Up to `ahead` blocks are read before they are requested.
     pub fn new(rows: Arc<dyn Indexed>, order: Order, ahead: usize, position: Position) -> Self {
         let (len, row_bytes) = (rows.len(), rows.row_bytes());
         let num_places = order.num_places(len);
         let block_rows = (BLOCK_BYTES / row_bytes.max(1)).clamp(1, MAX_BLOCK_ROWS) as u128;
-        // So many places have so many rows, on average.
+        // The average number of rows among this many positions.
         let block_places = (block_rows * u128::from(num_places) / u128::from(len.max(1))) as u64;
         let block_places = block_places.max(1);
         let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
         Self { rows, order, next: 0, num_places, block_places, row_bytes, ahead, position, ring, error, ready }
     }
 
-    /// With `in_any_order`, blocks come as soon as they are there.
+    /// With `in_any_order`, blocks come as soon as they are finished.
     pub fn in_any_order(mut self, in_any_order: bool) -> Self {
         self.ring = Ring::in_any_order(in_any_order);
         self
     }
 
-    /// From a checkpoint on.
+    /// Continues from a checkpoint.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let [place] = checkpoint.numbers()?.unwrap_or_default();
         self.next = place;
@@ -156,7 +156,7 @@ impl IndexedRows {
                     meter.inspect(|meter| meter.count(0, rows.counted_bytes(&block)));
                     let provenance = block.provenance().in_pass(position.pass);
                     let block = block.with_provenance(provenance);
-                    // The records are kept with what frames them.
+                    // The records are kept with their framing.
                     let frames = rows.row_bytes().saturating_mul(block.num_rows()).saturating_sub(num_bytes);
                     charge.correct(block.held_bytes().saturating_add(frames));
                     Ok(Outcome { skip_events, ..Outcome::new(Rows::all(block.charged(charge)), error) })
@@ -191,7 +191,7 @@ fn read(rows: &dyn Indexed, numbers: &[u64]) -> Result<(Option<Block>, Option<Er
     Err(error)
 }
 
-/// The rows of some numbers, of which those are left out that are damaged.
+/// Reads some rows and skips the damaged ones.
 struct Reading<'a> {
     rows: &'a dyn Indexed,
     numbers: Vec<u64>,
@@ -200,7 +200,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The rows that can be read, and the others with their places.
+    /// The readable rows, and reports of the others at their positions.
     fn read(mut self) -> Result<(Option<Block>, SkipEvents)> {
         if self.numbers.is_empty() {
             return Ok((None, Vec::new()));

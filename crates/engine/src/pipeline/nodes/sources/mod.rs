@@ -1,4 +1,4 @@
-//! Nodes that rows begin at.
+//! Source nodes.
 
 pub mod files;
 pub mod indexed;

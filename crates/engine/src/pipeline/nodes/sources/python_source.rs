@@ -1,4 +1,4 @@
-//! Rows that a thread of Python's makes.
+//! Rows made by a Python thread.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{FileProvenance, Provenance};
@@ -11,26 +11,26 @@ use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Blocks that are asked for before they are wanted.
+/// Number of blocks requested before they are needed.
 const AHEAD: usize = 4;
 
-/// Asks a Python worker for one block after the other, until it gives one without rows.
+/// Requests one block after the other from a Python worker, until it returns one without rows.
 pub struct PythonSource {
     python_worker: usize,
     stage: usize,
-    /// Another one for each node, so that the Python worker knows when a pass begins anew.
+    /// A different number for each node, so that the Python worker knows when a pass begins anew.
     start: u64,
     file_provenance: Arc<FileProvenance>,
-    /// How many rows of the pass are left out.
+    /// The number of rows of the pass to skip.
     first: u64,
-    /// How many rows came so far, with those.
+    /// The number of rows so far, including the skipped ones.
     num_rows: u64,
     ring: Ring<Outcome>,
     size_estimate: SizeEstimate,
     in_step: bool,
     is_over: bool,
     error: Option<Error>,
-    /// The state that the iterator has before the first block.
+    /// The state of the iterator before the first block.
     state: Option<Arc<str>>,
 }
 
@@ -59,7 +59,8 @@ impl PythonSource {
         }
     }
 
-    /// From a checkpoint on. The rows before it are made and left out, from the beginning or from a state of the iterator.
+    /// Continues from a checkpoint. The rows before it are made and skipped, from the beginning or
+    /// from a state of the iterator.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         let [number] = checkpoint.numbers()?.unwrap_or_default();
         self.num_rows = number.saturating_add(checkpoint.skip());
@@ -68,7 +69,8 @@ impl PythonSource {
         Ok(self)
     }
 
-    /// How many blocks are asked for before they are wanted: one until it is known what one takes.
+    /// The number of blocks requested before they are needed: one until the size of a block is
+    /// known.
     fn ahead(&self) -> usize {
         self.size_estimate.task_bytes().filter(|_| !self.in_step).map_or(1, |_| AHEAD)
     }

@@ -1,4 +1,4 @@
-//! A shuffle of all rows: first it is found out where they are, then they are read in the order of a permutation.
+//! A full shuffle: first indexes the rows, then reads them in the order of a permutation.
 
 use crate::error::{Error, Result};
 use crate::files::positioned::Begun;
@@ -16,20 +16,20 @@ use crate::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Finds out how rows are reached.
+/// The way to get random access to the rows of a part.
 pub enum RowAccess {
-    /// It is known.
+    /// Available already.
     Known(Arc<dyn Indexed>),
-    /// By an index of files.
+    /// By scanning and indexing files.
     Files(Box<Scans>),
-    /// By keeping all that a node gives.
+    /// By caching all rows of a node.
     Cache(Box<dyn Node>, Arc<Store>),
-    /// They are not.
+    /// Impossible.
     Refused(Error),
 }
 
 impl RowAccess {
-    /// The rows, `None` before a task has ended. Adds word of what is left out.
+    /// The rows, `None` until a task has ended. Adds reports of skipped rows.
     fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Arc<dyn Indexed>>> {
         match self {
             Self::Known(_) => {}
@@ -44,7 +44,7 @@ impl RowAccess {
                         return Ok(None);
                     }
                 }
-                let cached = store.get().ok_or_else(|| Error::internal("cache: nothing was kept"))?;
+                let cached = store.get().ok_or_else(|| Error::internal("cache: there are no cached rows"))?;
                 skip_events.extend(cached.skip_events().cloned());
                 *self = Self::Known(Arc::new(CachedRows::new(cached, context.budget)?));
             }
@@ -56,7 +56,7 @@ impl RowAccess {
     }
 }
 
-/// Files that one task looks at.
+/// Number of files scanned by one task.
 const FILES_OF_A_TASK: usize = 16;
 
 /// Scans of files, several at the same time.
@@ -64,7 +64,7 @@ pub struct Scans {
     access: Arc<dyn RandomAccess>,
     files: Vec<Arc<FileProvenance>>,
     kept: Arc<Kept>,
-    /// Which part of the pipeline the files belong to.
+    /// The part of the pipeline that the files belong to.
     part: usize,
     next: usize,
     ring: Ring<Vec<Arc<FileIndex>>>,
@@ -75,7 +75,7 @@ pub struct Scans {
 }
 
 impl Scans {
-    /// What is found out is kept as that of part `part`.
+    /// The indexes are kept as those of part `part`.
     pub fn new(
         access: Arc<dyn RandomAccess>,
         files: Vec<Arc<FileProvenance>>,
@@ -119,7 +119,7 @@ impl Scans {
         }
     }
 
-    /// The records, `None` before all files were scanned. Adds word of what cannot be read.
+    /// The records, `None` until all files are scanned. Adds reports of unreadable parts.
     fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Indexes>> {
         loop {
             self.start_tasks(context);
@@ -147,7 +147,7 @@ impl Scans {
     }
 }
 
-/// The records of files, charged with what the index of them takes.
+/// The records of files, charged for the memory of their index.
 struct Indexes {
     files: RecordLookup,
     _charges: Vec<Charge>,
@@ -171,22 +171,22 @@ impl Indexed for Indexes {
     }
 }
 
-/// Makes the node that gives the rows once it is known how those of each part are reached.
+/// Makes the node that returns the rows, once each part has random access.
 pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Result<Box<dyn Node>> + Send>;
 
-/// The node.
+/// A node for a full shuffle.
 pub struct Shuffled {
     parts: Vec<RowAccess>,
     begin: Option<Begin>,
     node: Option<Box<dyn Node>>,
-    /// What each part leaves out before its first row.
+    /// The reports of each part before its first row.
     skip_events: Vec<Vec<SkipEvent>>,
-    /// The same, in order, once all parts are reached.
+    /// The same, in order, once all parts have random access.
     left_out: VecDeque<SkipEvent>,
 }
 
 impl Shuffled {
-    /// The rows of all parts, as `begin` gives them.
+    /// The rows of all parts, in the order of the node from `begin`.
     pub fn new(parts: Vec<RowAccess>, begin: Begin) -> Self {
         let skip_events = parts.iter().map(|_| Vec::new()).collect();
         Self { parts, begin: Some(begin), node: None, skip_events, left_out: VecDeque::new() }

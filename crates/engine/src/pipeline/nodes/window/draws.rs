@@ -1,31 +1,35 @@
-//! Which rows wait in a window after so many draws: found out from the draws alone, without the rows.
+//! Computes the rows that wait in a window after a number of draws, from the draws alone and
+//! without the rows.
 
 use crate::error::Result;
 use crate::philox::Philox;
 use crate::pipeline::checkpoint::damaged;
 
-/// Where the draws of a window stand.
+/// The state of a window's draws.
 pub struct Draws {
-    /// How many rows were drawn.
+    /// The number of rows drawn.
     pub drawn: u64,
-    /// How many numbers of the random stream these took.
+    /// The number of random numbers that these took.
     pub position: u64,
-    /// After the input has ended: how many rows it had, and where the random stream was when that was found out.
+    /// After the input has ended: the number of its rows, and the position of the random stream
+    /// when the end was found.
     pub end: Option<(u64, u64)>,
 }
 
 impl Draws {
-    /// The number of the row at each place of a window of `size` places, and the number of the next row of the input.
+    /// The number of the row at each position of a window of `size`, and the number of the next row
+    /// of the input.
     ///
-    /// As long as the input lasts, the row that draw `k` takes out is replaced by row `size + k`. So the draws are gone back
-    /// until each place was drawn: about `size * ln(size)` of them, however many there were.
+    /// As long as the input lasts, the row taken by draw `k` is replaced by row `size + k`. So the
+    /// draws are retraced backwards until each position was drawn: about `size * ln(size)` draws,
+    /// however many there were.
     pub fn waiting(&self, random: &mut Philox, size: usize) -> Result<(Vec<u64>, u64)> {
         let full = size as u64;
         let Some((total, position)) = self.end else {
             let next = full.checked_add(self.drawn).ok_or_else(damaged)?;
             return Ok((gone_back(Backwards::new(random, self.position), size, self.drawn)?, next));
         };
-        // The draw that found the input ended took a row out that nothing replaced.
+        // The draw that found the end of the input took out a row that nothing replaced.
         let drawn = total.checked_sub(full).map_or(0, |replaced| replaced + 1);
         let mut waiting = match drawn.checked_sub(1) {
             None => (0..total).collect(),
@@ -67,11 +71,11 @@ fn gone_back(mut draws: Backwards, size: usize, mut drawn: u64) -> Result<Vec<u6
     Ok(waiting)
 }
 
-/// Random draws, the last one first.
+/// Random draws, in reverse order.
 struct Backwards<'a> {
     random: &'a Philox,
     position: u64,
-    /// The block of numbers that was looked at last, and its number.
+    /// The last block of numbers, and its number.
     block: Option<(u64, [u32; 4])>,
 }
 
@@ -81,7 +85,7 @@ impl<'a> Backwards<'a> {
         Self { random, position, block: None }
     }
 
-    /// The draw before, of a number below `bound`.
+    /// The previous draw of a number below `bound`.
     fn draw(&mut self, bound: u64) -> Option<usize> {
         let bound = u32::try_from(bound).ok()?;
         loop {
@@ -133,7 +137,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Draws row by row, as a window does; returns what waits and where the draws stand.
+    /// Draws row by row, as a window does; returns the waiting rows and the state of the draws.
     fn drawn_forward(size: usize, total: u64, drawn: u64) -> (Vec<u64>, Draws) {
         let mut random = Philox::new(3, 4);
         let mut waiting: Vec<u64> = (0..total.min(size as u64)).collect();
@@ -154,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_waits_is_found_out_from_the_draws(size in 1_usize..40, total in 1_u64..400, part in 0_u64..=100) {
+        fn the_waiting_rows_are_computed_from_the_draws(size in 1_usize..40, total in 1_u64..400, part in 0_u64..=100) {
             let (waiting, draws) = drawn_forward(size, total, total * part / 100);
             let (found, next) = draws.waiting(&mut Philox::new(3, 4), size).unwrap();
             prop_assert_eq!(&found, &waiting);
@@ -163,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_draws_more_than_there_is_is_refused() {
+    fn a_state_with_more_draws_than_rows_is_refused() {
         let draws = Draws { drawn: 9, position: 9, end: Some((3, 0)) };
         assert!(draws.waiting(&mut Philox::new(3, 4), 5).is_err());
         let draws = Draws { drawn: u64::MAX, position: 9, end: None };

@@ -1,4 +1,4 @@
-//! A shuffle over a window: each row that leaves is drawn from those that wait.
+//! A shuffle over a window: each returned row is drawn from the waiting ones.
 
 mod draws;
 
@@ -16,61 +16,63 @@ use crate::pipeline::skip_event::SkipEvent;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows are given in groups of this size.
+/// Number of rows returned at a time.
 const GROUP_ROWS: usize = 1024;
-/// Of a hundred bytes that the rows of a full window take, their blocks take so many, as rows that left stay with others
-/// until half of their block is gone: the sum of `ln 2 / 2^k`, and something for what differs between blocks.
+/// The memory of a full window's blocks, in percent of its rows, since rows that left stay in
+/// memory until half of their block is gone: the sum of `ln 2 / 2^k`, and a margin for differences
+/// between blocks.
 const SPREAD_PERCENT: u128 = 150;
 
-/// The node. As long as the input lasts, `size` rows wait and each is as likely to be next.
+/// A window node. As long as the input lasts, `size` rows wait and each is equally likely to be
+/// next.
 pub struct Window {
     input: Replay,
     size: usize,
-    /// So many rows are given together at most.
+    /// The largest number of rows returned together.
     group_rows: usize,
     random: Philox,
-    /// How many rows were drawn.
+    /// The number of rows drawn.
     drawn: u64,
-    /// How many rows the input has given, with those before it if it was taken up again.
+    /// The number of rows of the input so far, including those before a resume.
     num_rows: u64,
-    /// Where the random stream was when the end of the input was found.
+    /// The position of the random stream when the end of the input was found.
     end_position: Option<u64>,
-    /// After a window was taken up again: the places of the rows that come next, the last of them first.
+    /// After a resume: the positions of the next rows, the last of them first.
     refill: Vec<usize>,
-    /// Each row that waits.
+    /// The waiting rows.
     waiting: Vec<PendingRow>,
-    /// The place in `waiting` of the row that was drawn last, which the next row of the input takes.
+    /// The position in `waiting` of the row drawn last, which the next row of the input takes.
     hole: Option<usize>,
     pending: PendingRows,
     incoming: Incoming,
-    /// The window was full, and it was looked at whether it fits.
+    /// True once the window was full and its size was checked.
     was_full: bool,
     is_over: bool,
-    /// Comes after the rows that were drawn before it.
+    /// Returned after the rows drawn before it.
     error: Option<Error>,
-    /// The same for word of what was left out. Nothing is drawn before it is given.
+    /// A report of skipped rows, likewise. Nothing is drawn until it is returned.
     skip_event: Option<SkipEvent>,
 }
 
-/// What the input gave and the window did not take yet.
+/// Rows of the input that the window has not taken yet.
 #[derive(Default)]
 struct Incoming {
     rows: Rows,
-    /// The number of the run of rows that comes next.
+    /// The number of the next run of rows.
     run: usize,
-    /// The rows that are left of the run before it, of block number `block`.
+    /// The remaining rows of the previous run, of block number `block`.
     rest: Range<u32>,
     block: u32,
 }
 
 impl Window {
-    /// The draws are those of the pair of seeds.
+    /// The draws depend on the pair of seeds.
     pub fn new(input: Box<dyn Node>, size: usize, seed: u64, pass: u64) -> Self {
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
         Self::with(Replay::new(input), size, random)
     }
 
-    /// The same from a checkpoint on, without those that are to be left out behind its state.
+    /// The same from a checkpoint on, without the rows to be skipped after its state.
     pub fn from_checkpoint(
         checkpoint: &Checkpoint,
         restart: Restart,
@@ -96,7 +98,7 @@ impl Window {
         Ok(window)
     }
 
-    /// With `in_step`, rows are given one by one.
+    /// With `in_step`, rows are returned one by one.
     pub fn in_step(mut self, in_step: bool) -> Self {
         self.group_rows = if in_step { 1 } else { GROUP_ROWS };
         self
@@ -143,7 +145,7 @@ impl Window {
         Ok(())
     }
 
-    /// Takes rows that waited before the window was taken up again; returns whether all are there.
+    /// Takes rows that waited at the checkpoint; returns whether all have come.
     #[cold]
     fn refill_places(&mut self, context: &mut Context) -> Result<bool> {
         while let Some(place) = self.refill.last().copied() {
@@ -171,7 +173,7 @@ impl Window {
         }
     }
 
-    /// Goes on to the next run of rows of the input; false if it has none now.
+    /// Moves to the next run of rows of the input; false if it has none now.
     fn next_run(&mut self, context: &mut Context) -> Result<bool> {
         loop {
             if let Some((block, start, length)) = self.incoming.rows.run(self.incoming.run) {
@@ -202,7 +204,7 @@ impl Window {
         }
     }
 
-    /// The place in `waiting` of the row that is to be next.
+    /// The position in `waiting` of the next row.
     #[inline]
     fn draw(&mut self) -> usize {
         below(&mut self.random, self.waiting.len() as u64) as usize
@@ -220,7 +222,8 @@ impl Window {
                     "shuffle(window={}) needs about {} bytes, expected at most the {} of memory_bytes. Use a smaller \
                      window, shuffle before the examples are decoded, or raise options(memory_bytes=...)",
                     self.size,
-                    // What comes may be larger, and something is left for what is before and behind the window.
+                    // Later rows may be larger, and stages before and after the window need some
+                    // memory too.
                     budget.limit_for(needed + needed / 5),
                     budget.limit_bytes()
                 ),
@@ -228,8 +231,9 @@ impl Window {
         }
     }
 
-    /// Looks whether the window fits: when it is full for the first time, and when it has used up the memory. What others
-    /// hold for a while, such as the window of the pass before, does not count.
+    /// Checks whether the window fits: when it is full for the first time, and when the memory is
+    /// used up. Memory that others hold for a while, such as the window of the previous pass, does
+    /// not count.
     fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
         self.pending.look_at(budget, self.waiting.capacity() * size_of::<PendingRow>())?;
         let is_full = self.waiting.len() == self.size && !self.is_over;
@@ -273,9 +277,9 @@ impl Window {
         self.waiting.len() - usize::from(self.hole.is_some())
     }
 
-    /// Where the next row can be drawn again. The window is as full as it gets.
+    /// The checkpoint of the next draw. The window is as full as it gets.
     fn checkpoint(&mut self) -> Checkpoint {
-        // One more than the number of rows, 0 as long as that is not known.
+        // One more than the number of rows, or 0 until that is known.
         let (behind_total, end_position) = match self.end_position {
             Some(position) if self.is_over => (self.num_rows + 1, position),
             _ => (0, 0),
@@ -285,7 +289,8 @@ impl Window {
         Checkpoint::new([self.drawn, self.random.position(), behind_total, end_position, first], [oldest])
     }
 
-    /// Draws rows for as long as the window can be kept full. `checkpoint` becomes that of the first.
+    /// Draws rows for as long as the window can be kept full. Sets `checkpoint` to the checkpoint
+    /// of the first.
     fn draw_group(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<()> {
         while rows.len() < self.group_rows {
             self.fill(context)?;
@@ -311,9 +316,9 @@ impl Window {
         Ok(())
     }
 
-    /// Draws rows of a full window, each of which is replaced by the next row of a run that the input gave.
+    /// Draws rows of a full window; each is replaced by the next row of a run of the input.
     fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
-        // One row is left for the caller, who goes on to the next run.
+        // One row is left for the caller, which moves to the next run.
         while rows.len() + 1 < self.group_rows
             && let Some(row) = self.incoming.rest.next()
         {
