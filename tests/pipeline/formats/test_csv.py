@@ -169,7 +169,7 @@ def test_compressed_records_longer_than_a_block(written):
         ("a,b\n1,2,3\n", r"line 2: there are 3 fields, expected 2"),
         ("a,b\n1,2,\n", r"line 2: there are 3 fields, expected 2"),
         ('a,b\n1,2"\n', r"line 2: Unquoted fields cannot have quotes"),
-        ('a,b\n1,"2\n3,4\n', r"line 2: a quote in line 2 begins a field that no quote ends"),
+        ('a,b\n1,"2\n3,4\n', r"line 2: a quote in line 2 opens a field that is never closed"),
         ("a,c\n1,2\n", r"0.csv: line 1: the header has no column 'b', it has a, c\. Correct"),
         ("a,b,a\n1,2,3\n", r"line 1: the header has two columns 'a', expected one"),
         ("a,b\n300000000000000000000,2", r"'300000000000000000000', expected int64"),

@@ -58,8 +58,8 @@ def test_a_stray_quote_costs_its_line(tmp_path, is_shuffled):
     assert found == [(8, begins[8], 1), (40_001, begins[40_001], 1)]
     assert [one.stage for one in skipped] == ["csv", "csv"]
     assert skipped[0].reason.startswith(
-        f"{tmp_path}/a.csv: line 9: a quote in line 9 begins a field, and behind the next quote, "
-        "in line 9002, is neither a delimiter nor a line end; 1 line (8 bytes) is no record. Put "
+        f"{tmp_path}/a.csv: line 9: a quote in line 9 opens a field, and the next quote, in line "
+        "9002, is not followed by a delimiter or a line end; 1 line (8 bytes) is not a record. Put "
     )
     assert len(list(source.skip_errors(0.001))) == 49_998
 
@@ -91,7 +91,7 @@ def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
     assert numbers == [number for number in range(2000) if number != 1500]
     assert (skipped.record_number, skipped.offset_bytes) == (1501, begins[1501])
     assert skipped.num_lost == 4
-    lost = f"4 lines ({len(lines[1500])} bytes) are no records, up to the next line that is one."
+    lost = f"4 lines ({len(lines[1500])} bytes) are not records, up to the next line that is one."
     assert lost in skipped.reason
     with pytest.raises(
         errors.InvalidArgumentError,
@@ -159,7 +159,7 @@ def test_a_field_of_many_lines_ends_within_16_mebibytes(tmp_path):
     write(tmp_path / "a.csv", lines)
     assert (tmp_path / "a.csv").stat().st_size > 17 << 20
     pipeline = hr.csv(tmp_path / "a.csv", COLUMNS).batch(100_000).options(memory_bytes=64 << 20)
-    with pytest.raises(errors.InvalidArgumentError, match="line 7: a quote in line 7 begins"):
+    with pytest.raises(errors.InvalidArgumentError, match="line 7: a quote in line 7 opens"):
         list(pipeline)
     pipeline = hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(1).batch(100_000)
     assert sum(len(batch["number"]) for batch in pipeline) == 1_199_999

@@ -114,7 +114,7 @@ def test_what_cannot_be_inferred_is_an_error(written, text, message):
         ('{"a": true}', "'a' is boolean `true`, expected int8"),
         ('{"a": [1]}', "'a' is a list, expected int8"),
         ('{"a": {"b": 1}}', "'a' is an object; its values have names such as 'key.inner'"),
-        ('{"a": 1, "a": 2}', "'a' is there twice"),
+        ('{"a": 1, "a": 2}', "'a' is given twice"),
         ('{"a": 1', "line 1: EOF while parsing an object at column 7, expected a JSON object"),
         ('{"a": 1} x', "line 1: trailing characters at column 10"),
         ("[1]", "line 1: invalid type: sequence, expected an object"),

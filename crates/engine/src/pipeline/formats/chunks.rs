@@ -1,4 +1,4 @@
-//! A file in chunks that end between two records.
+//! Reads a file in chunks that end between two records.
 
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -12,95 +12,95 @@ use crate::pipeline::index::{ScanFault, ScanResult};
 use crate::tensor::allocate::{self, Unread};
 use std::sync::Arc;
 
-/// How many bytes a chunk has, unless one record has more.
+/// Size of a chunk in bytes, unless a single record is larger.
 pub const CHUNK_BYTES: usize = 256 * 1024;
 
-/// How a format finds its records.
+/// Finds the records of a format in a chunk.
 pub trait Split: Send {
-    /// Finds the whole records at the beginning of `chunk`, whose first byte is that number `offset_bytes` of the file and
-    /// whose first record is that number `record`.
+    /// Finds the whole records at the beginning of `chunk`. `at` has the offset of its first byte
+    /// in the file and the number of its first record.
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found;
 
-    /// How many bytes are before the span of a record that belong to it.
+    /// Number of bytes before the span of a record that belong to it.
     fn header_bytes(&self) -> usize {
         0
     }
 }
 
-/// What was found in a chunk.
+/// The records found in a chunk.
 #[derive(Default)]
 pub struct Found {
     pub spans: Vec<Span>,
-    /// So many bytes were these records.
+    /// Number of bytes that these records take.
     pub used: usize,
-    /// What is wrong with the record that follows.
+    /// The fault of the next record, if it has one.
     pub fault: Option<Fault>,
-    /// `None` if the records are numbered one after the other.
+    /// `None` if the records are numbered consecutively.
     pub numbers: Option<Numbers>,
 }
 
-/// What is wrong with a record.
+/// A fault of a record.
 pub struct Fault {
     pub error: Error,
-    /// Where the next record is, if that can be found out.
+    /// The bytes to skip up to the next record, if it can be found.
     pub extent: Option<Extent>,
 }
 
-/// What is left out with a record that is at fault.
+/// The part of a chunk that is skipped with a faulty record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// How many bytes.
+    /// The number of bytes.
     pub num_bytes: usize,
-    /// How many numbers of records, by which the next one's is larger.
+    /// The increase of the record number up to the next record.
     pub num_records: u64,
 }
 
 impl From<Error> for Fault {
-    /// Nobody can tell where the next record begins.
+    /// A fault after which the next record cannot be found.
     fn from(error: Error) -> Self {
         Self { error, extent: None }
     }
 }
 
-/// The numbers of records of which some are left out, or take more than one number.
+/// The numbers of records if some are skipped, or take more than one number.
 pub struct Numbers {
-    /// That of each record.
+    /// The number of each record.
     pub of_records: Vec<u64>,
-    /// That of the record that follows.
+    /// The number of the next record.
     pub next: u64,
 }
 
 impl Found {
-    /// The number of record `index`, where the first byte of the chunk is `at`.
+    /// The number of record `index`, if the first byte of the chunk is at `at`.
     fn number(&self, index: usize, at: RecordPosition) -> u64 {
         self.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index])
     }
 
-    /// Where the record begins that follows.
+    /// The position of the next record.
     fn behind(&self, at: RecordPosition) -> RecordPosition {
         let record = self.numbers.as_ref().map_or(at.record + self.spans.len() as u64, |numbers| numbers.next);
         RecordPosition { offset_bytes: at.offset_bytes + self.used as u64, record }
     }
 }
 
-/// The chunks of a file.
+/// A file read in chunks.
 pub struct Chunks<S> {
     file: Arc<FileProvenance>,
     source: Source,
     split: S,
-    /// Read and not used: the beginning of a record.
+    /// Bytes read and not used yet: the beginning of a record.
     rest: Vec<u8>,
     at: RecordPosition,
     is_last: bool,
     fault: Option<Fault>,
-    /// Nothing more can be read. The records before it come first.
+    /// The error that ended reading. The records before it come first.
     failure: Option<Error>,
-    /// Set after an error: nothing follows, unless it goes on behind the record at fault.
+    /// Set after an error: nothing follows, unless reading continues after the faulty record.
     stopped_at: Option<Option<Extent>>,
 }
 
 impl<S: Split> Chunks<S> {
-    /// Opens a file at a place where a record begins.
+    /// Opens a file at a position where a record begins.
     pub fn open(file: &Arc<FileProvenance>, codec: Codec, split: S, at: RecordPosition) -> Result<Self> {
         let mut source = Source::open(file, codec)?;
         source.skip_to(file, at.offset_bytes)?;
@@ -127,7 +127,7 @@ impl<S: Split> Chunks<S> {
         Ok(())
     }
 
-    /// Where the next `num_rows` records were read; goes on behind them.
+    /// The provenance of the next `num_rows` records; moves past them.
     fn provenance(&mut self, num_rows: usize, numbers: Option<Numbers>) -> Provenance {
         let (file, first) = (Arc::clone(&self.file), self.at.record);
         let Some(numbers) = numbers else {
@@ -136,7 +136,7 @@ impl<S: Split> Chunks<S> {
         };
         self.at.record = numbers.next;
         match &numbers.of_records[..] {
-            // As they increase, no number is left out.
+            // As the numbers increase, none is skipped.
             [first, .., last] if last - first + 1 == num_rows as u64 => Provenance::Run(file, *first),
             each => Provenance::records(&file, each.iter().copied()),
         }
@@ -148,7 +148,7 @@ impl<S: Split> Chunks<S> {
         self.source.error(&self.file, error, &position)
     }
 
-    /// The next chunk, and the records that were found in it: at least one.
+    /// The next chunk, and the records found in it: at least one.
     fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, Found)>> {
         let mut wanted = CHUNK_BYTES;
         loop {
@@ -166,7 +166,7 @@ impl<S: Split> Chunks<S> {
             self.fault = found.fault.take();
             if found.spans.is_empty() {
                 if self.fault.is_some() {
-                    // Before it may be what is no record, such as a header.
+                    // There may be something else before it, such as a header.
                     self.rest.drain(..found.used);
                     self.at = found.behind(self.at);
                     continue;
@@ -178,7 +178,7 @@ impl<S: Split> Chunks<S> {
                 if self.is_last {
                     return Ok(None);
                 }
-                // The record is larger than the chunk. No size that a file claims is believed.
+                // The record is larger than the chunk. A size claimed by a file is never trusted.
                 wanted = self.rest.len().saturating_mul(2).max(CHUNK_BYTES);
                 continue;
             }
@@ -239,8 +239,8 @@ impl<S: Split> Scan for Chunks<S> {
     }
 }
 
-/// Finds the records of an uncompressed file of `len` bytes as those who read it do. The spans that are found must begin
-/// where their records do.
+/// Finds the records of an uncompressed file of `len` bytes, exactly as reading finds them. The
+/// spans found must begin where their records do.
 pub fn scan(file: &Arc<FileProvenance>, split: impl Split, len: u64) -> Result<ScanResult> {
     let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, RecordPosition::default())?;
     let mut scanned = ScanResult::default();

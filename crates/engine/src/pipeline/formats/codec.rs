@@ -1,7 +1,7 @@
-//! How a file is compressed, known by its first bytes.
+//! The compression of a file, recognised by its first bytes.
 //!
-//! Source: RFC 1950 (zlib), RFC 1952 (gzip), RFC 8878 (Zstandard), the .xz File Format 1.2.1, the LZ4 Frame Format Description
-//! 1.6.4, and bzip2's manual.
+//! Source: RFC 1950 (zlib), RFC 1952 (gzip), RFC 8878 (Zstandard), the .xz File Format 1.2.1, the
+//! LZ4 Frame Format Description 1.6.4, and bzip2's manual.
 
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -9,12 +9,12 @@ use crate::files::content::{Content, Kind, content};
 use crate::pipeline::formats::lz4;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// How a file is compressed.
+/// The compression of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// As the first bytes of each file say.
+    /// Recognised by the first bytes of each file.
     ByContent,
-    /// All files in this way.
+    /// The same for all files.
     Known(Compression),
     /// Zstandard frames (RFC 8878).
     Zstd,
@@ -26,22 +26,22 @@ pub enum Codec {
     Lz4,
 }
 
-/// How many of its first bytes say how a file is compressed. Fewer are the whole file.
+/// Number of bytes needed to recognise a file's compression. A shorter file is examined as a whole.
 pub const MARK_BYTES: usize = 1024;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const XZ: &[u8] = b"\xfd7zXZ\0";
-/// A header of bzip2, its level left out, and the first block or the end.
+/// The header of bzip2 after its level: the first block, or the end.
 const BZIP2: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
-/// Endings of names, and how files that are called so begin.
+/// Endings of names, and the first bytes of files with such names.
 const ENDINGS: [(&str, &[u8]); 5] =
     [(".gz", GZIP), (".bz2", b"BZh"), (".zst", ZSTD), (".xz", XZ), (".lz4", &lz4::MAGIC_BYTES)];
-/// How long a file of bzip2 is at least.
+/// The least size of a bzip2 file.
 const BZIP2_BYTES: usize = 14;
 
 impl Codec {
-    /// The compression of this name; `None` if there is none.
+    /// The compression of this name, or `None`.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "" => Self::Known(Compression::None),
@@ -70,13 +70,14 @@ impl Codec {
         }
     }
 
-    /// How a file with this beginning is compressed: its first [`MARK_BYTES`] bytes, or all of it. A file that is cut short
-    /// within its mark counts as compressed.
+    /// The compression of a file, from its first [`MARK_BYTES`] bytes or all of it. A file that is
+    /// cut short within its magic bytes counts as compressed.
     ///
-    /// A zlib stream has no sure mark, so it is one if these bytes can be inflated.
+    /// zlib has no reliable magic bytes, so a file is a zlib stream if these bytes can be inflated.
     pub fn of(start: &[u8]) -> Self {
         let is_whole = start.len() < MARK_BYTES;
-        // No text is a part of a mark, as marks have other bytes than texts, but for that of bzip2.
+        // A text cannot be the beginning of magic bytes, since these have bytes that texts do not
+        // have, except for bzip2's.
         let begins = |mark: &[u8]| start.starts_with(mark) || (is_whole && start.len() > 1 && mark.starts_with(start));
         if content(start).is_some_and(|content| content.kind == Kind::Records) {
             return Self::Known(Compression::None);
@@ -103,7 +104,8 @@ impl Codec {
         }
     }
 
-    /// What follows a skippable frame, whose length is at the beginning of `rest`. Zstandard if that is too far away.
+    /// The compression after a skippable frame, whose length is at the beginning of `rest`.
+    /// Zstandard if that is too far away.
     fn behind_skippable(rest: &[u8]) -> Self {
         let behind = rest.split_first_chunk::<4>().and_then(|(length, rest)| {
             let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -116,8 +118,8 @@ impl Codec {
         }
     }
 
-    /// As [`Codec::of`], for a file of this name. Fails if it is compressed in a way that cannot be read, or ends within the mark
-    /// of the compression that its name says.
+    /// As [`Codec::of`], for a file of this name. Fails if it is compressed in an unsupported way,
+    /// or ends within the magic bytes of the compression in its name.
     pub fn of_file(start: &[u8], name: &str) -> Result<Self> {
         if let Some(found) = content(start).filter(|content| content.kind.is_never_data()) {
             return Err(unreadable(name, found));
@@ -147,7 +149,7 @@ fn unreadable(name: &str, found: Content) -> Error {
 }
 
 fn begins_bzip2(rest: &[u8], mark: &[u8], is_whole: bool) -> bool {
-    // `BZh9` and a digit may be a text; a longer part of the mark is a file that is cut short.
+    // `BZh9` and a digit may be text; a longer part of the magic bytes is a file that is cut short.
     rest.starts_with(mark) || (is_whole && rest.len() > 1 && mark.starts_with(rest))
 }
 
@@ -158,7 +160,7 @@ fn begins_zlib(start: &[u8], is_whole: bool) -> bool {
         return false;
     }
     if rest.is_empty() {
-        // Cut short within its header, or two letters.
+        // Either cut short within its header, or a text of two letters.
         return !flags.is_ascii();
     }
     let mut stream = Decompress::new(true);
@@ -169,7 +171,7 @@ fn begins_zlib(start: &[u8], is_whole: bool) -> bool {
             // The checksum was right.
             Ok(Status::StreamEnd) => return true,
             Ok(_) if (stream.total_in() as usize) < start.len() && stream.total_in() as usize > used => {}
-            // All of what is there can be inflated. A short text may be, too.
+            // All the given bytes can be inflated. That may be true of a short text, too.
             Ok(_) => return !is_whole || (start.len() > 16 && !crate::files::content::is_text(start)),
             Err(_) => return false,
         }
@@ -182,7 +184,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn zlib_is_known_at_all_levels() {
+    fn zlib_is_recognised_at_all_levels() {
         let text: Vec<_> = (0..5000_u32).flat_map(u32::to_le_bytes).collect();
         for level in 0..=9 {
             let mut output = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_records_that_begin_like_compressed_data_are_not_taken_for_it() {
+    fn texts_and_records_that_look_compressed_at_first_are_not_taken_for_compressed() {
         let mut record = 0x8b1f_u64.to_le_bytes().to_vec();
         record[2] = 8;
         let checksum = crate::checksum::masked_crc32c(&record).to_le_bytes();
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_is_cut_short_is_one() {
+    fn magic_bytes_that_are_cut_short_are_recognised() {
         for (mark, codec) in [
             (GZIP, Codec::Known(Compression::Gzip)),
             (ZSTD, Codec::Zstd),
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skippable_frame_is_followed_by_what_counts() {
+    fn the_frame_after_a_skippable_one_decides() {
         let skippable = b"\x51\x2a\x4d\x18\x03\0\0\0abc";
         for (behind, codec) in [(ZSTD, Codec::Zstd), (&lz4::MAGIC_BYTES[..], Codec::Lz4), (b"", Codec::Zstd)] {
             assert_eq!(Codec::of(&[&skippable.repeat(2)[..], behind].concat()), codec);

@@ -1,4 +1,4 @@
-//! Files of records that all have the same length.
+//! Files of records of one fixed length.
 
 use crate::error::{Error, Lost, Result};
 use crate::pipeline::blocks::block::FileProvenance;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// Files of a header, records of `record_bytes` (at least 1) and a footer.
 pub struct FixedLength {
-    /// How the files are compressed.
+    /// The compression of the files.
     pub codec: Codec,
-    /// Left out at the beginning of each file.
+    /// Bytes to skip at the beginning of each file.
     pub header_bytes: usize,
     /// The length of a record.
     pub record_bytes: usize,
-    /// Left out at the end of each file.
+    /// Bytes to skip at the end of each file.
     pub footer_bytes: usize,
 }
 
@@ -51,7 +51,7 @@ impl RandomAccess for FixedLength {
         self.codec
     }
 
-    /// The size of the file says where each record is.
+    /// The offsets of the records follow from the size of the file.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
         let records = input.len().saturating_sub(first.saturating_add(self.footer_bytes as u64));
@@ -84,7 +84,7 @@ impl Split for Splitter {
     fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
         let mut found = Found::default();
         let mut start = if at.offset_bytes == 0 { self.header_bytes } else { 0 };
-        // The footer may be in this chunk: that is known at the end of the file.
+        // The footer may be in this chunk: that is known only at the end of the file.
         while chunk.len().saturating_sub(start) >= self.record_bytes.saturating_add(self.footer_bytes) {
             found.spans.push(Span { start, length: self.record_bytes });
             start += self.record_bytes;

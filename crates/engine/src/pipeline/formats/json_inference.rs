@@ -1,4 +1,4 @@
-//! What the keys of JSON lines hold, from the first block of a file.
+//! Infers the keys of JSON lines and their types from the first block of a file.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::column::{Column, Text};
@@ -16,9 +16,10 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
-/// The keys of the objects in the first block, in the order in which they come, with types that hold their values; `None` if
-/// there are no lines. Objects, lists of lists and what is always null are left out. Keys of the names `filled` have a value
-/// where they are missing; other integers that are missing somewhere are float64, if that holds them exactly.
+/// The keys of the objects in the first block, in order of appearance, with types that hold their
+/// values; `None` if there are no lines. Objects, lists of lists and keys that are always null are
+/// skipped. Keys in `filled` have a value where they are missing; other integers that are missing
+/// somewhere are float64, if that holds them exactly.
 pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -> Result<Option<Vec<Inferred>>> {
     let name = file.name.text();
     let block = Lines { codec, skips_blank: true }
@@ -29,7 +30,7 @@ pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -
     let mut num_objects = 0;
     if let Some(Column::Text(texts)) = block.columns.first() {
         for (row, text) in Text::rows(texts).enumerate() {
-            // What is wrong with a line is said when it is read.
+            // Faults of lines are reported when they are read.
             let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
             num_objects += 1;
             for (key, value) in pairs {
@@ -60,12 +61,12 @@ struct Key {
     name: String,
     /// `None` if nothing is known yet.
     kind: Option<Kind>,
-    /// In how many objects it is, and not null.
+    /// The number of objects in which it occurs and is not null.
     num_values: usize,
 }
 
 fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result<(), String> {
-    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Say of which type it is, with columns={{...}}.");
+    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Give its type, with columns={{...}}.");
     let kind = Kind::of(value);
     let num_values = usize::from(kind.is_some());
     let Some(key) = found.iter_mut().find(|key| key.name == name) else {
@@ -82,11 +83,11 @@ fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result
     Ok(())
 }
 
-/// What values can be.
+/// The possible types of values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     One(Element),
-    /// Lists, of which the elements of all were empty so far if there is no type.
+    /// Lists; without a type if all have been empty so far.
     List(Option<Element>),
     /// An object, or a list of objects or lists.
     Nested,
@@ -99,15 +100,15 @@ enum Element {
     Text,
 }
 
-/// Numbers that were seen.
+/// The numbers seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Numbers {
-    /// Whether all are integers.
+    /// True if all are integers.
     is_whole: bool,
     has_negative: bool,
-    /// Whether some are integers that int64 does not hold.
+    /// True if some are integers too large for int64.
     is_long: bool,
-    /// Whether float32 and float64 give them back.
+    /// True if float32 and float64 give them back.
     is_single: bool,
     is_double: bool,
 }
@@ -128,7 +129,7 @@ impl Numbers {
         Self { is_whole: false, has_negative: false, is_long: false, is_single, is_double: true }
     }
 
-    /// What holds all of both.
+    /// The numbers of both.
     fn and(self, other: Self) -> Option<Self> {
         let both = Self {
             is_whole: self.is_whole && other.is_whole,
@@ -153,7 +154,7 @@ impl Numbers {
 }
 
 impl Element {
-    /// The type of both.
+    /// The type that holds both.
     fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one.and(other).map(Self::Number),
@@ -200,7 +201,7 @@ impl Kind {
         }
     }
 
-    /// The type, and whether it is that of lists; `None` if no component is this.
+    /// The type, and true if values are lists of it; `None` if it cannot be a component.
     fn dtype(self, needs_nan: bool) -> Option<(DType, bool)> {
         let (element, is_list) = match self {
             Self::One(element) => (Some(element), false),

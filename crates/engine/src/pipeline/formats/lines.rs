@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 /// Text files.
 pub struct Lines {
-    /// How the files are compressed.
+    /// The compression of the files.
     pub codec: Codec,
-    /// Whether lines of white space alone are left out.
+    /// True if lines of white space only are skipped.
     pub skips_blank: bool,
 }
 
@@ -67,7 +67,7 @@ impl RandomAccess for Lines {
         Ok(offsets.into())
     }
 
-    /// Behind a line may be blank ones, which are left out.
+    /// There may be blank lines after a line, which are skipped.
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
         let end = memchr(b'\n', frame).unwrap_or(frame.len());
         Ok(line(frame, 0, end))

@@ -1,4 +1,4 @@
-//! Where records begin that are asked for after their file was read: for reports of what was left out.
+//! Finds the offsets of records after their file was read, for reports of skipped records.
 
 use crate::pipeline::blocks::file_provenance::{FileProvenance, Locate};
 use crate::pipeline::formats::{Format, RecordPosition};
@@ -6,28 +6,28 @@ use crate::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// So many places of a file are remembered at most.
+/// The largest number of remembered positions of a file.
 const MOST_PLACES: usize = 1024;
 
-/// Remembers where some blocks of a file begin, and reads on from there.
+/// Remembers the positions of some blocks of a file, and reads on from there.
 pub struct RecordLocator {
     format: Arc<dyn Format>,
     known: Mutex<Known>,
 }
 
-/// Places in rising order, none of them less than `step` records behind the one before.
+/// Positions in ascending order, each at least `step` records after the one before.
 struct Known {
     positions: Vec<RecordPosition>,
     step: u64,
 }
 
 impl RecordLocator {
-    /// Nothing is known of the file.
+    /// No positions are remembered yet.
     pub fn new(format: Arc<dyn Format>) -> Self {
         Self { format, known: Mutex::new(Known { positions: Vec::new(), step: 1 }) }
     }
 
-    /// Remembers where a block begins.
+    /// Remembers the position of a block.
     pub fn remember(&self, position: RecordPosition) {
         self.known.lock().remember(position);
     }
@@ -49,7 +49,7 @@ impl Known {
         self.positions.push(position);
     }
 
-    /// The last place that is not behind a record.
+    /// The last position that is not after a record.
     fn before(&self, record: u64) -> RecordPosition {
         let behind = self.positions.partition_point(|position| position.record <= record);
         behind.checked_sub(1).map_or_else(RecordPosition::default, |last| self.positions[last])
@@ -57,7 +57,7 @@ impl Known {
 }
 
 impl Locate for RecordLocator {
-    /// `None` if the file cannot be read any more as it was.
+    /// `None` if the file has changed or cannot be read any more.
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         let before = self.known.lock().before(record);
         self.format.open(&file.reopened(), before).and_then(|mut scan| scan.find(record)).ok().flatten()
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_place_before_a_record_is_found_also_if_some_are_forgotten() {
+    fn the_nearest_position_before_a_record_is_found_even_if_some_are_forgotten() {
         let mut known = Known { positions: Vec::new(), step: 1 };
         let positions = 3 * MOST_PLACES as u64;
         (0..positions).for_each(|record| known.remember(RecordPosition { offset_bytes: 10 * record, record }));

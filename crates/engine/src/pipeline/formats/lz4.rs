@@ -1,6 +1,7 @@
-//! Frames of LZ4, one after the other.
+//! LZ4 frames, read one after the other.
 //!
-//! Source: LZ4 Frame Format Description 1.6.4, with its legacy and skippable frames. Dictionaries are refused.
+//! Source: LZ4 Frame Format Description 1.6.4, with its legacy and skippable frames. Dictionaries
+//! are refused.
 
 use crate::files::output::retried;
 use crate::tensor::allocate;
@@ -12,33 +13,34 @@ use twox_hash::XxHash32;
 const MAGIC: u32 = 0x184d_2204;
 const LEGACY_MAGIC: u32 = 0x184c_2102;
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
-/// No LZ4 block gives more bytes for each of its own.
+/// The largest ratio of uncompressed to compressed bytes of an LZ4 block.
 const MAX_RATIO: usize = 255;
-/// Blocks may refer to so many bytes before them.
+/// Blocks may refer to this many bytes before them.
 const WINDOW_BYTES: usize = 64 << 10;
 const IS_UNCOMPRESSED: u32 = 1 << 31;
 
 /// The first four bytes of a frame.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
-/// Those of a frame as the first versions of LZ4 wrote them.
+/// The first four bytes of a frame as the first versions of LZ4 wrote it.
 pub const LEGACY_MAGIC_BYTES: [u8; 4] = LEGACY_MAGIC.to_le_bytes();
 
-/// Whether these are the first four bytes of a frame that is skipped, in LZ4 as in Zstandard.
+/// True for the first four bytes of a skippable frame, in LZ4 as in Zstandard.
 pub fn is_skippable(magic: [u8; 4]) -> bool {
     u32::from_le_bytes(magic) & 0xffff_fff0 == 0x184d_2a50
 }
 
-/// The uncompressed bytes of all frames. An input that ends within a frame is an error of kind `UnexpectedEof`.
+/// The uncompressed bytes of all frames. An input that ends within a frame is an error of kind
+/// `UnexpectedEof`.
 pub struct Lz4<R> {
     input: R,
     /// `None` between two frames.
     frame: Option<Frame>,
     has_begun: bool,
     compressed: Vec<u8>,
-    /// The bytes of a block, of which `given` were given.
+    /// The bytes of a block; `given` of them have been returned.
     block: Vec<u8>,
     given: usize,
-    /// The last bytes of the blocks before, where blocks refer to them.
+    /// The last bytes of the blocks before, if blocks may refer to them.
     window: Vec<u8>,
 }
 
@@ -108,7 +110,7 @@ impl<R: Read> Lz4<R> {
                 }
             }
             _ if self.frame.is_some() => return Err(damage("a block is larger than its frame allows")),
-            _ => return Err(damage("there is no LZ4 frame")),
+            _ => return Err(damage("this is not an LZ4 frame")),
         };
         Ok(())
     }
@@ -119,7 +121,7 @@ impl<R: Read> Lz4<R> {
         checksum.write(&[flags, sizes]);
         let has = |bit: u8| flags & 1 << bit != 0;
         if flags >> 6 != 1 || has(1) || sizes & 0x8f != 0 || sizes >> 4 < 4 {
-            return Err(damage("the header of a frame is of no version that is known"));
+            return Err(damage("the header of a frame has an unknown version"));
         }
         let mut content_bytes = None;
         if has(3) {
@@ -192,7 +194,7 @@ impl<R: Read> Lz4<R> {
         Ok(true)
     }
 
-    /// Makes the bytes of a block.
+    /// Decompresses a block.
     fn decompress(&mut self, is_stored: bool) -> io::Result<()> {
         let Some(frame) = &mut self.frame else { return Ok(()) };
         self.given = 0;

@@ -1,4 +1,4 @@
-//! How files are cut into blocks of records.
+//! File formats: cutting files into blocks of records.
 
 mod chunks;
 mod codec;

@@ -1,4 +1,4 @@
-//! A file as its uncompressed bytes.
+//! The uncompressed bytes of a file.
 
 use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};
@@ -13,15 +13,17 @@ use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read, Seek, SeekFrom};
 
-/// What a decoder of xz may take, as of Zstandard: streams that need more name it.
+/// Memory limit of a decoder of xz, the same as for Zstandard; the error for streams that need more
+/// names it.
 const WINDOW_BYTES: u64 = 128 << 20;
-/// What a decoder of xz needs besides its window.
+/// Memory that a decoder of xz needs besides its window.
 const BESIDES_BYTES: u64 = 1 << 20;
 
-/// An open file. Of several members, frames or streams all are read, one after the other, as command line tools do.
+/// An open file. All members, frames or streams are read, one after the other, as command line
+/// tools do.
 pub struct Source(Kind);
 
-/// What was read to find out how the file is compressed, and the rest.
+/// The bytes read to recognise the compression, and then the rest.
 type File = Chain<Cursor<Vec<u8>>, Input>;
 
 enum Kind {
@@ -39,7 +41,7 @@ enum Decoded<R: Read> {
 }
 
 impl<R: Read> Decoded<R> {
-    /// `None` if nothing is compressed.
+    /// `None` for uncompressed input.
     fn new(codec: Codec, input: R) -> io::Result<std::result::Result<Self, R>> {
         Ok(Ok(match codec {
             Codec::ByContent | Codec::Known(Compression::None) => return Ok(Err(input)),
@@ -78,13 +80,13 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-/// Whether a file is compressed, by its first bytes.
+/// True if a file is compressed, by its first bytes.
 pub fn is_compressed(file: &FileProvenance, codec: Codec) -> Result<bool> {
     Source::open(file, codec).map(|source| source.is_compressed())
 }
 
-/// The uncompressed bytes of an input, which is read to its end or fails. Where the codec is by content, `input` is given from
-/// its beginning.
+/// The uncompressed bytes of an input, which is read to its end or fails. If the codec is by
+/// content, `input` must be given from its beginning.
 pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut input = input;
     let mut start = Vec::new();
@@ -98,7 +100,8 @@ pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<d
     })
 }
 
-/// Reads the first bytes of an input, which say how it is compressed. Skippable frames at its beginning are left out.
+/// Reads the first bytes of an input and recognises its compression. Skippable frames at its
+/// beginning are skipped.
 fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
     loop {
         read_start(input, start)?;
@@ -152,7 +155,7 @@ impl Source {
         }))
     }
 
-    /// The error for a read that has failed `at` this place.
+    /// The error for a read that has failed at this position.
     pub fn error(&self, file: &FileProvenance, error: &io::Error, at: &str) -> Error {
         let name = file.name.text();
         let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
@@ -160,18 +163,19 @@ impl Source {
             Kind::Decoded(decoded) if is_damage => {
                 Error::data_loss(format!("{name}: {error} ({at}). {}", decoded.remedy(error)))
             }
-            _ => Error::io(name, error).with_remedy(&format!("It happened at {at}.")),
+            _ => Error::io(name, error).with_remedy(&format!("It failed at {at}.")),
         }
     }
 }
 
 impl Source {
-    /// Whether the bytes in the file are others than those that are read.
+    /// True if the bytes in the file differ from the bytes read.
     pub fn is_compressed(&self) -> bool {
         !matches!(self.0, Kind::Plain(_))
     }
 
-    /// Goes on at byte `offset` of the uncompressed data, from the beginning of the file. Fails if it ends before.
+    /// Continues at byte `offset` of the uncompressed data, counted from the beginning of the file.
+    /// Fails if it ends before that.
     pub fn skip_to(&mut self, file: &FileProvenance, offset: u64) -> Result<()> {
         if offset == 0 {
             return Ok(());
@@ -195,7 +199,7 @@ impl Source {
         }
     }
 
-    /// Reads up to `count` bytes, fewer only at the end, behind those that are there.
+    /// Appends up to `count` bytes, fewer only at the end of the file.
     pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
         if let Kind::Plain(file) = &mut self.0
             && let (start, input) = file.get_mut()
@@ -217,7 +221,7 @@ impl Read for Source {
     }
 }
 
-/// Reads the first bytes of a file behind those that are there, fewer if it has not as many.
+/// Appends the first bytes of a file, fewer if it is shorter.
 fn read_start(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
     let mut checkpoint = [0; MARK_BYTES];
     while start.len() < MARK_BYTES {

@@ -1,4 +1,4 @@
-//! The beginning of a text file: its byte order mark, and what is not a text.
+//! The beginning of a text file: its byte order mark, and a check that it is text.
 
 use crate::error::Error;
 use crate::files::content::{Kind, content};
@@ -6,16 +6,16 @@ use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::pipeline::formats::chunks::CHUNK_BYTES;
 use memchr::memchr;
 
-/// Left out at the beginning of a text in UTF-8.
+/// Skipped at the beginning of a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Where the text begins.
+/// The offset at which the text begins.
 pub fn begin_of_text(start: &[u8]) -> usize {
     if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
-/// Why a file with this beginning cannot be read as a text of lines; `is_table` if an HTML page is none either. `is_whole` says
-/// that the file has no other bytes.
+/// The error for a file with this beginning that cannot be read as lines of text; `is_table` if an
+/// HTML page is an error too. `is_whole` if these are all its bytes.
 pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table: bool) -> Option<Error> {
     let name = file.name.text();
     if let Some(found) = content(start).filter(|found| found.kind != Kind::Page || is_table) {

@@ -1,4 +1,4 @@
-//! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
+//! TFRecord files, with every checksum checked; see [`crate::tfrecord`].
 
 use crate::checksum::masked_crc32c;
 use crate::error::{Error, Lost, Result};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// TFRecord files.
 pub struct TfRecords {
-    /// How the files are compressed.
+    /// The compression of the files.
     pub codec: Codec,
 }
 
@@ -120,11 +120,11 @@ impl Split for Splitter {
     }
 }
 
-/// A part of a record with a checksum of its own.
+/// A part of a record that has its own checksum.
 #[derive(Clone, Copy)]
 enum Part {
     Length,
-    /// With how many bytes it has.
+    /// The data, with their number of bytes.
     Data(usize),
 }
 
@@ -137,7 +137,7 @@ impl Part {
     }
 }
 
-/// The length that a header says, `None` if the header is cut short.
+/// The length in a header, `None` if the header is cut short.
 fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
     let Some((length, rest)) = header.split_first_chunk::<8>() else { return Ok(None) };
     let Some(checksum) = rest.first_chunk::<4>() else { return Ok(None) };
@@ -147,8 +147,8 @@ fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
     }
 }
 
-/// The length of the record at the beginning of `bytes`, `None` if its end is not there. Fails with the part whose
-/// checksum is wrong.
+/// The length of the record at the beginning of `bytes`, `None` if it is incomplete. Fails with the
+/// part whose checksum is wrong.
 fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     let Some(length) = length(bytes)? else { return Ok(None) };
     let Ok(length) = usize::try_from(length) else { return Ok(None) };
@@ -160,7 +160,8 @@ fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     Ok(Some(length))
 }
 
-/// What a file is that begins with these bytes, if not TFRecords. What is compressed is told otherwise.
+/// The type of a file that begins with these bytes, if not TFRecord. Compressed files are
+/// recognised elsewhere.
 fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
     let found = content(rest).filter(|found| position.offset_bytes == 0 && !matches!(found.kind, Kind::Records))?;
     Some(format!("It is {found}. {}", found.remedy()))
@@ -178,7 +179,7 @@ impl Splitter {
         if let Some(other) = other_file(rest, position) {
             return self.damage("truncated", position, &format!("{text}. {other}"));
         }
-        // Its header is right, so nothing but this record is there.
+        // Its header is right, so this record is the only one lost.
         let text = format!("{text}. The file is cut short; copy it again.");
         self.damage("truncated", position, &text).losing(Lost::Records(1))
     }

@@ -1,4 +1,4 @@
-//! Files that are one record each.
+//! Whole files as records.
 
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -14,7 +14,7 @@ use crate::tensor::shape::Shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a file is expected to have before it is read.
+/// The size that a file is estimated to have before it is read.
 const EXPECTED_BYTES: usize = 128 * 1024;
 
 /// Whole files, as a path and their bytes.
@@ -42,9 +42,10 @@ impl Format for Whole {
     }
 }
 
-/// Whole files of a directory that has a directory for each class: their bytes, their label and their path.
+/// The files of a directory with a subdirectory for each class: their bytes, their label and their
+/// path.
 pub struct Labelled {
-    /// How many bytes the name of the directory has, with the slash behind it.
+    /// Length of the directory's name in bytes, with the slash after it.
     pub root_bytes: usize,
     /// The label of each class.
     pub labels: HashMap<Vec<u8>, i64>,
@@ -77,12 +78,12 @@ impl Labelled {
     fn label(&self, file: &FileProvenance) -> Result<i64> {
         let below = file.name.bytes().get(self.root_bytes..).unwrap_or_default();
         let class = below.split(|byte| *byte == b'/').next().unwrap_or_default();
-        let unknown = || Error::internal(format!("{}: a file of no class", file.name.text()));
+        let unknown = || Error::internal(format!("{}: the file's class is unknown", file.name.text()));
         self.labels.get(class).copied().ok_or_else(unknown)
     }
 }
 
-/// The file of each of so many rows.
+/// The file of each of `num_rows` rows.
 fn files(provenance: &Provenance, num_rows: usize) -> Result<Vec<Arc<FileProvenance>>> {
     let unknown = || Error::internal("the path of a file is not known");
     (0..num_rows).map(|row| provenance.get(row).map(|row_provenance| row_provenance.file).ok_or_else(unknown)).collect()

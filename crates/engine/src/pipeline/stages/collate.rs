@@ -1,4 +1,4 @@
-//! Rows put together into one batch, and batches taken apart.
+//! Collates rows into batches, and splits batches into rows.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, Provenance};
@@ -13,28 +13,29 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Makes a batch of the rows: one row, whose components have a leading axis.
+/// Makes a batch of the rows: a single row, whose components have a leading axis.
 pub struct Collate {
     /// The names of the columns, for errors.
     pub names: Vec<String>,
-    /// Whether the rows are batches themselves.
+    /// True if the rows are batches themselves.
     pub is_of_batches: bool,
-    /// Fill batches up to so many rows, and add a column that says which rows are examples.
+    /// Pads batches to this many rows, and adds a column that marks the rows that are examples.
     pub pad_to: Option<usize>,
-    /// How lists are filled up to the longest one; without it they are refused.
+    /// The padding of lists to the longest one; without it they are refused.
     pub padding: Option<Padding>,
 }
 
-/// How lists of different lengths become rows of one length.
+/// The rules for padding lists of different lengths.
 pub struct Padding {
-    /// What each column is filled up with, a scalar.
+    /// The padding value of each column, a scalar.
     pub values: Vec<Tensor>,
-    /// Whether each column has lists: rows whose first dimension may differ. They are filled up however a block holds them,
-    /// and whether or not those of a batch differ.
+    /// For each column, true if it has lists: rows whose first dimension may differ. They are
+    /// padded however a block stores them, and whether or not they differ within a batch.
     pub are_lists: Vec<bool>,
-    /// The length is a multiple of this.
+    /// The padded length is a multiple of this.
     pub multiple_of: usize,
-    /// The length is one of these, rising, unless it is beyond the last; empty if it may be any.
+    /// If not empty, the padded length is one of these, ascending, unless the longest list exceeds
+    /// the last.
     pub boundaries: Vec<usize>,
 }
 
@@ -43,18 +44,18 @@ impl Padding {
         self.are_lists.get(index).is_some_and(|are_lists| *are_lists)
     }
 
-    /// How long rows become, the longest of which is `longest`.
+    /// The padded length of rows whose longest is `longest`.
     fn width(&self, longest: usize) -> usize {
         let boundary = self.boundaries.iter().find(|boundary| **boundary >= longest);
         boundary.copied().unwrap_or(longest).next_multiple_of(self.multiple_of.max(1))
     }
 
-    /// What a column of this type is filled up with.
+    /// The padding value of a column of this type.
     fn value(&self, index: usize, dtype: DType) -> Result<&Tensor> {
         match self.values.get(index) {
             Some(value) if value.dtype() == dtype => Ok(value),
-            Some(value) => Err(Error::internal(format!("lists of {dtype} are filled up with {}", value.dtype()))),
-            None => Err(Error::internal("no value to fill a list up with")),
+            Some(value) => Err(Error::internal(format!("lists of {dtype} are padded with {}", value.dtype()))),
+            None => Err(Error::internal("no value to pad a list with")),
         }
     }
 }
@@ -109,12 +110,12 @@ impl Collate {
         let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape() == first.shape();
         match rows.iter().find(|row| !is_alike(row)) {
             Some(other) if self.is_of_batches => Err(unlike(first, other, "the same in all batches of a batch", self)),
-            // The error for examples.
+            // This gives the error for examples.
             _ => Column::Each(rows.into()).to_tensor().map(Column::Dense),
         }
     }
 
-    /// Rows as a batch in which lists have one length.
+    /// Rows as a batch in which all lists have the same length.
     fn padded(&self, rows: &Rows, index: usize, padding: &Padding) -> Result<Column> {
         if let Some(lists) = lists(rows, index) {
             return pad_lists(&lists, padding, index).map(Column::Dense);
@@ -166,7 +167,7 @@ impl Collate {
     }
 }
 
-/// The error for rows that cannot be put together, with the remedy for what they are.
+/// The error for rows that cannot be stacked, with the remedy for examples or batches.
 fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Error {
     let (word, remedy) = match collate.is_of_batches {
         true => (
@@ -190,7 +191,7 @@ fn tensors_of(column: &Column) -> Result<Vec<Tensor>> {
     (0..column.len()).map(|row| column.row(row)).collect()
 }
 
-/// Column `index` of the rows, if they are lists: where each of them is.
+/// Column `index` of the rows, if they are lists: the position of each list.
 fn lists<'a>(rows: &'a Rows, index: usize) -> Option<Vec<List<'a>>> {
     let list = |(block, row): (&'a Arc<Block>, usize)| match &block.columns[index] {
         Column::Ragged(ragged) => Some((ragged.values(), ragged.range(row))),
@@ -199,10 +200,10 @@ fn lists<'a>(rows: &'a Rows, index: usize) -> Option<Vec<List<'a>>> {
     rows.iter().map(list).collect()
 }
 
-/// The values of some lists, and which of them are those of one.
+/// The values that a list is part of, and its range in them.
 type List<'a> = (&'a Tensor, Range<usize>);
 
-/// The lists as rows of one length.
+/// The lists padded to one length.
 fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tensor> {
     let Some((first, _)) = lists.first() else { return Err(Error::internal("no lists to pad")) };
     let filler = padding.value(index, first.dtype())?;
@@ -231,10 +232,10 @@ fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tens
 }
 
 fn string(filler: &Tensor) -> Result<&Bytes> {
-    filler.string_values().first().ok_or_else(|| Error::internal("no string to fill a list up with"))
+    filler.string_values().first().ok_or_else(|| Error::internal("no string to pad a list with"))
 }
 
-/// The column with rows of zeros, or of empty strings, behind it.
+/// The column with rows of zeros, or of empty strings, added.
 fn pad_rows(column: Column, num_rows: usize) -> Result<Column> {
     if column.len() >= num_rows {
         return Ok(column);
@@ -254,7 +255,7 @@ fn pad_rows(column: Column, num_rows: usize) -> Result<Column> {
     Tensor::from_bytes(tensor.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
 }
 
-/// Takes batches apart: each row of a batch becomes a row.
+/// Splits batches: each row of a batch becomes a row.
 pub struct Unbatch;
 
 impl Stage for Unbatch {
@@ -278,7 +279,7 @@ impl Stage for Unbatch {
     }
 }
 
-/// Row `row` of a column, taken for rows itself.
+/// Row `row` of a column, treated as rows.
 fn unstacked(column: &Column, row: usize) -> Result<Column> {
     match column.batch(row)? {
         Column::Dense(tensor) if tensor.shape().is_empty() => Err(Error::invalid_argument(
@@ -311,7 +312,7 @@ mod tests {
         Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding }
     }
 
-    /// Two lists of a length, as blocks may hold them.
+    /// Two lists of a length, in each way that blocks may store them.
     fn held(length: usize) -> Vec<Rows> {
         let values: Vec<_> = (0..2 * length).map(|value| value as i32).collect();
         let (one, other) = (vector(&values[..length]), vector(&values[length..]));
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_filled_up_however_a_block_holds_them() {
+    fn lists_are_padded_however_a_block_stores_them() {
         for (padding, width) in
             [((1, &[][..]), 3), ((8, &[][..]), 8), ((3, &[][..]), 3), ((1, &[2, 5][..]), 5), ((1, &[2][..]), 3)]
         {
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_taken_apart_however_they_are_held() {
+    fn batches_are_split_however_they_are_stored() {
         for rows in held(3) {
             let rows = Unbatch.apply(rows).unwrap().gather().unwrap();
             assert_eq!(rows.columns[0].to_tensor().unwrap().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);

@@ -1,4 +1,4 @@
-//! What is made of a column of a table, or of a key.
+//! Components parsed from a column of a table, or from a key.
 
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -10,23 +10,23 @@ use crate::tensor::shape::Shape;
 pub struct Component {
     /// Its name, also in the file.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub dtype: DType,
-    /// Whether strings must be UTF-8.
+    /// True if strings must be UTF-8.
     pub is_text: bool,
-    /// Whether it is a list of any length.
+    /// True if it is a list of any length.
     pub is_list: bool,
-    /// The shape of its values, if it is no list.
+    /// The shape of its values, unless it is a list.
     pub shape: Shape,
-    /// What stands for it where it is missing: a value of its shape, or a
-    /// vector if it is a list.
+    /// The value where it is missing: a value of its shape, or a vector if it is a list.
     pub default: Option<Tensor>,
-    /// Whether its type is what the beginning of the files told. Then values that it does not give back are refused.
+    /// True if its type was inferred from the beginning of the files. Then values that the type
+    /// cannot give back are refused.
     pub is_inferred: bool,
 }
 
 impl Component {
-    /// Its type in words of the program.
+    /// The type as it is written in Python.
     pub fn type_name(&self) -> String {
         let name = match self.dtype {
             DType::String if self.is_text => "str".to_owned(),
@@ -39,7 +39,7 @@ impl Component {
         if self.is_list { format!("list of {name}") } else { name }
     }
 
-    /// What to do about a value of another type.
+    /// The remedy for a value of another type.
     pub fn remedy(&self) -> String {
         match self.is_inferred {
             true => "The type was inferred from the first block. Give the types, with columns={...}.".to_owned(),
@@ -47,7 +47,7 @@ impl Component {
         }
     }
 
-    /// The error for a type that text does not stand for.
+    /// The error for a type that cannot be parsed from text.
     pub fn unsupported(&self, format: &str) -> Error {
         Error::invalid_argument(format!(
             "{format}: the component '{}' is {}, expected numbers that are not complex, bool, bytes or str.",

@@ -1,4 +1,5 @@
-//! Rows that go through a pipeline as their numbers, and are read once it is known which of them are wanted.
+//! Rows that go through a pipeline as numbers, and are read once it is known which of them are
+//! wanted.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, FileProvenance, Pass, Provenance};
@@ -11,12 +12,12 @@ use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// How the rows are reached. Whoever gives their numbers finds it out.
+/// The rows with random access, set by the node that returns their numbers.
 #[derive(Default)]
 pub struct SharedLookup(Mutex<Option<Arc<dyn Indexed>>>);
 
 impl SharedLookup {
-    /// Says how they are reached; returns the numbers of all of them, as rows.
+    /// Sets the rows; returns the numbers of all of them, as rows.
     pub fn set(&self, rows: Arc<dyn Indexed>) -> Numbers {
         let numbers = Numbers { len: rows.len(), file_provenance: FileProvenance::unnamed("example", Pass::default()) };
         *self.0.lock() = Some(rows);
@@ -24,14 +25,14 @@ impl SharedLookup {
     }
 
     fn get(&self) -> Result<Arc<dyn Indexed>> {
-        self.0.lock().clone().ok_or_else(|| Error::internal("rows are read before it is known where they are"))
+        self.0.lock().clone().ok_or_else(|| Error::internal("rows are read before their index is ready"))
     }
 }
 
 /// Numbers of rows, in place of the rows.
 pub struct Numbers {
     len: u64,
-    /// Tells in which pass a number was given.
+    /// The provenance that has the pass of the numbers.
     file_provenance: Arc<FileProvenance>,
 }
 
@@ -50,13 +51,13 @@ impl Indexed for Numbers {
         size_of::<u64>()
     }
 
-    /// Nothing is read yet.
+    /// Nothing has been read yet.
     fn counted_bytes(&self, _block: &Block) -> usize {
         0
     }
 }
 
-/// Replaces numbers by the rows that they stand for.
+/// Replaces numbers by the rows of these numbers.
 pub struct Fetch(pub Arc<SharedLookup>);
 
 impl Stage for Fetch {

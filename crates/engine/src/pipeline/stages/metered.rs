@@ -1,13 +1,13 @@
-//! Stages whose work is counted.
+//! Stages that are measured.
 
 use crate::error::Result;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
 use std::sync::Arc;
 
-/// A stage, with the number under which its work is counted.
+/// A stage, with the number of the stage that it is measured as.
 pub struct Metered {
-    /// What it does.
+    /// The stage itself.
     pub stage: Arc<dyn Stage>,
     /// Its number in the description.
     pub number: usize,

@@ -1,4 +1,4 @@
-//! What workers do with rows.
+//! The stages: work of the pool's workers on rows.
 
 pub mod collate;
 pub mod component;

@@ -1,4 +1,4 @@
-//! Native functions of rows: what `map` and `filter` do with them.
+//! Native functions of rows, for `map` and `filter`.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::{Block, Provenance};
@@ -8,7 +8,7 @@ use crate::pipeline::native::function::Function;
 use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::stages::collate::Unbatch;
 
-/// Replaces each row by what a function makes of it.
+/// Replaces each row by the result of a function.
 pub struct MapNative {
     /// The function.
     pub function: Function,
@@ -16,9 +16,9 @@ pub struct MapNative {
     pub columns: Vec<Source>,
 }
 
-/// Where a column comes from.
+/// The source of a column.
 pub enum Source {
-    /// It was there before.
+    /// A column of the input.
     Kept(usize),
     /// A result of the function.
     Result(usize),

@@ -1,4 +1,4 @@
-//! Lists packed into rows of one length, and lists cut into pieces before that.
+//! Packs lists into rows of one length, and cuts long lists into pieces before that.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, Provenance, RowProvenance};
@@ -10,14 +10,16 @@ use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Makes one row of a group of rows: their lists behind each other, filled up with zeros, and two columns more: the number of
-/// the list that each element belongs to, from 1 (0 for what fills up), and its place in that.
+/// Makes one row of a group of rows: their lists end to end, padded with zeros, and two more
+/// columns: the number of the list that each element belongs to, from 1 (0 for padding), and its
+/// position in the list.
 pub struct PackRows {
-    /// How many columns have lists. One more column has the place at which each list begins, if `has_starts`.
+    /// The number of columns with lists. With `has_starts` there is one more column, with the start
+    /// of each list.
     pub num_columns: usize,
     /// The length of a row.
     pub length: usize,
-    /// Whether the lists may be pieces of longer ones.
+    /// True if the lists may be pieces of longer ones.
     pub has_starts: bool,
 }
 
@@ -71,7 +73,7 @@ impl PackRows {
     }
 }
 
-/// The rows of a column as lists without anything between them.
+/// The rows of a column as lists that lie end to end.
 fn lists(rows: &Rows, column: usize) -> Result<Ragged> {
     match rows.gather_column(column)? {
         Column::Ragged(ragged) => Ok(ragged),
@@ -100,15 +102,15 @@ fn lists(rows: &Rows, column: usize) -> Result<Ragged> {
             tensors.iter().for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
             Ok(Ragged::new(Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())?, ends))
         }
-        _ => Err(Error::internal("a component that is packed is no list")),
+        _ => Err(Error::internal("a component that is packed is not a list")),
     }
 }
 
-/// Cuts lists that are too long into pieces, and adds a column with the place at which each piece begins.
+/// Cuts lists that are too long into pieces, and adds a column with the start of each piece.
 pub struct CutLists {
-    /// How many columns there are, all of which have lists.
+    /// The number of columns, all of which have lists.
     pub num_columns: usize,
-    /// No piece is longer than this.
+    /// The largest length of a piece.
     pub length: usize,
 }
 
@@ -150,7 +152,7 @@ fn check_lengths(all: &[Ragged], rows: &Rows) -> Result<()> {
     Ok(())
 }
 
-/// The error for components of an example that are packed together and have different lengths.
+/// The error for components of an example that are packed together and differ in length.
 pub fn unequal(length: usize, other: usize, row_provenance: Option<RowProvenance>) -> Error {
     let text = format!(
         "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them apart, \
@@ -159,7 +161,7 @@ pub fn unequal(length: usize, other: usize, row_provenance: Option<RowProvenance
     misfit(text, row_provenance)
 }
 
-/// An error for an example, with the place at which it was read.
+/// An error for an example, with its origin.
 pub fn misfit(text: String, row_provenance: Option<RowProvenance>) -> Error {
     let error = Error::invalid_argument(text);
     match row_provenance {

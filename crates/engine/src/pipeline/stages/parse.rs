@@ -1,4 +1,4 @@
-//! Serialized `Example`s to columns.
+//! Parses serialized `Example`s into columns.
 
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
@@ -16,24 +16,25 @@ use crate::tensor::dtype::DType;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// What to do about strings that are not text.
+/// The remedy for strings that are not text.
 const REMEDY: &str = "Correct the record, or read the feature as bytes.";
 
-/// So many records are looked at before the first of them is parsed; a near cache holds as many.
+/// Number of records prefetched before the first is parsed; as many as a near cache holds.
 const LOOKED_AHEAD: usize = 16;
 
-/// Strings are copied out of records of up to so many bytes, on average. Those of longer ones keep their records alive:
-/// counting references costs less than the copy then.
+/// Strings are copied out of records up to this average size. Strings of larger records keep them
+/// alive, since counting references costs less than the copy then.
 const MAX_COPIED_BYTES: usize = 4096;
 
-/// Replaces the column of records by one for each feature: first those that are lists, then those of one shape.
+/// Replaces the column of records by one for each feature: first the lists, then the features of
+/// one shape.
 pub struct Parse {
     features: Features,
     defaults: Vec<Tensor>,
     record: usize,
-    /// The other columns that are kept.
+    /// The other columns to keep.
     kept: Vec<usize>,
-    /// Whether strings are one in each Example, so that they can be copied one behind the other.
+    /// True if each Example has one string in each list, so that they can be copied end to end.
     may_join: bool,
     /// The number of each new column whose strings must be UTF-8, with its name.
     texts: Vec<(usize, String)>,
@@ -44,12 +45,12 @@ pub struct Parse {
 struct Parsed {
     sparse: Vec<Values>,
     dense: Vec<Values>,
-    /// Which of the lists were there.
+    /// For each list, true if it occurred.
     seen: Vec<bool>,
 }
 
 impl Parse {
-    /// `defaults` has one tensor for each feature of one shape: empty if it is required.
+    /// `defaults` has one tensor for each feature of one shape: empty if the feature is required.
     fn with_features(features: Features, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
         features.check_defaults(&defaults)?;
         let is_one = |feature: &DenseFeature| matches!(&feature.extent, Extent::Fixed(shape) if shape.is_empty());
@@ -59,7 +60,7 @@ impl Parse {
         Ok(Self { features, defaults, record, kept, may_join, texts, sightings })
     }
 
-    /// The strings of features of these names must be UTF-8.
+    /// Sets the names of features whose strings must be UTF-8.
     pub fn with_texts(mut self, names: &[String]) -> Self {
         let Features { sparse, dense, .. } = &self.features;
         let keys = sparse.iter().map(|feature| &feature.key).chain(dense.iter().map(|feature| &feature.key));
@@ -67,7 +68,7 @@ impl Parse {
         self
     }
 
-    /// Says which lists were seen.
+    /// Records which lists occur.
     pub fn seen_by(mut self, sightings: Arc<Sightings>) -> Self {
         self.sightings = sightings;
         self
@@ -92,7 +93,7 @@ impl Parse {
         Ok(())
     }
 
-    /// All of the records, of which `bytes_of` and `record_of` give those of an item.
+    /// Parses all records; `bytes_of` and `record_of` give the record of an item.
     fn parse_all<'r, T>(
         &self,
         rows: &Rows,
@@ -120,7 +121,7 @@ impl Parse {
         Ok(parsed)
     }
 
-    /// The error again, with the file and the record in it.
+    /// The error with the file and the record added.
     fn named(&self, rows: &Rows, index: usize, bytes: &[u8], error: Error) -> Error {
         let Some(row_provenance) = rows.row_provenance(index) else { return error };
         let name = Bytes::from(row_provenance.to_string());
@@ -136,7 +137,7 @@ impl Parse {
         Ok(Parsed { sparse, dense, seen })
     }
 
-    /// Makes room where the first of the rows tells how much the others take.
+    /// Makes room for the other rows, estimated from the first of them.
     fn expect_rows(&self, parsed: &mut Parsed, rows: &Rows) -> Result<()> {
         let most = rows.num_bytes();
         for (feature, values) in self.features.dense.iter().zip(&mut parsed.dense) {

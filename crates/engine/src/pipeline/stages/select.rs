@@ -1,4 +1,4 @@
-//! Some of the columns, in another order.
+//! Selects columns, in any order.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::{Block, Provenance};

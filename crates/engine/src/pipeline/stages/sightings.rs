@@ -1,52 +1,54 @@
-//! Lists that are asked for and that no record has: perhaps their names are misspelt.
+//! Finds requested lists that no record has: their names may be misspelt.
 
 use crate::kernels::records::parse_example::for_each_feature;
 use crate::sync::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// So many names of a record are remembered.
+/// The largest number of remembered names of a record.
 const MOST_NAMES: usize = 50;
 
-/// What was seen of the lists that a [`Parse`](crate::pipeline::stages::parse::Parse) asks for. Its tasks write it, and whoever made it reads.
+/// The lists, requested by a [`Parse`](crate::pipeline::stages::parse::Parse), that occurred.
+/// Written by its tasks, read by its creator.
 #[derive(Default)]
 pub struct Sightings {
     seen: Mutex<Seen>,
-    /// Whether all of them were seen.
+    /// True once all of them occurred.
     is_done: AtomicBool,
 }
 
 #[derive(Clone, Default)]
 struct Seen {
     num_records: u64,
-    /// The names of those that were not seen, once a record was read.
+    /// The names of those that have not occurred, once a record was read.
     unseen: Option<Vec<String>>,
-    /// The names that the first of the records has.
+    /// The names in the first record.
     there: Vec<String>,
 }
 
-/// Lists that no record has.
+/// Requested lists that no record has.
 pub struct Unseen {
-    /// How many records there were.
+    /// The number of records.
     pub num_records: u64,
     /// The names of the lists.
     pub names: Vec<String>,
-    /// The names that a record has.
+    /// The names in a record.
     pub there: Vec<String>,
 }
 
 impl Sightings {
-    /// Nothing was seen.
+    /// No list has occurred yet.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// Whether all lists were seen.
+    /// True once all lists occurred.
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Relaxed)
     }
 
-    /// Adds some records, in which the lists of these names were seen or not. `first` is one of them.
+    /// Adds some records. For each list, true if it occurred in them; `first` is one of the
+    /// records.
     pub fn add<'a>(&self, num_records: usize, lists: impl Iterator<Item = (&'a str, bool)>, first: &[u8]) {
         let lists: Vec<_> = lists.collect();
         let mut seen = self.seen.lock();

@@ -1,4 +1,4 @@
-//! Parts of the examples, by the places of their records: for training and validation.
+//! Splits the examples by the identities of their records: for training and validation.
 
 use crate::error::{Error, Result};
 use crate::philox::mix;
@@ -7,11 +7,12 @@ use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
 use std::ops::RangeInclusive;
 
-/// Keeps the rows whose records have a key in a range. Other ranges of the same seed keep the others.
+/// Keeps the rows whose records have a key in a range. Other ranges of the same seed keep the
+/// others.
 pub struct Split {
-    /// That of the keys.
+    /// The seed of the keys.
     pub seed: u64,
-    /// The keys that are kept.
+    /// The keys to keep.
     pub kept: RangeInclusive<u64>,
 }
 
@@ -29,7 +30,7 @@ impl Stage for Split {
     }
 }
 
-/// The key of a record. It is the same in all passes, and for all that is made of the record.
+/// The key of a record. It is the same in all passes, and for all rows made of the record.
 fn key(seed: u64, row_id: &RowId) -> u64 {
     let [_, record, file, _] = row_id.words();
     [record, file].into_iter().fold(seed, mix)
@@ -45,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_record_is_that_of_all_passes_and_of_what_is_made_of_it() {
+    fn the_key_of_a_record_is_the_same_in_all_passes_and_for_all_rows_made_of_it() {
         let first = key(7, &row_id(0, 2, 3, 0));
         assert_eq!(first, key(7, &row_id(5, 2, 3, 11)));
         for other in [key(8, &row_id(0, 2, 3, 0)), key(7, &row_id(0, 3, 2, 0)), key(7, &row_id(0, 2, 4, 0))] {

@@ -1,4 +1,4 @@
-//! Strings that a program gets as text: they must be UTF-8.
+//! Checks strings that become Python text: they must be UTF-8.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::column::Column;
@@ -6,11 +6,11 @@ use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
 use crate::text::excerpt::excerpt;
 
-/// Refuses rows in whose columns of these numbers and names a string is not UTF-8.
+/// Refuses rows with a string that is not UTF-8 in the columns of these numbers and names.
 pub struct CheckText {
-    /// Which columns.
+    /// The columns.
     pub columns: Vec<(usize, String)>,
-    /// What to do about such a string.
+    /// The remedy for such a string.
     pub remedy: String,
 }
 
@@ -19,7 +19,7 @@ impl Stage for CheckText {
         for (index, (block, row)) in rows.iter().enumerate() {
             for (number, name) in &self.columns {
                 let column =
-                    block.columns.get(*number).ok_or_else(|| Error::internal("text of a column that is not there"))?;
+                    block.columns.get(*number).ok_or_else(|| Error::internal("there is no such column of text"))?;
                 check(column, row, name, &self.remedy).map_err(|error| at(&rows, index, &error))?;
             }
         }
@@ -53,7 +53,7 @@ fn not_text(string: &[u8], name: &str, place: usize, remedy: &str) -> Error {
     Error::invalid_argument(format!("'{name}' is '{text}', which is not UTF-8 at byte {place}, expected str. {remedy}"))
 }
 
-/// The error with where row `row` comes from.
+/// The error with the origin of row `row` added.
 pub fn at(rows: &Rows, row: usize, error: &Error) -> Error {
     let row_provenance = rows.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
     Error::invalid_argument(format!("{row_provenance}{}", error.message()))

@@ -1,4 +1,4 @@
-//! The file and the number of each record, as components.
+//! Adds the file and the number of each record, as components.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;
 
-/// Adds the name of the file and the number of the record behind so many columns.
+/// Adds the name of the file and the number of the record after `self.0` columns.
 pub struct WithOrigin(pub usize);
 
 impl Stage for WithOrigin {
@@ -33,7 +33,7 @@ impl Stage for WithOrigin {
     }
 }
 
-/// Names of files; one that comes several times in a row is kept once.
+/// Names of files; a name that occurs several times in succession is stored once.
 #[derive(Default)]
 struct Names {
     text: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What the columns of a CSV file are, from its first block.
+//! Infers the columns of a CSV file from its first block.
 
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
@@ -11,25 +11,27 @@ use crate::tensor::dtype::DType;
 use crate::text::written::{Form, fits_f32, fits_f64, fits_i64, form};
 use std::sync::Arc;
 
-/// A column that was found.
+/// An inferred column.
 #[derive(Debug)]
 pub struct Inferred {
     /// Its name.
     pub name: String,
     /// The type of its values.
     pub dtype: DType,
-    /// Whether strings are text.
+    /// True if strings are text.
     pub is_text: bool,
-    /// Whether its values are lists.
+    /// True if its values are lists.
     pub is_list: bool,
 }
 
-/// The columns of a file with a header, of types that hold what is there; `None` if it has no records. Those of the names
-/// `filled` have a value for fields that are empty or one of the words `missing`.
+/// The columns of a file with a header, with types that hold their values; `None` if it has no
+/// records. Columns in `filled` have a value for fields that are empty or one of the words in
+/// `missing`.
 ///
-/// int64 if all of a column's fields are integers; float32 if it gives back all numbers that there are, else float64 if that
-/// does; bool for `true` and `false`; else text, or bytes if they are not UTF-8. Integers with gaps are float64, with NaN for
-/// them, if that holds them exactly and nothing else fills them.
+/// int64 if all fields of a column are integers; float32 if it gives back all numbers, else float64
+/// if that does; bool for `true` and `false`; else text, or bytes if they are not UTF-8. Integers
+/// with gaps are float64 with NaN in the gaps, if float64 holds them exactly and the gaps have no
+/// value.
 pub fn infer_csv(
     file: &Arc<FileProvenance>,
     codec: Codec,
@@ -53,7 +55,7 @@ pub fn infer_csv(
     let mut kinds: Vec<_> = names.iter().map(|_| Kind::new()).collect();
     let dialect = Dialect::strict(delimiter, true);
     for record in records {
-        // What is wrong with a record is said when it is read.
+        // Faults of records are reported when they are read.
         let Ok(fields) = dialect.split(record).collect::<std::result::Result<Vec<_>, _>>() else { continue };
         if fields.len() == kinds.len() {
             kinds.iter_mut().zip(fields).for_each(|(kind, field)| kind.see(&field, missing));
@@ -66,16 +68,16 @@ pub fn infer_csv(
     Ok(Some(names.into_iter().zip(kinds).map(inferred).collect()))
 }
 
-/// What the fields of a column can be, as far as they were seen.
+/// The possible types of a column, given the fields seen.
 struct Kind {
     is_int: bool,
     is_single: bool,
     is_double: bool,
     is_flag: bool,
     is_utf8: bool,
-    /// Whether all are written as integers, or are NaN or infinite.
+    /// True if all are written as integers, or are NaN or infinite.
     is_whole: bool,
-    /// Whether some are integers that int64 does not hold.
+    /// True if some are integers too large for int64.
     is_long: bool,
     has_gaps: bool,
     has_value: bool,
@@ -83,7 +85,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// Nothing was seen.
+    /// The state before any field was seen.
     fn new() -> Self {
         Self {
             is_int: true,
@@ -117,16 +119,17 @@ impl Kind {
         self.is_utf8 = self.is_utf8 && std::str::from_utf8(field).is_ok();
     }
 
-    /// The type that holds what was seen. Gaps of a column that `is_filled` have a value of its type.
+    /// The type that holds all values seen. Gaps of a column that `is_filled` have a value of its
+    /// type.
     fn dtype(&self, is_filled: bool) -> DType {
         let needs_nan = self.has_gaps && !is_filled;
         match self {
             Self { has_value: false, .. } => DType::String,
             Self { is_int: true, is_double, .. } => {
-                // Beyond 2^53, float64 would not hold them: the first gap is an error.
+                // Beyond 2^53 float64 would not hold them: the first gap is an error.
                 if needs_nan && *is_double { DType::Float64 } else { DType::Int64 }
             }
-            // Integers that int64 does not hold are no numbers, but names.
+            // Integers too large for int64 are treated as names, not as numbers.
             Self { is_whole: true, is_long: true, .. } => DType::String,
             Self { has_number: true, is_whole: true, is_double: true, .. } => DType::Float64,
             Self { has_number: true, is_whole: false, is_single: true, .. } => DType::Float32,
@@ -137,7 +140,7 @@ impl Kind {
     }
 }
 
-/// Whether a field is `true` or `false`, in any case.
+/// True if a field is `true` or `false`, in any case.
 pub fn is_flag(field: &[u8]) -> bool {
     [&b"true"[..], b"false"].iter().any(|word| field.eq_ignore_ascii_case(word))
 }

@@ -1,9 +1,12 @@
-//! Comma-separated values: text files of records, which end with lines. A line end between quotes belongs to its field.
+//! Comma-separated values: text files of records, which end with lines. A line end between quotes
+//! belongs to its field.
 //!
-//! Records are only found here, by their ends; [`CsvFields`](crate::pipeline::stages::csv::CsvFields) parses the fields of
-//! many at a time, in parallel.
+//! Records are only found here, by their ends;
+//! [`CsvFields`](crate::pipeline::stages::csv::CsvFields) parses the fields of many at a time, in
+//! parallel.
 //!
-//! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
+//! Source: RFC 4180. Blank lines and a byte order mark are skipped, and a line may end with a line
+//! feed alone.
 
 pub mod inference;
 pub mod records;
@@ -26,22 +29,22 @@ use std::sync::Arc;
 /// CSV files.
 #[derive(Clone)]
 pub struct Csv {
-    /// How the files are compressed.
+    /// The compression of the files.
     pub codec: Codec,
-    /// What is between two fields.
+    /// The delimiter of fields.
     pub delimiter: u8,
-    /// Which columns are wanted.
+    /// The wanted columns.
     pub columns: Columns,
 }
 
-/// Which columns are wanted.
+/// The wanted columns.
 #[derive(Clone)]
 pub enum Columns {
-    /// Those of these names, which the first record of each file has.
+    /// The columns of these names. The first record of each file is a header.
     Named(Arc<[String]>),
-    /// So many, which are all; the files have no header.
+    /// All columns, this many; the files have no header.
     All(usize),
-    /// None: the first record is one as the others.
+    /// Unknown: the first record is like the others.
     Unknown,
 }
 
@@ -54,7 +57,7 @@ impl Format for Csv {
             Chunks::open(&file, self.codec, splitter, at)
         };
         if at.offset_bytes > 0 {
-            // What the header says holds for the records from there on. The one behind it may be at fault.
+            // The header applies to the records from there on. The record after it may be faulty.
             let first = open(RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0));
             if file.layout.get().is_none() {
                 first?;
@@ -92,7 +95,7 @@ impl RandomAccess for Csv {
         }
     }
 
-    /// Behind a record may be blank lines, which are left out.
+    /// There may be blank lines after a record, which are skipped.
     fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
         match Records::new(frame, at, true, self.delimiter).next() {
             Some(Step::Record(span, _)) => Ok(span),
@@ -101,7 +104,8 @@ impl RandomAccess for Csv {
     }
 }
 
-/// The records in the first block of a file that has some behind the header, which comes first. There may be no more than that.
+/// The records in the first block of a file that has some after the header, which comes first.
+/// There may be no other records in it.
 pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) -> Result<Vec<Text>> {
     let csv = Csv { codec, delimiter, columns: Columns::Unknown };
     let mut scan = csv.open(file, RecordPosition::default())?;
@@ -113,7 +117,7 @@ pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) ->
                 _ => None,
             })),
             Ok(None) => break,
-            // What is wrong is said when it is read, unless it is the header.
+            // Faults are reported when they are read, except for the header's.
             Err(_) if !found.is_empty() && scan.go_on() => {}
             Err(error) => return Err(error),
         }
@@ -169,7 +173,7 @@ impl Split for Splitter {
 }
 
 impl Splitter {
-    /// Finds out where the columns are; returns whether records may follow.
+    /// Finds the columns; returns whether records may follow.
     fn find_columns(&self, records: &mut Records, found: &mut Found) -> bool {
         let layout = match &self.csv.columns {
             Columns::Unknown => return true,
@@ -197,7 +201,7 @@ impl Splitter {
         }
     }
 
-    /// The error for what is no record.
+    /// The error for an invalid record.
     #[cold]
     fn misfit(&self, misfit: &Misfit) -> Error {
         let numbering = self.file.numbering;
@@ -206,7 +210,7 @@ impl Splitter {
         Error::invalid_argument(format!("{position}: {text}")).losing(Lost::Records(misfit.num_lines))
     }
 
-    /// Where the columns of these names are, as a header says.
+    /// The positions of the columns of these names in a header.
     fn layout(&self, header: &[u8], number: u64, names: &Arc<[String]>) -> Result<Layout> {
         let position = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(number));
         let there = header_names(header, self.csv.delimiter)

@@ -1,8 +1,10 @@
-//! Where the records of a CSV file begin and end, and what is no record.
+//! Finds the records of a CSV file, and invalid records.
 //!
-//! A quote that nothing closes would make one field of the rest of the file. So the fields of a record have to close: a quote
-//! ends a field before a delimiter, a line end or the end of the file. A record that does not, or that has several lines and
-//! another number of fields than the columns, is left at its first line: the next record begins at the next line that fits.
+//! A quote that is never closed would make one field of the rest of the file. So the fields of a
+//! record must close: a quote ends a field before a delimiter, a line end or the end of the file. A
+//! record with an unclosed field, or a record of several lines whose number of fields differs from
+//! the number of columns, is given up at its first line: the next record begins at the next line
+//! that is valid.
 
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::blocks::column::Span;
@@ -13,77 +15,79 @@ use memchr::{memchr, memchr_iter};
 
 const QUOTE: u8 = b'"';
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A field of several lines is closed within so many bytes of its record, and a line that fits is looked for in so many.
+/// A field of several lines must close within this many bytes of its record, and a valid line is
+/// searched for in as many.
 pub const MOST_BYTES: usize = 16 << 20;
 
 /// The records of a chunk, each with the number of its first line.
 pub struct Records<'a> {
     pub chunk: &'a [u8],
-    /// Where the next one begins.
+    /// The position of the next record.
     pub at: usize,
     /// The number of its first line.
     pub number: u64,
-    /// The first quote that is not before `at`, or the end of the chunk.
+    /// The first quote at `at` or later, or the end of the chunk.
     quote: usize,
     is_last: bool,
     delimiter: u8,
-    /// How many fields a record has, if that is known.
+    /// The number of fields of a record, if it is known.
     num_fields: Option<usize>,
     most_bytes: usize,
 }
 
-/// What comes next in a chunk.
+/// The next part of a chunk.
 pub enum Step {
     /// A record, and the number of its first line. Blank lines have no bytes.
     Record(Span, u64),
-    /// Lines that are no record.
+    /// Lines that are not a record.
     Misfit(Misfit),
 }
 
 impl Step {
-    /// Whether it is a line without anything.
+    /// True for an empty line.
     pub fn is_blank(&self) -> bool {
         matches!(self, Self::Record(span, _) if span.length == 0)
     }
 }
 
-/// Lines that are no record.
+/// Lines that are not a record.
 #[derive(Debug)]
 pub struct Misfit {
     /// The number of the first line.
     pub number: u64,
-    /// How many lines are lost, blank ones not counted.
+    /// The number of lines lost, not counting blank ones.
     pub num_lines: u64,
     num_bytes: usize,
-    /// How many lines, with blank ones.
+    /// The number of lines, counting blank ones.
     num_numbers: u64,
     why: Why,
 }
 
-/// What is wrong with a record. Lines are counted from its first one.
+/// The fault of a record. Lines are counted from its first one.
 #[derive(Debug)]
 enum Why {
-    /// The quote in this line that begins a field is not closed.
+    /// The quote in this line opens a field that is never closed.
     Open { line: u64 },
-    /// Neither a delimiter nor a line end follows the quote in the second line, which ends the field that begins in the first.
+    /// The quote in the second line, which ends the field opened in the first, is not followed by a
+    /// delimiter or a line end.
     Closed { line: u64, end: u64 },
-    /// A record of so many lines has another number of fields.
+    /// A record of several lines has the wrong number of fields.
     Count { lines: u64, count: usize, expected: usize },
 }
 
 impl Misfit {
-    /// What is left out of the chunk.
+    /// The part of the chunk to skip.
     pub fn extent(&self) -> Extent {
         Extent { num_bytes: self.num_bytes, num_records: self.num_numbers }
     }
 
-    /// What is wrong, and what to do. `name` gives the words for the number of a line.
+    /// The fault and the remedy. `name` gives the words for the number of a line.
     pub fn text(&self, name: impl Fn(u64) -> String) -> String {
         let named = |line: u64| name(self.number + line);
         let what = match &self.why {
-            Why::Open { line } => format!("a quote in {} begins a field that no quote ends", named(*line)),
+            Why::Open { line } => format!("a quote in {} opens a field that is never closed", named(*line)),
             Why::Closed { line, end } => format!(
-                "a quote in {} begins a field, and behind the next quote, in {}, is neither a delimiter nor a line end",
+                "a quote in {} opens a field, and the next quote, in {}, is not followed by a delimiter or a line end",
                 named(*line),
                 named(*end)
             ),
@@ -93,8 +97,8 @@ impl Misfit {
         };
         let (lines, num_bytes) = (self.num_lines, self.num_bytes);
         let lost = match lines {
-            1 => format!("1 line ({num_bytes} bytes) is no record"),
-            lines => format!("{lines} lines ({num_bytes} bytes) are no records, up to the next line that is one"),
+            1 => format!("1 line ({num_bytes} bytes) is not a record"),
+            lines => format!("{lines} lines ({num_bytes} bytes) are not records, up to the next line that is one"),
         };
         format!(
             "{what}; {lost}. Put fields with quotes, delimiters or line ends between quotes, and double the quotes inside."
@@ -102,19 +106,19 @@ impl Misfit {
     }
 }
 
-/// Whether a record ends.
+/// The end of a record.
 enum End {
     /// At this line feed, or at the end of the file.
     At(usize),
-    /// It is none.
+    /// It is not a record.
     Wrong(Why),
-    /// The chunk ends before that is known.
+    /// The chunk ends before the end is known.
     More,
 }
 
-/// How a field between quotes ends.
+/// The end of a field between quotes.
 enum Closed {
-    /// What follows it.
+    /// The position after the closing quote.
     At(usize),
     Wrong(Why),
     More,
@@ -130,12 +134,12 @@ impl<'a> Records<'a> {
         Self { chunk, at, number, quote, is_last, delimiter, num_fields, most_bytes }
     }
 
-    /// With how many fields a record has, if that is known.
+    /// Sets the number of fields of a record, if it is known.
     pub fn of_fields(self, num_fields: Option<usize>) -> Self {
         Self { num_fields, ..self }
     }
 
-    /// Whether nobody has said how many fields a record has.
+    /// True if the number of fields of a record is unknown.
     pub fn is_of_any_fields(&self) -> bool {
         self.num_fields.is_none()
     }
@@ -159,12 +163,12 @@ impl<'a> Records<'a> {
         memchr(b'\n', &self.chunk[from..]).map_or(self.chunk.len(), |position| from + position)
     }
 
-    /// How many lines end in a part of the chunk.
+    /// The number of line ends in a part of the chunk.
     fn lines_in(&self, start: usize, end: usize) -> u64 {
         memchr_iter(b'\n', &self.chunk[start..end]).count() as u64
     }
 
-    /// Where the record that begins at `at` ends.
+    /// The end of the record that begins at `at`.
     fn end(&mut self) -> End {
         let mut from = self.at;
         loop {
@@ -173,7 +177,7 @@ impl<'a> Records<'a> {
             if quote >= end {
                 return if end < self.chunk.len() || self.is_last { End::At(end) } else { End::More };
             }
-            // A quote inside of a field does not begin anything; whoever parses the field refuses it.
+            // A quote inside a field does not open anything; parsing the field refuses it.
             let begins = quote == self.at || self.chunk[quote - 1] == self.delimiter;
             from = match begins {
                 false => quote + 1,
@@ -186,7 +190,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Where the field ends that begins with the quote at `open`.
+    /// The end of the field that begins with the quote at `open`.
     fn closed(&mut self, open: usize) -> Closed {
         let limit = self.at.saturating_add(self.most_bytes);
         let mut from = open + 1;
@@ -212,7 +216,8 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Whether a line ends between two places, of which the second may be before the first, or behind the chunk.
+    /// True if a line ends between two positions. The second may be before the first, or past the
+    /// chunk.
     fn lines_in_some(&self, start: usize, end: usize) -> bool {
         memchr(b'\n', &self.chunk[start..end.clamp(start, self.chunk.len())]).is_some()
     }
@@ -222,7 +227,8 @@ impl<'a> Records<'a> {
         Why::Open { line: self.lines_in(self.at, quote) }
     }
 
-    /// Whether the line that begins at `at` begins a record; `None` if the chunk ends before that is known.
+    /// True if the line at `at` begins a valid record; `None` if the chunk ends before that is
+    /// known.
     fn fits(&mut self) -> Option<bool> {
         match self.end() {
             End::More => None,
@@ -235,7 +241,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Leaves out the lines up to the next that fits; `None` if the chunk ends before that is known.
+    /// Skips the lines up to the next valid one; `None` if the chunk ends before that is known.
     #[cold]
     fn misfit(&mut self, why: Why) -> Option<Misfit> {
         let (start, number) = (self.at, self.number);
@@ -248,7 +254,7 @@ impl<'a> Records<'a> {
                 return None;
             }
             if line(self.chunk, at, end).length > 0 {
-                // Other lines were looked at up to quotes that are further on.
+                // The other lines have been searched up to quotes that come later.
                 (self.at, self.quote) = (at, quote);
                 quote = self.quote_from(at);
                 if self.fits()? {
@@ -303,7 +309,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The records, found in chunks that grow by `step` bytes; lines that are no records stand between `<>`.
+    /// The records, found in chunks that grow by `step` bytes; invalid lines are put between `<>`.
     fn split(text: &str, step: usize, (num_fields, most_bytes): (Option<usize>, usize)) -> Vec<(String, u64)> {
         let text = text.as_bytes();
         let (mut start, mut end, mut line) = (0, step.min(text.len()), 0);
@@ -364,21 +370,21 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_stray_quote_records_go_on_at_the_next_line_that_fits() {
+    fn after_a_stray_quote_records_continue_at_the_next_valid_line() {
         for (text, records) in [
-            // Nothing closes it, or a quote that begins another field.
+            // It is never closed, or closed by a quote that begins another field.
             ("1,\"a\n2,b\n3,c\n", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("3,c", 2)][..]),
             ("1,\"a\n2,b\n3,\"c\"\n4,d", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("3,\"c\"", 2), ("4,d", 3)]),
             // A text of several lines with a wrong quote in it.
             ("1,\"a\nb \"c\" d\n\ne\"\n2,f", &[("<3: 1,\"a\nb \"c\" d\n\ne\"\n>", 0), ("2,f", 4)]),
-            // It closes, with another number of fields.
+            // It closes, but with another number of fields.
             ("1,\"a\n2,b\n3,\",d\n4,e", &[("<1: 1,\"a\n>", 0), ("2,b", 1), ("<1: 3,\",d\n>", 2), ("4,e", 3)]),
-            // The next record has lines of its own.
+            // The next record has several lines itself.
             ("1,\"a\n2,\"x\ny\"\n3,c", &[("<1: 1,\"a\n>", 0), ("2,\"x\ny\"", 1), ("3,c", 3)]),
             ("1,\"a\"b\n2,c", &[("<1: 1,\"a\"b\n>", 0), ("2,c", 1)]),
             ("1,\"a\n\n", &[("<1: 1,\"a\n\n>", 0)]),
             ("1,\"a", &[("<1: 1,\"a>", 0)]),
-            // This is a record as any other.
+            // This is a record like any other.
             ("1,\"a\n2,b\n3,\"\n4,d", &[("1,\"a\n2,b\n3,\"", 0), ("4,d", 3)]),
         ] {
             assert_eq!(whole(text, Some(2)), owned(records), "{text:?}");
@@ -391,13 +397,13 @@ mod tests {
         assert_eq!(split(text, 99, (Some(2), 13)), owned(&[("1,\"aaaa\nbbbb\"", 0), ("2,c", 2)]));
         let records = owned(&[("<2: 1,\"aaaa\nbbbb\"\n>", 0), ("2,c", 2)]);
         assert_eq!(split(text, 99, (Some(2), 12)), records);
-        // One line may be of any length, and so may the fields before.
+        // A single line may be of any length, and so may the fields before.
         assert_eq!(split("aaaaaaaaa,\"b\nc\"\n", 99, (Some(2), 5)), owned(&[("aaaaaaaaa,\"b\nc\"", 0)]));
         assert_eq!(split("1,\"aaaaaaaaaaaaaaaaa\"\n", 99, (Some(2), 5)).len(), 1);
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_fault_and_the_lines() {
         let text = |text: &str| {
             let records = Records::new(text.as_bytes(), RecordPosition::default(), true, b',').of_fields(Some(2));
             let mut misfits = records.filter_map(|step| match step {
@@ -409,19 +415,19 @@ mod tests {
         let remedy = "Put fields with quotes, delimiters or line ends between quotes, and double the quotes inside.";
         assert_eq!(
             text("1,\"a\n2,b"),
-            format!("a quote in line 1 begins a field that no quote ends; 1 line (5 bytes) is no record. {remedy}")
+            format!("a quote in line 1 opens a field that is never closed; 1 line (5 bytes) is not a record. {remedy}")
         );
         assert_eq!(
             text("1,2\n\"a\nb\",\"c\nd\"e\n"),
             format!(
-                "a quote in line 3 begins a field, and behind the next quote, in line 4, is neither a delimiter nor a line \
-                 end; 3 lines (13 bytes) are no records, up to the next line that is one. {remedy}"
+                "a quote in line 3 opens a field, and the next quote, in line 4, is not followed by a delimiter or a line \
+                 end; 3 lines (13 bytes) are not records, up to the next line that is one. {remedy}"
             )
         );
         assert_eq!(
             text("\"a\nb\",c,d\n1,2"),
             format!(
-                "a record of 2 lines has 3 fields, expected 2; 2 lines (10 bytes) are no records, up to the next line that \
+                "a record of 2 lines has 3 fields, expected 2; 2 lines (10 bytes) are not records, up to the next line that \
                  is one. {remedy}"
             )
         );
@@ -436,7 +442,7 @@ mod tests {
         }
 
         #[test]
-        fn no_line_is_lost_without_a_word(text in "[a,\"\n]{0,30}", fields in prop::option::of(1..4_usize)) {
+        fn no_line_is_lost_without_a_report(text in "[a,\"\n]{0,30}", fields in prop::option::of(1..4_usize)) {
             let found = whole(&text, fields);
             let is_misfit = |text: &str| text.starts_with('<');
             let lines: usize = found.iter().map(|(text, _)| {

@@ -1,5 +1,5 @@
-//! The samples of tar archives one by one. The bytes from the first header of a sample to that of the next one are a small
-//! archive.
+//! Random access to the samples of tar archives. The bytes from the first header of a sample to the
+//! first header of the next one form a small archive.
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::column::{Column, Span, Text};
@@ -20,12 +20,12 @@ impl RandomAccess for Tar {
         self.codec
     }
 
-    /// Goes from header to header; which files a sample has is looked at when it is read.
+    /// Goes from header to header; the files of a sample are checked when it is read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let len = input.len();
         let mut archive = Archive::new(file, HeaderScanInput::new(input), 0);
         let mut offsets = Offsets::new();
-        // The sample whose files come next: its key, and where it begins.
+        // The current sample: its key, and the position at which it begins.
         let mut sample: Option<(Vec<u8>, u64)> = None;
         let (end, fault) = loop {
             match archive.next() {
@@ -38,7 +38,8 @@ impl RandomAccess for Tar {
                     sample = Some((member.key, archive.begin));
                 }
                 Err(error) => {
-                    // Nobody can tell whether that sample has more files: it is lost, and the others end where it begins.
+                    // That sample may have more files, so it is lost, and the others end where it
+                    // begins.
                     let offset_bytes = sample.map_or(archive.begin, |(_, begin)| begin);
                     let at = RecordPosition { offset_bytes, record: offsets.num_pushed() };
                     break (offset_bytes, Some(ScanFault::end(at, error, len)));
@@ -54,7 +55,7 @@ impl RandomAccess for Tar {
     }
 
     fn columns(&self, records: Text, offsets: &[u64], provenance: &Provenance) -> Result<Vec<Column>> {
-        let lost = || Error::internal("a sample that was found before is not there");
+        let lost = || Error::internal("a sample found by the scan is missing");
         let mut bytes = Vec::new();
         let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
         for (row, (frame, offset)) in records.rows().zip(offsets).enumerate() {

@@ -1,4 +1,4 @@
-//! What tar archives are read from.
+//! The inputs that tar archives are read from.
 
 use crate::error::Error;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
@@ -8,27 +8,27 @@ use std::io::{self, Read};
 
 /// Bytes of an archive, one after the other.
 pub(super) trait Input: Read + Sized {
-    /// Leaves out so many bytes, fewer at the end of the archive; returns how many.
+    /// Skips `count` bytes, fewer at the end of the archive; returns how many.
     fn skip(&mut self, count: u64) -> io::Result<u64> {
         io::copy(&mut self.by_ref().take(count), &mut io::sink())
     }
 
-    /// Reads what is behind the end of the archive, if a checksum stands there.
+    /// Reads the bytes after the end of the archive, so that a checksum among them is checked.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether it has the end of the archive.
+    /// True if it includes the end of the archive.
     fn has_end(&self) -> bool {
         true
     }
 
-    /// Whether its places are those of the file.
+    /// True if its positions are positions in the file.
     fn is_as_in_file(&self) -> bool {
         false
     }
 
-    /// The error for a read that has failed `at` this place.
+    /// The error for a read that has failed at this position.
     fn error(&self, file: &FileProvenance, error: &io::Error, _at: &str) -> Error {
         Error::io(file.name.text(), error)
     }
@@ -58,7 +58,7 @@ impl Input for &[u8] {
     }
 }
 
-/// An archive of which most is not read.
+/// An archive that is mostly skipped.
 pub(super) struct HeaderScanInput<'a> {
     header_scan: &'a mut HeaderScan,
     at: u64,

@@ -1,6 +1,7 @@
-//! Tar archives of samples: neighbouring files whose names are alike up to the first point.
+//! Tar archives of samples: neighbouring files whose names are equal up to the first dot.
 //!
-//! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library `webdataset`.
+//! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library
+//! `webdataset`.
 
 mod archive;
 mod index;
@@ -20,9 +21,9 @@ use std::sync::Arc;
 
 /// Tar archives of samples, as a key and the contents of a file for each of some extensions.
 pub struct Tar {
-    /// How the archives are compressed.
+    /// The compression of the archives.
     pub codec: Codec,
-    /// The extensions that are wanted, and what stands for a file that a sample lacks.
+    /// The wanted extensions, each with the value for a file that a sample lacks.
     pub extensions: Arc<[(String, Option<Bytes>)]>,
 }
 

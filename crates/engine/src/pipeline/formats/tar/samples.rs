@@ -17,17 +17,17 @@ use std::sync::Arc;
 pub(super) struct Samples<I> {
     archive: Archive<I>,
     extensions: Arc<[(String, Option<Bytes>)]>,
-    /// The first file of the next sample, whose contents were not read.
+    /// The first file of the next sample, whose contents have not been read.
     next: Option<Member>,
     /// The number of the next sample.
     sample: u64,
     is_over: bool,
     error: Option<Error>,
-    /// Where the sample begins that was read last.
+    /// The position at which the last sample begins.
     begin: u64,
-    /// The key of that sample if it is at fault, and not the archive.
+    /// The key of that sample if it is faulty, rather than the archive.
     at_fault: Option<Vec<u8>>,
-    /// After an error: where the sample begins that it is about.
+    /// After an error: the position of the sample that it is about.
     stopped_at: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl<I: Input> Samples<I> {
         Self { archive, extensions, next, sample, is_over: false, error, begin, at_fault, stopped_at }
     }
 
-    /// Reads a sample: the places of its key and of its files. `None` at the end of the archive.
+    /// Reads a sample: the spans of its key and of its files. `None` at the end of the archive.
     pub fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
         let first = match self.next.take() {
             Some(member) => Ok(Some(member)),
@@ -106,14 +106,14 @@ impl<I: Input> Samples<I> {
         let names: Vec<_> = self.extensions.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(", ");
         let text = format!(
-            "has no file '{extension}', expected {names}, as the first sample has. Say what stands for it, with \
+            "has no file '{extension}', expected {names}, as the first sample has. Give a value for it, with \
              defaults={{'{extension}': ...}}."
         );
         self.wrong(key, &text)
     }
 }
 
-/// Adds a copy of some bytes; returns where they are.
+/// Appends a copy of some bytes; returns their span.
 fn position(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
     allocate::grow(bytes, added.len()).map_err(|refusal| refusal.at("the samples of an archive"))?;
     let span = Span { start: bytes.len(), length: added.len() };

@@ -1,4 +1,4 @@
-//! CSV records to columns.
+//! Parses CSV records into columns.
 
 mod values;
 mod words;
@@ -20,7 +20,8 @@ use crate::tensor::dtype::DType;
 use crate::text::excerpt::excerpt;
 use crate::text::number::FromText;
 
-/// Replaces the only column, of records, by one for each component. The files of the records say where the fields are.
+/// Replaces the only column, the records, by one column for each component. The layout of the
+/// fields comes from the records' file.
 pub struct CsvFields {
     dialect: Dialect,
     components: Vec<Component>,
@@ -28,13 +29,13 @@ pub struct CsvFields {
 }
 
 impl CsvFields {
-    /// Fails if a component is of a type that no field stands for.
+    /// Fails if a component has a type that a field cannot have.
     pub fn new(delimiter: u8, components: Vec<Component>, missing: Words) -> Result<Self> {
         components.iter().try_for_each(|component| values_of(component, &missing, 0).map(drop))?;
         Ok(Self { dialect: Dialect::strict(delimiter, true), components, missing })
     }
 
-    /// Adds the fields of a record to the columns; returns whether all were right.
+    /// Adds the fields of a record to the columns; returns whether all were valid.
     #[inline]
     fn parse(&self, record: &[u8], layout: &Layout, columns: &mut [Box<dyn Values>]) -> bool {
         let mut fields = self.dialect.split(record);
@@ -50,7 +51,7 @@ impl CsvFields {
         rest.all(|is_there| is_there) && fields.is_over()
     }
 
-    /// What is wrong with a record.
+    /// The fault of a record, in words.
     #[cold]
     fn misfit(&self, record: &[u8], layout: &Layout) -> String {
         let fields: std::result::Result<Vec<_>, _> = self.dialect.split(record).collect();
@@ -88,7 +89,7 @@ impl CsvFields {
         if text.is_empty() || self.missing.has(text) {
             let what = if text.is_empty() { "empty".to_owned() } else { format!("'{}'", excerpt(text)) };
             return format!(
-                "the field of column '{name}' is {what}, expected {dtype}. Say what stands for it, with \
+                "the field of column '{name}' is {what}, expected {dtype}. Give a value for it, with \
                  defaults={{'{name}': ...}}."
             );
         }
@@ -102,12 +103,12 @@ impl CsvFields {
     }
 }
 
-/// Each record, and where its fields are.
+/// Each record, and the layout of its fields.
 fn records(rows: &Rows) -> Result<Vec<(&[u8], &Layout)>> {
     let mut records = allocate::room(rows.len()).map_err(|refusal| refusal.at("CSV records"))?;
     for (block, row) in rows.iter() {
         let Some(Column::Text(text)) = block.columns.first() else {
-            return Err(Error::internal("the records of a CSV file are no strings"));
+            return Err(Error::internal("the records of a CSV file are not strings"));
         };
         let layout = block.provenance().file(row).and_then(|file| file.layout.get());
         let layout = layout.ok_or_else(|| Error::internal("a CSV file without columns"))?;
@@ -126,7 +127,8 @@ impl Stage for CsvFields {
                 let misfit = self.misfit(record, layout);
                 let row_provenance =
                     rows.row_provenance(index).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
-                // Some of the lines may be records of their own, which a quote has made one field of.
+                // Some of the lines may be records themselves, which a quote has turned into one
+                // field.
                 let lines = record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
                 let lost = Lost::Records(lines.count().max(1) as u64);
                 return Err(Error::invalid_argument(format!("{row_provenance}{misfit}")).losing(lost));
@@ -157,7 +159,8 @@ mod tests {
         Component { name: name.to_owned(), dtype, is_text, is_list, shape, default, is_inferred: false }
     }
 
-    /// Rows of these records, of a file of four fields of which the last and the first but one are wanted.
+    /// Rows of these records, from a file of four fields of which the last and the third are
+    /// wanted.
     fn rows(records: &[&str]) -> Rows {
         let file = FileProvenance::new(FileName::new("f"), Numbering { word: "line", first: 1 }, 0);
         file.layout.set(Arc::new(Layout { names: Arc::new([]), fields: vec![(1, 1), (3, 0)], num_fields: 4 })).unwrap();
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_taken_from_where_the_file_has_them() {
+    fn fields_are_taken_from_their_columns_in_the_file() {
         let columns = parsed(&["x,1,\"y,\",2.5", ",\"-7\",,1e3"], None).unwrap();
         assert_eq!(columns[0].values::<f32>().unwrap(), [2.5, 1e3]);
         assert_eq!(columns[1].values::<i32>().unwrap(), [1, -7]);
@@ -192,7 +195,7 @@ mod tests {
         let text = parsed(&["x,1,y,2", "x,,y,"], None).unwrap_err();
         assert_eq!(
             text.message(),
-            "f: line 8: the field of column 'b' is empty, expected int32. Say what stands for it, with defaults={'b': \
+            "f: line 8: the field of column 'b' is empty, expected int32. Give a value for it, with defaults={'b': \
              ...}."
         );
     }

@@ -45,18 +45,19 @@ pub fn values_of(component: &Component, missing: &Words, count: usize) -> Result
 
 /// A number as a field of a record.
 pub trait Field: Numeric {
-    /// The number that the next field is in the usual form, as most are. `None` leaves the field where it is.
+    /// Parses the next field if it is a number in the usual form, as most are. `None` leaves the
+    /// field where it is.
     fn usual<'a>(fields: &mut Fields<'a>) -> Option<(Option<Self>, &'a [u8])>;
 
-    /// The number that all of `text` is.
+    /// Parses all of `text` as a number.
     fn from_field(text: &[u8]) -> Option<Self>;
 
-    /// Whether the type gives the text back.
+    /// True if the type gives the text back.
     fn gives_back(text: &[u8]) -> bool {
         fits_i64(text)
     }
 
-    /// Whether this differs from what is written by rounding alone.
+    /// True if this differs from the text by rounding alone.
     #[inline]
     fn is_rounded(self, _text: &[u8]) -> bool {
         true
@@ -139,7 +140,7 @@ implement_narrow_field! {
 
 struct Numbers<T> {
     values: Vec<T>,
-    /// What a missing value is.
+    /// The value for a missing one.
     empty: Option<T>,
     missing: Words,
     is_inferred: bool,
@@ -161,7 +162,7 @@ fn numbers<T: Field>(
 }
 
 impl<T: Field> Numbers<T> {
-    /// The value, unless it is another one than the text says.
+    /// The value, unless it differs from the text.
     #[inline]
     fn checked(&self, value: Option<T>, text: &[u8]) -> Option<T> {
         value.filter(|value| if self.is_inferred { T::gives_back(text) } else { value.is_rounded(text) })
@@ -204,7 +205,7 @@ impl Flags {
     }
 }
 
-/// The boolean that a text stands for.
+/// The boolean value of a text.
 pub fn flag(text: &[u8]) -> Option<u8> {
     match text.trim_ascii() {
         b"1" => Some(1),
@@ -232,14 +233,15 @@ impl Values for Flags {
     }
 }
 
-/// Strings. Nothing between two delimiters has the default, or is an empty string, as what stands between quotes.
+/// Strings. An empty field gets the default, or is an empty string, as an empty field between
+/// quotes is.
 struct Strings {
     buffer: Vec<u8>,
     spans: Vec<Span>,
     empty: Vec<u8>,
     missing: Words,
     is_text: bool,
-    /// There was not enough memory.
+    /// Set if there was not enough memory.
     refusal: Option<Error>,
 }
 

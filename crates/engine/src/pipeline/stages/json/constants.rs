@@ -1,23 +1,24 @@
-//! `NaN`, `Infinity` and `-Infinity`, which are no JSON, but which Python writes for floats.
+//! `NaN`, `Infinity` and `-Infinity`: these are not JSON, but Python writes them for floats.
 //!
-//! A line with them is read with strings in their places, which no other line has.
+//! They are replaced by marked strings, which cannot occur in a line otherwise, before the line is
+//! parsed.
 
 use crate::tensor::allocate;
 use memchr::memmem;
 use std::borrow::Cow;
 
 const MARK: char = '\0';
-/// So many bytes a string has more than the word in it.
+/// Number of bytes that a marked string adds to its word.
 const ADDED_BYTES: usize = 8;
 const WORDS: [(&[u8], f64); 3] = [(b"NaN", f64::NAN), (b"Infinity", f64::INFINITY), (b"-Infinity", f64::NEG_INFINITY)];
 
-/// The line, with marked strings for these words where they are no part of a string.
+/// The line, with these words replaced by marked strings, except inside strings.
 pub fn replaced(line: &[u8]) -> Cow<'_, [u8]> {
     let num_words = memmem::find_iter(line, b"NaN").count() + memmem::find_iter(line, b"Infinity").count();
     if num_words == 0 {
         return Cow::Borrowed(line);
     }
-    // If memory is that short, the line is refused for what it is.
+    // Without memory for the copy, the line is refused as it is.
     let Ok(mut made) = allocate::room(line.len() + ADDED_BYTES * num_words) else { return Cow::Borrowed(line) };
     let mut at = 0;
     while let Some(byte) = line.get(at) {
@@ -38,12 +39,12 @@ pub fn replaced(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(made)
 }
 
-/// Whether a line goes on with `word`, which is no key.
+/// True if a line continues with `word` as a value, not as a key.
 fn is_value(rest: &[u8], word: &[u8]) -> bool {
     rest.strip_prefix(word).is_some_and(|rest| rest.trim_ascii_start().first() != Some(&b':'))
 }
 
-/// What follows the string that begins at `start`.
+/// The rest after the string that begins at `start`.
 fn string_end(line: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = line.get(at) {
@@ -56,7 +57,7 @@ fn string_end(line: &[u8], start: usize) -> usize {
     line.len()
 }
 
-/// The number that a string of a line stands for in which words were replaced, and its word.
+/// The number of a marked string, and its word.
 pub fn constant(text: &str) -> Option<(&str, f64)> {
     let word = text.strip_prefix(MARK)?;
     WORDS.iter().find(|(other, _)| *other == word.as_bytes()).map(|(_, number)| (word, *number))

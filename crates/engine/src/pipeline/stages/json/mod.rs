@@ -1,4 +1,4 @@
-//! JSON objects, one a record, to columns.
+//! Parses JSON objects, one in each record, into columns.
 
 pub(in crate::pipeline) mod constants;
 mod objects;
@@ -16,15 +16,15 @@ use crate::text::excerpt::excerpt;
 use serde::de::DeserializeSeed;
 use std::borrow::Cow;
 
-/// Replaces the only column, of texts, by one for each component. What was not asked for is left out.
+/// Replaces the only column, of texts, by one column for each component. Other keys are skipped.
 pub struct JsonFields {
     components: Vec<Component>,
     root: Keys,
 }
 
 impl JsonFields {
-    /// The name of a component is its key; after each point, that of the object found so far. A key with points in it is
-    /// found too.
+    /// The name of a component is its key; after each dot, the key in the object found so far. A
+    /// key that contains dots is found too.
     pub fn new(components: Vec<Component>) -> Result<Self> {
         let mut root = Keys::default();
         for (index, component) in components.iter().enumerate() {
@@ -54,7 +54,7 @@ impl JsonFields {
             if column.len() == row && !column.push_default() {
                 let name = &component.name;
                 return Err(format!(
-                    "there is no '{name}', or it is null, expected {}. Say what stands for it, with defaults={{'{name}': \
+                    "there is no '{name}', or it is null, expected {}. Give a value for it, with defaults={{'{name}': \
                      ...}}.",
                     component.type_name()
                 ));
@@ -64,7 +64,7 @@ impl JsonFields {
     }
 }
 
-/// What is wrong with a text that is no JSON, or no object.
+/// The error for a text that is not JSON, or not an object.
 #[cold]
 fn syntax(error: &serde_json::Error, text: &[u8]) -> String {
     let words = error.to_string();
@@ -82,7 +82,7 @@ impl Stage for JsonFields {
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (index, (block, row)) in rows.iter().enumerate() {
             let Some(Column::Text(texts)) = block.columns.first() else {
-                return Err(Error::internal("the lines of a JSON file are no strings"));
+                return Err(Error::internal("the lines of a JSON file are not strings"));
             };
             self.parse(texts.row(row), index, &mut columns).map_err(|misfit| {
                 let row_provenance =
@@ -110,7 +110,7 @@ mod tests {
         Component { name: name.to_owned(), dtype, is_text, is_list, shape, default: None, is_inferred: false }
     }
 
-    /// The columns of these lines, of the keys `m.id` and `l`.
+    /// The columns of these lines, for the keys `m.id` and `l`.
     fn parsed(lines: &[&str]) -> std::result::Result<Vec<Column>, String> {
         let components = vec![component("m.id", DType::Int32, false), component("l", DType::Float32, true)];
         let mut columns: Vec<_> = components.iter().map(|component| values_of(component, 0).unwrap()).collect();
@@ -132,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_names_the_key() {
+    fn errors_name_the_key() {
         for (line, text) in [
             (r#"{"l": []}"#, "there is no 'm.id', or it is null, expected int32."),
             (r#"{"m": {"id": 1.5}, "l": []}"#, "'m.id' is floating point `1.5`, expected int32."),
             (r#"{"m": {"id": 1}, "l": 2}"#, "'l' is integer `2`, expected list of float32."),
-            (r#"{"m": {"id": 1}, "m.id": 2, "l": []}"#, "'m.id' is there twice"),
+            (r#"{"m": {"id": 1}, "m.id": 2, "l": []}"#, "'m.id' is given twice"),
             (r#"{"m": {"id": 1}, "l": []"#, "EOF while parsing an object at column 24"),
         ] {
             let error = parsed(&[line]).unwrap_err();

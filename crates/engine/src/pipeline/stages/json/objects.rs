@@ -1,4 +1,4 @@
-//! Walks through a JSON object, takes what is wanted of it, and passes over the rest.
+//! Walks through a JSON object, takes the wanted values, and skips the rest.
 
 use crate::pipeline::stages::component::Component;
 use crate::pipeline::stages::json::constants::constant;
@@ -6,16 +6,16 @@ use crate::pipeline::stages::json::values::Values;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::fmt;
 
-/// The keys that are wanted of an object.
+/// The wanted keys of an object.
 #[derive(Default)]
 pub struct Keys(Vec<(String, Key)>);
 
-/// A key, and what is wanted of its value.
+/// A wanted key.
 #[derive(Default)]
 pub struct Key {
-    /// The component that its value is.
+    /// The component with its value.
     pub component: Option<usize>,
-    /// What is wanted of it if it is an object.
+    /// The wanted keys of its value, if that is an object.
     pub keys: Keys,
 }
 
@@ -24,7 +24,7 @@ impl Keys {
         self.0.iter().find(|(other, _)| other == name).map(|(_, key)| key)
     }
 
-    /// What is wanted of the value of `name`, so far.
+    /// The entry of the key `name`; adds it if it is new.
     pub fn make(&mut self, name: &str) -> &mut Key {
         let place = self.0.iter().position(|(other, _)| other == name).unwrap_or_else(|| {
             self.0.push((name.to_owned(), Key::default()));
@@ -34,14 +34,14 @@ impl Keys {
     }
 }
 
-/// What is known while one object is walked through.
+/// The state while one object is walked through.
 pub struct State<'a> {
     pub components: &'a [Component],
     pub columns: &'a mut [Box<dyn Values>],
     pub row: usize,
-    /// Whether some strings stand for numbers; see [`constant`].
+    /// True if some strings are marked constants; see [`constant`].
     pub has_constants: bool,
-    /// What is wrong with a value, in our words.
+    /// The fault of a value, in headrace's words.
     pub misfit: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl State<'_> {
     }
 }
 
-/// An object of which some keys are wanted.
+/// An object, and its wanted keys.
 pub struct Object<'a, 'b> {
     pub keys: &'a Keys,
     pub state: &'a mut State<'b>,
@@ -117,7 +117,7 @@ impl<'a> Visitor<'_> for Find<'a> {
     }
 }
 
-/// An object inside of another one. All that is wanted of it is missing if it is null.
+/// An object inside another one. If it is null, all wanted keys in it are missing.
 struct Inner<'a, 'b>(Object<'a, 'b>);
 
 impl<'de> DeserializeSeed<'de> for Inner<'_, '_> {
@@ -146,7 +146,8 @@ impl<'de> Visitor<'de> for Inner<'_, '_> {
 
 type Taken<E> = std::result::Result<(), E>;
 
-/// What visitors do with a value that is no list and no object: `one` takes it, or says that it is wrong.
+/// Visitor methods for values that are neither lists nor objects: `one` takes the value, or reports
+/// that it is wrong.
 macro_rules! visit_single_values {
     () => {
         fn visit_bool<E: serde::de::Error>(self, value: bool) -> Taken<E> {
@@ -181,7 +182,7 @@ struct Value<'a, 'b> {
 }
 
 impl Value<'_, '_> {
-    /// Takes a single value, if that is what is expected and `push` takes it.
+    /// Takes a single value, if one is expected and `push` accepts it.
     fn one<E: serde::de::Error>(
         self,
         found: Unexpected,
@@ -191,7 +192,7 @@ impl Value<'_, '_> {
         let column = &mut *self.state.columns[self.component];
         let is_new = column.len() == self.state.row;
         if *is_list || !shape.is_empty() || !is_new || !push(column) {
-            let words = if is_new { found.to_string() } else { "there twice".to_owned() };
+            let words = if is_new { found.to_string() } else { "given twice".to_owned() };
             return Err(self.state.wrong(self.component, words));
         }
         column.end_row();
@@ -224,7 +225,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
         let Self { component, state } = self;
         let Component { shape, is_list, .. } = &state.components[component];
         if state.columns[component].len() != state.row {
-            return Err(state.wrong(component, "there twice"));
+            return Err(state.wrong(component, "given twice"));
         }
         let dims: &[usize] = if *is_list { &[] } else { shape };
         if !*is_list && dims.is_empty() {

@@ -25,13 +25,13 @@ pub trait Values {
     /// Adds a string.
     fn push_text(&mut self, value: &str) -> bool;
 
-    /// Adds what stands for a missing row; returns whether there is such a value.
+    /// Adds the default for a missing row; returns whether there is one.
     fn push_default(&mut self) -> bool;
 
-    /// The elements since the last row are one.
+    /// Ends a row: the elements since the last row form one.
     fn end_row(&mut self);
 
-    /// How many rows there are.
+    /// The number of rows.
     fn len(&self) -> usize;
 
     /// All rows.
@@ -58,7 +58,7 @@ pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>>
     })
 }
 
-/// What a value of JSON becomes.
+/// The type of an element of a component.
 trait Element: Clone + 'static {
     fn of_int(_: i128) -> Option<Self> {
         None
@@ -76,12 +76,12 @@ trait Element: Clone + 'static {
         None
     }
 
-    /// Whether an integer is the element that it becomes.
+    /// True if the element gives the integer back.
     fn int_given_back(_: i128) -> bool {
         true
     }
 
-    /// Whether the element that a number becomes gives the text of the number back.
+    /// True if the element gives the text of the number back.
     fn float_given_back(_: f64) -> bool {
         true
     }
@@ -92,7 +92,7 @@ trait Element: Clone + 'static {
     /// A tensor of such elements.
     fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor>;
 
-    /// A single value a row.
+    /// One value in each row.
     fn column(elements: Vec<Self>) -> Result<Column> {
         Self::tensor(Shape::new(&[elements.len()]), elements).map(Column::Dense)
     }
@@ -102,7 +102,7 @@ trait Element: Clone + 'static {
 #[derive(Clone, Copy)]
 struct Flag(u8);
 
-/// A function of [`Element`]; those that say whether something is given back return that.
+/// Implements a function of [`Element`]; functions that return a bool get the given one.
 macro_rules! given {
     (int_given_back($value:ident: $from:ty) $body:expr) => {
         fn int_given_back($value: $from) -> bool {
@@ -169,7 +169,7 @@ implement_element! {
     }
 }
 
-/// Whether a value differs from the one that is written by rounding alone.
+/// True if a value differs from the text by rounding alone.
 fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
     !value.is_finite() || (narrow - value).abs() <= step * value.abs()
 }
@@ -215,7 +215,7 @@ impl Element for Bytes {
 
 struct Elements<T> {
     elements: Vec<T>,
-    /// Where each row ends.
+    /// The end of each row.
     ends: Vec<usize>,
     default: Option<Vec<T>>,
     component: Component,
