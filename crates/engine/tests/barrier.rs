@@ -1,4 +1,4 @@
-//! Barriers in one thread, and what is saved of them.
+//! Barriers in one thread, and their saved states.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use bytes::Bytes;
@@ -55,7 +55,7 @@ fn waits(progress: Progress) -> Waiting {
 }
 
 #[test]
-fn elements_go_out_in_the_order_of_their_first_components() {
+fn elements_are_taken_in_the_order_of_their_first_components() {
     let barrier = barrier();
     begin(&barrier, &["late"], &[1]);
     begin(&barrier, &["later"], &[2]);
@@ -70,7 +70,7 @@ fn elements_go_out_in_the_order_of_their_first_components() {
 }
 
 #[test]
-fn a_key_may_come_again_once_its_element_is_complete() {
+fn a_key_may_be_used_again_once_its_element_is_complete() {
     let barrier = barrier();
     for _ in 0..2 {
         begin(&barrier, &["a"], &[1]);
@@ -80,7 +80,7 @@ fn a_key_may_come_again_once_its_element_is_complete() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_nothing_is_lost() {
+fn invalid_insertions_are_refused_and_nothing_is_lost() {
     let barrier = barrier();
     begin(&barrier, &["a"], &[1]);
     let key = strings(&[1], &["a"]);
@@ -102,7 +102,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_stands_before_a_refused_key_is_in() {
+fn components_before_a_refused_key_stay_inserted() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
     let (given, values) = (strings(&[2], &["a", "a"]), strings(&[2, 2], &["p", "q", "r", "s"]));
@@ -130,13 +130,13 @@ fn a_closed_barrier_completes_what_it_has_begun() {
     );
     complete(&barrier, "a");
     assert!(waiting.poll().unwrap().is_ok());
-    // Nothing of nothing is taken in, which programs with a batch of no keys rely on.
+    // An empty insertion is accepted, which programs with a batch of no keys rely on.
     barrier.insert(0, &strings(&[0], &[]), &numbers(&[])).unwrap();
     assert_eq!(take(&barrier, 1, true).map(drop).unwrap_err().code(), Code::OutOfRange);
 }
 
 #[test]
-fn takes_that_wait_end_when_nothing_more_can_come() {
+fn waiting_takes_end_when_no_element_can_be_completed() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
     complete(&barrier, "a");
@@ -150,7 +150,7 @@ fn takes_that_wait_end_when_nothing_more_can_come() {
 }
 
 #[test]
-fn a_close_that_cancels_drops_what_is_incomplete() {
+fn a_cancelling_close_drops_incomplete_elements() {
     let barrier = barrier();
     begin(&barrier, &["a", "b"], &[1, 2]);
     complete(&barrier, "b");
@@ -164,7 +164,7 @@ fn a_close_that_cancels_drops_what_is_incomplete() {
 }
 
 #[test]
-fn what_was_saved_is_there_again() {
+fn saved_elements_are_restored() {
     let (from, to) = (barrier(), barrier());
     begin(&from, &["a", "b"], &[1, 2]);
     begin(&from, &["c"], &[3]);
@@ -184,7 +184,7 @@ fn what_was_saved_is_there_again() {
 }
 
 #[test]
-fn a_barrier_of_other_components_refuses_it() {
+fn a_barrier_with_other_components_refuses_the_saved_state() {
     let from = barrier();
     begin(&from, &["a"], &[1]);
     let to = Barrier::new("o", &[DType::Int64], &[PartialShape::new(vec![Some(3)])]).unwrap();

@@ -34,7 +34,7 @@ fn on_queue(builder: &mut ProgramBuilder, op_type: &str, queue: &Arc<Queue>, inp
     builder.node(op_type.into(), kernel, inputs, &[], &[], num_outputs).unwrap().1
 }
 
-/// A host function that is known by its name.
+/// A host function, identified by its name.
 fn function(builder: &mut ProgramBuilder, name: &'static str, inputs: &[Slot]) -> Slot {
     builder.host_function(name.into(), Arc::new(name), inputs, &[], &[], 1).unwrap().1
 }
@@ -47,7 +47,7 @@ fn value(tensor: &Tensor) -> i64 {
     tensor.integer_scalar("tensor").unwrap()
 }
 
-/// Calls `work` with a run as the execution needs it.
+/// Calls `work` with a run that the execution can use.
 fn with_run<T>(execution: &mut Execution, work: impl FnOnce(&mut Execution, &Run) -> T) -> T {
     let (cancellation, parker) = (Cancellation::new(), Arc::clone(execution.parker()));
     work(execution, &Run::new(&cancellation).with_parker(&parker))
@@ -61,7 +61,7 @@ fn resume(execution: &mut Execution, returned: Result<Outputs>) -> Result<Stop> 
     with_run(execution, |execution, run| execution.resume(run, returned))
 }
 
-/// The name of the function to be called, and the inputs.
+/// The name of the function to call, and its inputs.
 fn call(stop: Stop) -> (&'static str, Vec<i64>) {
     let Stop::Call(HostCall { function, inputs }) = stop else { panic!("it has not stopped for a call") };
     (*function.downcast_ref::<&'static str>().unwrap(), inputs.iter().map(value).collect())
@@ -73,7 +73,7 @@ fn done(stop: Stop) -> Vec<i64> {
 }
 
 #[test]
-fn a_run_stops_at_each_function_in_order_and_goes_on_with_what_it_returned() {
+fn a_run_stops_at_each_function_in_order_and_resumes_with_its_result() {
     let mut builder = ProgramBuilder::new();
     let fed = builder.feed();
     let first = function(&mut builder, "first", &[fed]);
@@ -91,7 +91,7 @@ fn a_run_stops_at_each_function_in_order_and_goes_on_with_what_it_returned() {
 }
 
 #[test]
-fn a_program_with_functions_runs_in_no_other_way() {
+fn a_program_with_functions_runs_only_in_an_execution() {
     let mut builder = ProgramBuilder::new();
     let returned = function(&mut builder, "f", &[]);
     let program = builder.build(vec![returned]).unwrap();
@@ -119,7 +119,7 @@ fn an_error_of_a_function_names_its_operation_and_ends_the_run() {
 }
 
 #[test]
-fn what_waits_beside_a_function_is_served_meanwhile_and_leaves_with_the_run() {
+fn an_operation_that_waits_during_a_function_is_served_or_cancelled_with_the_run() {
     let mut builder = ProgramBuilder::new();
     let q = queue(1);
     let element = on_queue(&mut builder, "QueueDequeueV2", &q, &[]);
@@ -175,7 +175,7 @@ fn a_function_on_a_branch_that_is_not_taken_is_not_called() {
 }
 
 #[test]
-fn a_panic_is_an_error_for_whoever_runs_it() {
+fn a_panic_becomes_an_error_of_the_run() {
     let error = catch_panic::<()>(|| panic!("number {}", 3)).unwrap_err();
     let words = "the engine panicked: number 3. This is a defect of headrace; please report it.";
     assert_eq!((error.code(), error.message()), (Code::Internal, words));

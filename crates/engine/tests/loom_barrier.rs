@@ -1,5 +1,5 @@
-//! Barriers under every interleaving of two and three threads: no lost wake-up, no lost or doubled element, no take that
-//! waits for what cannot come.
+//! Barriers under every interleaving of two and three threads: no lost wake-up, no lost or
+//! duplicated element, and no take that waits for an element that cannot come.
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_barrier`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
@@ -24,7 +24,7 @@ fn insert(barrier: &Barrier, component: usize) {
     barrier.insert(component, &keys, &Tensor::from_values(Shape::new(&[1]), vec![7_i64]).unwrap()).unwrap();
 }
 
-/// Takes as a run does.
+/// Waits for a take, as a run does.
 fn take(barrier: &Arc<Barrier>, count: usize, is_up_to: bool) -> Result<usize> {
     let parker = Arc::new(Parker::new());
     let elements: Elements = match barrier.take(count, is_up_to, &parker)? {
@@ -63,7 +63,8 @@ fn a_take_ends_with_the_last_element() {
         let completing = thread::spawn(move || insert(&other, 1));
         let other = Arc::clone(&barrier);
         let closing = thread::spawn(move || other.close(false).unwrap());
-        // More than there will be: it gets the one, or is told that none is ready.
+        // It asks for more than there will be: it gets the one element, or an error that none is
+        // ready.
         let taken = take(&barrier, 2, true).unwrap_or(0);
         completing.join().unwrap();
         closing.join().unwrap();
@@ -73,7 +74,7 @@ fn a_take_ends_with_the_last_element() {
 }
 
 #[test]
-fn a_close_that_cancels_ends_a_take() {
+fn a_cancelling_close_ends_a_take() {
     loom::model(|| {
         let barrier = barrier();
         let other = Arc::clone(&barrier);

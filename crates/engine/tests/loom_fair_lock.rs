@@ -38,7 +38,7 @@ fn spawn(shared: &Handle, work: impl FnOnce(&Handle, &Arc<Parker>) + 'static) ->
 }
 
 #[test]
-fn two_threads_that_come_again_get_the_lock_each_time() {
+fn two_threads_that_take_the_lock_repeatedly_get_it_each_time() {
     model(|| {
         let shared = Handle::default();
         let twice = |shared: &Handle, parker: &Arc<Parker>| (0..2).for_each(|_| hold_once(shared, parker));

@@ -1,7 +1,8 @@
-//! The executor of pipelines and its budget under the interleavings of two to four threads: rows come in order, an error
-//! after the rows before it, every task finds a worker that has nothing to do, and everybody returns after the close.
+//! The executor of pipelines and its budget under the interleavings of two to four threads: rows
+//! come in order, an error comes after the rows before it, every task finds an idle worker, and
+//! everybody returns after the close.
 //!
-//! Under loom a wait never times out, so a wake-up of the consumer that is lost is a deadlock too.
+//! Under loom a wait never times out, so a lost wake-up of the consumer is a deadlock too.
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_pipeline`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
@@ -22,7 +23,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a worker does for one task: it gives the number of rows of a block.
+/// The work of one task: it returns the number of rows of a block.
 type Job = Box<dyn FnOnce() -> Result<usize> + Send>;
 
 enum Task {
@@ -31,7 +32,8 @@ enum Task {
     PythonSource,
 }
 
-/// Starts the tasks of one wave after the other, each wave once it has given all results of the one before.
+/// Starts the tasks of one wave after the other, each wave once all results of the previous one
+/// were returned.
 struct Waves {
     waves: VecDeque<Vec<Task>>,
     ring: Ring<Outcome>,
@@ -97,7 +99,7 @@ fn workers<const N: usize>(executor: &Arc<Executor>) -> [JoinHandle<()>; N] {
 }
 
 /// Does the tasks of Python worker 0, of 1, 2, ... rows, until the pipeline is closed. Returns how many it did.
-fn work_on_lane(executor: &Executor) -> usize {
+fn work_as_python_worker(executor: &Executor) -> usize {
     let mut num_done = 0;
     while let Some(task) = executor.take_python(0) {
         num_done += 1;
@@ -107,7 +109,7 @@ fn work_on_lane(executor: &Executor) -> usize {
     num_done
 }
 
-/// The sizes of all blocks, and whether an error came behind them.
+/// The sizes of all blocks, and whether an error came after them.
 fn consume(executor: &Executor) -> (Vec<usize>, bool) {
     let mut sizes = Vec::new();
     loop {
@@ -166,7 +168,7 @@ fn an_error_comes_once_and_after_the_rows_before_it() {
     });
 }
 
-/// Two tasks of which each ends only after the other has begun.
+/// Two tasks, each of which ends only after the other has begun.
 fn partners() -> Vec<Task> {
     let shared = Arc::new((Mutex::new(0), Condvar::new()));
     let partner = |num_rows| {
@@ -221,10 +223,10 @@ fn a_close_ends_the_workers_and_a_consumer_that_waits() {
 }
 
 #[test]
-fn a_lane_works_beside_a_worker_until_the_close() {
+fn a_python_worker_works_beside_a_worker_until_the_close() {
     model(|| {
         let executor = executor([vec![Task::PythonSource, gives(5), Task::PythonSource]], 2);
-        let python_worker = spawn(&executor, work_on_lane);
+        let python_worker = spawn(&executor, work_as_python_worker);
         let workers = workers::<1>(&executor);
         executor.start();
         assert_eq!(consume(&executor), (vec![1, 5, 2], false));
@@ -234,10 +236,10 @@ fn a_lane_works_beside_a_worker_until_the_close() {
 }
 
 #[test]
-fn a_close_ends_a_lane_whether_it_waits_or_works() {
+fn a_close_ends_a_python_worker_waiting_or_working() {
     loom::model(|| {
         let executor = executor([vec![Task::PythonSource], vec![Task::PythonSource]], 1);
-        let python_worker = spawn(&executor, work_on_lane);
+        let python_worker = spawn(&executor, work_as_python_worker);
         executor.start();
         executor.close();
         assert!(python_worker.join().unwrap() <= 2);
@@ -246,7 +248,7 @@ fn a_close_ends_a_lane_whether_it_waits_or_works() {
 }
 
 #[test]
-fn what_is_tried_never_goes_beyond_the_limit() {
+fn tried_charges_never_exceed_the_limit() {
     loom::model(|| {
         let budget = Budget::new(5);
         let use_twice = |budget: &Arc<Budget>| {
@@ -276,7 +278,7 @@ fn a_charge_is_corrected_while_others_are_tried() {
             let budget = Arc::clone(&budget);
             move || {
                 let charges = [budget.try_charge(2), budget.try_charge(2)];
-                // Two fit only while the first charge is 1 at most.
+                // Two fit only while the first charge is at most 1.
                 assert!(budget.used_bytes() <= 7);
                 charges.iter().flatten().count()
             }

@@ -1,4 +1,5 @@
-//! The queue core under every interleaving of two and three threads: no lost wake-up, no lost or doubled element.
+//! The queue core under every interleaving of two and three threads: no lost wake-up, no lost or
+//! duplicated element.
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_queue`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
@@ -25,7 +26,7 @@ fn queue(order: Order, capacity: usize) -> Arc<Queue> {
     .unwrap()
 }
 
-/// Waits for a request as a run does.
+/// Waits for a request, as a run does.
 fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
     let elements = match progress? {
         Progress::Done(elements) => elements,
@@ -55,7 +56,7 @@ fn close(queue: &Arc<Queue>, cancel_pending: bool) -> Result<Vec<i64>> {
     wait(queue.close(cancel_pending, &parker), &parker)
 }
 
-/// Takes everything that is left in a closed queue.
+/// Takes all remaining elements of a closed queue.
 fn drain(queue: &Arc<Queue>) -> Vec<i64> {
     std::iter::from_fn(|| dequeue(queue, 1).ok()).flatten().collect()
 }
@@ -75,7 +76,7 @@ fn a_producer_and_a_consumer_hand_over_every_element_in_order() {
 }
 
 #[test]
-fn two_producers_lose_and_double_nothing() {
+fn two_producers_lose_and_duplicate_nothing() {
     loom::model(|| {
         let q = queue(Order::Fifo, 1);
         let producers = [1, 2].map(|value| {
@@ -90,7 +91,7 @@ fn two_producers_lose_and_double_nothing() {
 }
 
 #[test]
-fn two_consumers_share_what_comes() {
+fn two_consumers_share_the_elements() {
     loom::model(|| {
         let q = queue(Order::Shuffle { min_after_dequeue: 0, seed: 1, seed2: 1 }, 2);
         let consumers = [(); 2].map(|()| {
@@ -105,7 +106,7 @@ fn two_consumers_share_what_comes() {
 }
 
 #[test]
-fn a_close_wakes_a_consumer_that_waits_for_more_than_there_is() {
+fn a_close_wakes_a_consumer_that_waits_for_more_elements() {
     loom::model(|| {
         let q = queue(Order::Fifo, 4);
         let consumer = thread::spawn({
@@ -177,7 +178,7 @@ fn a_plain_close_lets_a_waiting_producer_finish() {
 }
 
 #[test]
-fn cancelling_always_wakes_whoever_waits() {
+fn cancelling_always_wakes_the_waiting_call() {
     loom::model(|| {
         let cancellation = Arc::new(Cancellation::new());
         let waiter = thread::spawn({

@@ -1,4 +1,5 @@
-//! Staging areas under every interleaving of two and three threads: no lost wake-up, no lost or doubled element.
+//! Staging areas under every interleaving of two and three threads: no lost wake-up, no lost or
+//! duplicated element.
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_staging`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
@@ -10,7 +11,7 @@ use headrace_engine::tensor::Tensor;
 use loom::thread;
 use std::sync::Arc;
 
-/// Waits for a call as a run does.
+/// Waits for a call, as a run does.
 fn wait(progress: Progress, parker: &Parker) -> Vec<i64> {
     let element = match progress {
         Progress::Done(element) => element,

@@ -1,5 +1,5 @@
-//! How runs are told to end, under every interleaving of two and three threads: cancellations that hang together, and the flag
-//! that ends a loop.
+//! Stopping runs under every interleaving of two and three threads: cancellations with children,
+//! and the flag that ends a loop.
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_stop`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
@@ -22,7 +22,7 @@ fn wait(cancellation: &Cancellation) {
 }
 
 #[test]
-fn a_child_that_is_made_meanwhile_is_cancelled_too() {
+fn a_child_made_during_a_cancellation_is_cancelled_too() {
     loom::model(|| {
         let cancellation = Cancellation::new();
         let waiter = thread::spawn({
@@ -61,7 +61,7 @@ fn a_child_that_is_cancelled_leaves_its_parent_alone() {
 }
 
 #[test]
-fn who_sees_the_flag_that_ends_a_loop_sees_what_was_done_before() {
+fn a_thread_that_sees_the_stop_flag_sees_all_writes_before_it() {
     loom::model(|| {
         let (stop, reason) = (Arc::new(StopFlag::new()), Arc::new(Mutex::new(None)));
         let asks = thread::spawn({
@@ -80,7 +80,7 @@ fn who_sees_the_flag_that_ends_a_loop_sees_what_was_done_before() {
 }
 
 #[test]
-fn all_that_are_unparked_together_wake() {
+fn all_parkers_unparked_together_wake() {
     loom::model(|| {
         let parkers = [Arc::new(Parker::new()), Arc::new(Parker::new())];
         let waiters = parkers.clone().map(|parker| thread::spawn(move || parker.park()));

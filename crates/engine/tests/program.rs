@@ -1,4 +1,4 @@
-//! Programs: what runs, in which order, and how a waiting run ends.
+//! Programs: the order in which nodes run, and how a waiting run ends.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
@@ -133,7 +133,7 @@ fn a_stop_flag_ends_a_loop_between_two_runs() {
 }
 
 #[test]
-fn cancelling_wakes_a_waiting_run_with_the_error_of_what_it_waits_for() {
+fn cancelling_wakes_a_waiting_run_with_the_error_of_its_operation() {
     let queue = queue(1);
     let program = dequeue(&queue);
     let cancellation = Cancellation::new();
@@ -170,7 +170,7 @@ fn an_interrupt_ends_a_waiting_run_with_its_error() {
 }
 
 #[test]
-fn a_failure_ends_what_else_waits_in_the_run() {
+fn a_failure_ends_the_other_waits_of_the_run() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
@@ -220,8 +220,8 @@ fn a_kernel_knows_which_outputs_are_read() {
 }
 
 #[test]
-fn a_kernel_may_take_in_what_never_changes() {
-    /// Adds its inputs to the constants it knows, and returns how many inputs it was given.
+fn a_kernel_may_take_in_constant_inputs() {
+    /// Adds its inputs to the constants it knows, and returns the number of its inputs.
     struct Sum(i64);
     impl Kernel for Sum {
         fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
@@ -249,7 +249,7 @@ fn a_kernel_may_take_in_what_never_changes() {
 }
 
 #[test]
-fn a_kernel_gives_as_many_outputs_as_its_node_has() {
+fn a_kernel_must_return_as_many_outputs_as_its_node_has() {
     let mut builder = ProgramBuilder::new();
     let one = builder.constant(Tensor::scalar(1_i64));
     let negative = kernels::build("Neg", &Attrs::default()).unwrap().unwrap();
@@ -260,7 +260,7 @@ fn a_kernel_gives_as_many_outputs_as_its_node_has() {
 }
 
 #[test]
-fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
+fn a_value_is_changed_in_place_unless_it_has_another_reader() {
     /// Adds 1 and counts how often it does so in place; fails at 100.
     struct Increment(Arc<AtomicUsize>);
     impl Kernel for Increment {
@@ -335,7 +335,7 @@ fn only_the_branch_that_is_taken_runs() {
 }
 
 #[test]
-fn what_depends_on_a_branch_not_taken_is_skipped_and_cannot_be_fetched() {
+fn nodes_that_depend_on_a_branch_not_taken_are_skipped_and_cannot_be_fetched() {
     let queue = queue(3);
     let mut builder = ProgramBuilder::new();
     let predicate = builder.feed();
@@ -354,7 +354,7 @@ fn what_depends_on_a_branch_not_taken_is_skipped_and_cannot_be_fetched() {
 }
 
 #[test]
-fn a_branch_waits_for_its_predicate_and_others_go_on() {
+fn a_branch_waits_for_its_predicate_while_other_nodes_run() {
     let (predicates, results) = (queue(3), queue(3));
     let mut builder = ProgramBuilder::new();
     let (_, number) = on_queue(&mut builder, "QueueDequeueV2", &predicates, &[]);
@@ -386,7 +386,7 @@ impl Blocking for Fill<'_> {
 }
 
 #[test]
-fn a_run_blocks_as_its_host_says() {
+fn a_run_blocks_through_its_host() {
     let queue = queue(1);
     let mut builder = ProgramBuilder::new();
     let seven = builder.constant(Tensor::scalar(7_i64));
@@ -400,7 +400,7 @@ fn a_run_blocks_as_its_host_says() {
 }
 
 #[test]
-fn what_only_moves_an_element_is_brief() {
+fn a_program_that_only_moves_an_element_is_brief() {
     let queue = queue(1);
     assert!(dequeue(&queue).is_brief());
     let mut builder = ProgramBuilder::new();

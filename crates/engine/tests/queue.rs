@@ -110,7 +110,7 @@ fn an_enqueue_waits_for_room_and_wakes_when_there_is_some() {
 }
 
 #[test]
-fn enqueue_many_adds_rows_as_space_appears_and_lets_nobody_between() {
+fn enqueue_many_adds_rows_as_space_appears_without_other_enqueues_between() {
     let q = fifo(3);
     let mut many = waiting(q.enqueue_many(0..5));
     assert_eq!(q.queue.size(), 3);
@@ -122,7 +122,7 @@ fn enqueue_many_adds_rows_as_space_appears_and_lets_nobody_between() {
 }
 
 #[test]
-fn a_batch_longer_than_what_is_prepared_ahead_arrives_whole() {
+fn a_batch_longer_than_the_prepared_rows_arrives_whole() {
     let q = fifo(10);
     let mut many = waiting(q.enqueue_many(0..1000));
     let taken: Vec<i64> = (0..100).flat_map(|_| done(q.dequeue(10))).collect();
@@ -155,7 +155,7 @@ fn requests_are_served_in_order_of_arrival() {
 }
 
 #[test]
-fn a_close_lets_what_is_queued_be_taken_and_then_ends() {
+fn a_closed_queue_gives_its_remaining_elements_and_then_ends() {
     let q = fifo(10);
     done(q.enqueue_many(0..3));
     done(q.close());
@@ -169,7 +169,7 @@ fn a_close_lets_what_is_queued_be_taken_and_then_ends() {
 }
 
 #[test]
-fn a_close_gives_back_what_a_waiting_dequeue_held_in_front() {
+fn a_close_puts_the_elements_of_a_waiting_dequeue_back_in_front() {
     let q = fifo(10);
     done(q.enqueue_many(1..4));
     let mut many = waiting(q.dequeue(5));
@@ -189,7 +189,7 @@ fn dequeue_up_to_waits_for_all_while_the_queue_is_open() {
 }
 
 #[test]
-fn a_plain_close_waits_its_turn_among_the_enqueues() {
+fn a_plain_close_waits_for_the_enqueues_before_it() {
     let q = fifo(1);
     done(q.enqueue(0));
     let mut enqueue = waiting(q.enqueue(1));
@@ -219,7 +219,7 @@ fn a_cancelling_close_ends_waiting_enqueues_and_keeps_what_they_had_added() {
 }
 
 #[test]
-fn a_cancelled_dequeue_leaves_the_line_and_the_next_one_is_served() {
+fn a_cancelled_dequeue_leaves_the_wait_queue_and_the_next_one_is_served() {
     let q = fifo(10);
     let mut many = waiting(q.dequeue(2));
     let mut one = waiting(q.dequeue(1));
@@ -231,14 +231,14 @@ fn a_cancelled_dequeue_leaves_the_line_and_the_next_one_is_served() {
 }
 
 #[test]
-fn dropping_a_waiting_request_gives_up_its_place() {
+fn dropping_a_waiting_request_cancels_it() {
     let q = fifo(10);
     drop(waiting(q.dequeue(1)));
     done(q.enqueue(7));
     assert_eq!(q.queue.size(), 1);
 }
 
-/// How many elements a call had moved that gave up before it was served.
+/// The number of elements that a call had moved, which gave up before it was served.
 fn moved(mut waiting: Waiting) -> usize {
     match waiting.leave() {
         Left::Served(_) => panic!("the call was served"),
@@ -247,7 +247,7 @@ fn moved(mut waiting: Waiting) -> usize {
 }
 
 #[test]
-fn a_dequeue_that_leaves_puts_what_it_took_back_in_front() {
+fn a_dequeue_that_leaves_puts_its_elements_back_in_front() {
     let q = fifo(10);
     done(q.enqueue_many(0..3));
     let many = waiting(q.dequeue(5));
@@ -259,7 +259,7 @@ fn a_dequeue_that_leaves_puts_what_it_took_back_in_front() {
 }
 
 #[test]
-fn what_comes_back_goes_to_the_next_in_line() {
+fn elements_put_back_go_to_the_next_waiter() {
     let q = fifo(10);
     done(q.enqueue_many(0..2));
     let many = waiting(q.dequeue(5));
@@ -269,7 +269,7 @@ fn what_comes_back_goes_to_the_next_in_line() {
 }
 
 #[test]
-fn an_enqueue_that_leaves_says_how_many_it_added() {
+fn an_enqueue_that_leaves_returns_the_number_of_added_elements() {
     let q = fifo(3);
     let many = waiting(q.enqueue_many(0..1000));
     let mut next = waiting(q.enqueue(7));
@@ -282,7 +282,7 @@ fn an_enqueue_that_leaves_says_how_many_it_added() {
 }
 
 #[test]
-fn who_was_served_before_it_left_gets_the_outcome() {
+fn a_call_served_before_it_leaves_gets_its_outcome() {
     let q = fifo(3);
     let mut one = waiting(q.dequeue(1));
     done(q.enqueue(7));
@@ -290,7 +290,7 @@ fn who_was_served_before_it_left_gets_the_outcome() {
     assert_eq!(numbers(&outcome.unwrap()), [7]);
 }
 
-/// A signal that comes after something else has happened.
+/// A signal that arrives after `self.0` has run.
 struct Signal<F>(F);
 
 impl<F: Fn()> Interrupt for Signal<F> {
@@ -300,7 +300,8 @@ impl<F: Fn()> Interrupt for Signal<F> {
     }
 }
 
-/// Waits in a call until a signal comes, and calls `before` just before it. Returns what the call had moved.
+/// Waits in a call until a signal comes, and calls `before` just before it. Returns the number of
+/// elements that the call had moved.
 fn interrupted(waiting: Waiting, before: impl Fn()) -> usize {
     let signal = Signal(before);
     let cancellation = Cancellation::new();
@@ -311,7 +312,7 @@ fn interrupted(waiting: Waiting, before: impl Fn()) -> usize {
 }
 
 #[test]
-fn a_signal_loses_nothing_even_if_the_call_is_served_when_it_comes() {
+fn a_signal_loses_no_element_even_if_the_call_is_served_at_the_same_time() {
     let q = fifo(2);
     assert_eq!(interrupted(waiting(q.dequeue(2)), || drop(q.enqueue_many(0..2))), 2);
     assert_eq!(q.queue.size(), 2);
@@ -332,7 +333,7 @@ fn a_wait_ends_at_its_deadline() {
 }
 
 #[test]
-fn who_is_served_at_the_deadline_gets_the_outcome() {
+fn a_call_served_at_the_deadline_gets_its_outcome() {
     let q = fifo(10);
     let late = waiting(q.dequeue(1));
     done(q.enqueue(7));
@@ -387,7 +388,7 @@ fn min_after_dequeue_must_be_less_than_the_capacity() {
 }
 
 #[test]
-fn a_priority_queue_takes_nothing_until_it_has_all() {
+fn a_dequeue_of_a_priority_queue_takes_nothing_until_all_elements_are_there() {
     let q = queue(Order::Priority, 10);
     done(q.enqueue_many([5, 1].into_iter()));
     let mut three = waiting(q.dequeue(3));
@@ -409,7 +410,7 @@ fn types_and_shapes_are_checked_before_anything_moves() {
 }
 
 #[test]
-fn statistics_count_what_went_through_and_who_waits() {
+fn statistics_count_elements_and_waiting_calls() {
     let q = fifo(2);
     done(q.enqueue_many(0..2));
     let enqueue = waiting(q.enqueue(2));
@@ -423,7 +424,7 @@ fn statistics_count_what_went_through_and_who_waits() {
 }
 
 #[test]
-fn the_time_of_who_still_waits_or_has_left_counts_too() {
+fn the_blocked_time_includes_calls_that_still_wait_or_have_left() {
     let q = fifo(2);
     let dequeue = waiting(q.dequeue(1));
     let waits = q.queue.stats().dequeue_blocked_ns;

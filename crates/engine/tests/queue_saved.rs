@@ -1,4 +1,4 @@
-//! What a queue holds is saved and goes on in another one; and enqueues that end without room.
+//! Saved queues continue in another queue; and enqueues that end without room.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
@@ -83,7 +83,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn a_restored_queue_goes_on_as_the_one_that_was_saved(
+    fn a_restored_queue_behaves_like_the_saved_one(
         order in prop::sample::select(vec![Order::Fifo, Order::Padding, Order::Priority, SHUFFLE]),
         before in steps(),
         after in steps(),
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn edited_chunks_are_refused_or_read(
+    fn reading_edited_chunks_never_panics(
         order in prop::sample::select(vec![Order::Fifo, SHUFFLE]), chunk: usize, place: usize, byte: u8
     ) {
         let first = queue(order, 5);
@@ -132,7 +132,7 @@ proptest! {
 }
 
 #[test]
-fn an_element_without_room_is_taken_and_comes_in_first() {
+fn an_element_accepted_without_room_enters_first() {
     let queue = queue(Order::Fifo, 2);
     assert!(is_done(enqueue_many(&queue, vec![0, 1])));
     let Progress::Waiting(mut waiting) = enqueue_many(&queue, vec![2, 3, 4]).unwrap() else { panic!("no room") };
@@ -155,7 +155,7 @@ fn an_element_without_room_is_taken_and_comes_in_first() {
 }
 
 #[test]
-fn a_close_waits_behind_elements_that_were_taken() {
+fn a_close_waits_for_accepted_elements() {
     let queue = queue(Order::Fifo, 1);
     queue.accept(true);
     enqueue_many(&queue, vec![0, 1]).unwrap();
@@ -168,7 +168,7 @@ fn a_close_waits_behind_elements_that_were_taken() {
 }
 
 #[test]
-fn a_close_that_cancels_lets_in_what_was_taken() {
+fn a_cancelling_close_keeps_accepted_elements() {
     let queue = queue(Order::Fifo, 1);
     queue.accept(true);
     enqueue_many(&queue, vec![0, 1]).unwrap();
@@ -178,7 +178,7 @@ fn a_close_that_cancels_lets_in_what_was_taken() {
 }
 
 #[test]
-fn a_close_that_cancels_nothing_is_no_stop() {
+fn a_cancelling_close_that_cancels_nothing_can_be_saved() {
     let queue = queue(Order::Fifo, 1);
     assert!(is_done(queue.close(false, &parker())));
     assert!(is_done(queue.close(true, &parker())));
@@ -218,7 +218,7 @@ fn many_elements_are_many_chunks() {
 }
 
 #[test]
-fn other_elements_than_the_queue_has_are_refused() {
+fn saved_elements_of_another_type_are_refused() {
     let first = queue(Order::Fifo, 9);
     enqueue(&first, 1).unwrap();
     for (dtypes, shapes) in [

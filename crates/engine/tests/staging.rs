@@ -1,4 +1,4 @@
-//! Staging areas in one thread, and what is saved of them.
+//! Staging areas in one thread, and their saved states.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::Code;
@@ -49,20 +49,20 @@ fn bytes_bound_an_area() {
 }
 
 #[test]
-fn who_gives_up_leaves_the_others() {
+fn a_call_that_gives_up_does_not_disturb_the_others() {
     let area = StagingArea::new("a", Some(1), None);
     let mut first = waits(area.take(Take::First, &parker()));
     let mut second = waits(area.take(Take::First, &parker()));
     assert_eq!(first.cancel().code(), Code::Cancelled);
     assert!(matches!(put(&area, 1), Progress::Done(_)));
-    // It was served, and gives the element back, though the area is full again.
+    // It was served, and puts the element back, though the area is full again.
     assert!(matches!(put(&area, 2), Progress::Done(_)));
     second.cancel();
     assert_eq!((area.size(), get(&area), get(&area)), (2, 1, 2));
 }
 
 #[test]
-fn a_put_that_gives_up_comes_not_in() {
+fn a_put_that_gives_up_adds_nothing() {
     let area = StagingArea::new("a", Some(1), None);
     assert!(matches!(put(&area, 1), Progress::Done(_)));
     drop(waits(put(&area, 2)));
@@ -73,7 +73,7 @@ fn a_put_that_gives_up_comes_not_in() {
 }
 
 #[test]
-fn what_is_saved_is_restored() {
+fn saved_elements_are_restored() {
     let area = StagingArea::new("a", None, None);
     assert!(matches!(put(&area, 1), Progress::Done(_)));
     assert!(matches!(put(&area, 2), Progress::Done(_)));

@@ -1,4 +1,5 @@
-//! TFRecord files and readers: what is written is read, and each kind of damage has its error.
+//! TFRecord files and readers: written records are read back, and each kind of damage has its
+//! error.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A directory of its own for each test, removed at its end.
+/// A temporary directory for one test, removed at its end.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -107,7 +108,7 @@ fn text(error: &Error) -> &str {
 }
 
 #[test]
-fn a_record_is_framed_as_tensorflow_frames_it() {
+fn a_record_is_framed_as_in_tensorflow() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     write(&path, &["abc"]);
@@ -143,13 +144,13 @@ fn a_tail_shorter_than_a_header_ends_the_file_silently() {
 }
 
 #[test]
-fn a_file_that_is_no_tfrecord_file_is_told_so() {
+fn the_error_for_a_file_that_is_not_tfrecord_says_so() {
     let error = damage(|bytes| *bytes = b"id,name\n1,somebody\n".to_vec()).unwrap_err();
     assert!(text(&error).ends_with("is it a TFRecord file, and uncompressed? If it is, copy it again."), "{error}");
 }
 
 #[test]
-fn a_huge_length_with_a_right_checksum_allocates_nothing() {
+fn a_huge_length_with_a_valid_checksum_allocates_nothing() {
     let error = damage(|bytes| {
         let length = u64::MAX.to_le_bytes();
         let checksum = crc32c::crc32c(&length).rotate_right(15).wrapping_add(0xa282_ead8);
@@ -199,7 +200,7 @@ fn a_file_is_replaced_only_when_its_successor_is_whole() {
 }
 
 #[test]
-fn what_was_flushed_is_read_while_the_writer_is_open() {
+fn flushed_records_are_readable_while_the_writer_is_open() {
     let directory = Directory::new();
     for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
         let path = directory.file("a.tfrecord");
@@ -212,7 +213,7 @@ fn what_was_flushed_is_read_while_the_writer_is_open() {
 }
 
 #[test]
-fn records_larger_than_every_block_are_read() {
+fn records_larger_than_a_block_are_read() {
     let directory = Directory::new();
     let path = directory.file("a");
     let records = [vec![1; 3_000_000], vec![2; 10], vec![3; 300_000]];
@@ -228,7 +229,7 @@ fn records_larger_than_every_block_are_read() {
 }
 
 #[test]
-fn a_record_keeps_nothing_but_itself_alive() {
+fn a_record_keeps_only_its_own_memory_alive() {
     let directory = Directory::new();
     let path = directory.file("a");
     fs::write(&path, "a line\n".repeat(100_000)).unwrap();
@@ -242,7 +243,7 @@ fn a_record_keeps_nothing_but_itself_alive() {
 
 proptest! {
     #[test]
-    fn lines_are_the_same_however_many_are_read_at_once(
+    fn lines_do_not_depend_on_the_number_read_at_once(
         lines in prop::collection::vec((0..700_usize, "\\r?\\n"), 0..20), end in "\\r?|x\\r?", limit in 1..30_usize
     ) {
         let directory = Directory::new();
@@ -258,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(records: Vec<Vec<u8>>, gzip: Option<bool>) {
+    fn written_records_are_read_back(records: Vec<Vec<u8>>, gzip: Option<bool>) {
         let directory = Directory::new();
         let path = directory.file("a.tfrecord");
         let compression = match gzip {
@@ -271,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn any_damage_gives_an_error_or_fewer_records(position in 0_usize..57, bit in 0_u8..8) {
+    fn damage_gives_an_error_or_fewer_records(position in 0_usize..57, bit in 0_u8..8) {
         let records = damage(|bytes| bytes[position] ^= 1 << bit);
         prop_assert!(records.is_err(), "{records:?}");
     }
@@ -327,7 +328,7 @@ impl Reading {
 }
 
 #[test]
-fn a_reader_goes_through_all_files_and_then_says_that_the_queue_is_closed() {
+fn a_reader_reads_all_files_and_then_fails_because_the_queue_is_closed() {
     let directory = Directory::new();
     let paths = [directory.file("a"), directory.file("empty"), directory.file("b")];
     write(&paths[0], &["1", "2"]);
@@ -345,7 +346,7 @@ fn a_reader_goes_through_all_files_and_then_says_that_the_queue_is_closed() {
 }
 
 #[test]
-fn a_missing_file_fails_once_and_reading_goes_on_with_the_next() {
+fn a_missing_file_fails_once_and_reading_continues_with_the_next() {
     let directory = Directory::new();
     let paths = [directory.file("missing"), directory.file("a")];
     write(&paths[1], &["1"]);
@@ -357,7 +358,7 @@ fn a_missing_file_fails_once_and_reading_goes_on_with_the_next() {
 }
 
 #[test]
-fn a_directory_is_no_file() {
+fn a_directory_is_refused() {
     let directory = Directory::new();
     let reading = Reading::new(&[directory.file("")]);
     let error = reading.read().unwrap_err();

@@ -1,4 +1,4 @@
-//! Runs that wait: the watch is told of them, and their errors name the operation.
+//! Runs that wait: the watch is called, and their errors name the operation.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
@@ -36,7 +36,7 @@ fn dequeue(queues: &[&Arc<Queue>]) -> Program {
     builder.build(vec![]).unwrap()
 }
 
-/// Reports the operations that it is told of, and ends the run at the last call.
+/// Reports the operations that it is called with, and ends the run at the last call.
 #[derive(Debug)]
 struct Report {
     calls: Mutex<mpsc::Sender<(Instant, Vec<String>)>>,
@@ -63,7 +63,7 @@ fn report(num_calls: usize) -> (Arc<Report>, mpsc::Receiver<(Instant, Vec<String
 }
 
 #[test]
-fn a_watch_is_told_of_a_long_wait_again_and_again_at_longer_intervals() {
+fn a_watch_is_called_for_a_long_wait_at_growing_intervals() {
     let (watch, calls) = report(3);
     let start = Instant::now();
     let cancellation = Cancellation::watched(watch);
@@ -79,7 +79,7 @@ fn a_watch_is_told_of_a_long_wait_again_and_again_at_longer_intervals() {
 }
 
 #[test]
-fn a_watch_is_not_told_of_a_run_that_need_not_wait() {
+fn a_watch_is_not_called_for_a_run_that_need_not_wait() {
     let (watch, calls) = report(1);
     let queue = queue();
     let mut builder = ProgramBuilder::new();
@@ -96,7 +96,7 @@ fn a_watch_is_not_told_of_a_run_that_need_not_wait() {
 }
 
 #[test]
-fn the_error_of_a_deadline_says_what_waited() {
+fn the_error_of_a_deadline_names_the_waiting_operation() {
     let cancellation = Cancellation::new();
     let run = Run::new(&cancellation).with_deadline(Some(Instant::now() + Duration::from_millis(5)));
     let error = dequeue(&[&queue()]).run(vec![], &run).unwrap_err();

@@ -1,4 +1,4 @@
-//! Checkpoints: where pipelines are taken up again, as states say it.
+//! Checkpoints: positions from which pipelines are resumed, as saved states have them.
 
 use crate::file::File;
 use crate::pipelines::run;
@@ -11,16 +11,16 @@ use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
 use std::sync::Arc;
 
-/// How many plans there are.
+/// The number of plans.
 const NUM_PLANS: u8 = 12;
-/// A checkpoint has no more in it.
+/// The largest nesting depth of a checkpoint.
 const MOST_DEPTH: usize = 6;
-/// A file of so many lines, of four bytes each.
+/// The number of lines of the file, of four bytes each.
 const NUM_LINES: usize = 40;
-/// Blocks that are read behind a checkpoint.
+/// The number of blocks that are read after a checkpoint.
 const MOST_BLOCKS: usize = 200;
 
-/// `[plan, checkpoint...]`: a pipeline that goes on from a checkpoint.
+/// `[plan, checkpoint...]`: a pipeline resumed from a checkpoint.
 pub fn checkpoints(data: &[u8]) -> usize {
     let [plan, rest @ ..] = data else { return 0 };
     let Ok(file) = File::new(text().as_bytes()) else { return 0 };
@@ -33,7 +33,7 @@ fn text() -> String {
     (0..NUM_LINES).map(|number| format!("{number:03}\n")).collect()
 }
 
-/// The checkpoint that some bytes stand for; whatever they are, they stand for one.
+/// The checkpoint encoded by some bytes; any bytes encode one.
 fn checkpoint(bytes: &mut &[u8], depth: usize) -> Checkpoint {
     let skip = number(bytes);
     let shape = byte(bytes);
@@ -46,7 +46,7 @@ fn checkpoint(bytes: &mut &[u8], depth: usize) -> Checkpoint {
     Checkpoint::at(State { numbers, inputs, text }, skip)
 }
 
-/// A byte below 248 is a number; above that, so many bytes follow.
+/// A byte below 248 is a number; a larger one is followed by a number of that many bytes.
 fn number(bytes: &mut &[u8]) -> u64 {
     match byte(bytes) {
         first @ 248.. => (0..=first - 248).fold(0, |number, _| number << 8 | u64::from(byte(bytes))),
@@ -60,7 +60,7 @@ fn byte(bytes: &mut &[u8]) -> u8 {
     *first
 }
 
-/// Plan number `number`, of the lines of a file that is read twice.
+/// Plan number `number`, over the lines of a file that is read twice.
 fn plan_of(number: u8, file: &File) -> Arc<Plan> {
     let lines = Arc::new(Lines { codec: Codec::Known(Compression::None), skips_blank: false });
     let files = Arc::new(Plan::Files(lines, [file.file_provenance(), file.file_provenance()].into()));
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// The lines that a plan gives from a checkpoint on, and a checkpoint before each block.
+    /// The lines that a plan returns from a checkpoint on, and a checkpoint before each block.
     fn lines(plan: &Arc<Plan>, from: &Checkpoint) -> Vec<(Checkpoint, Vec<Vec<u8>>)> {
         let mut given = Vec::new();
         run_with_checkpoints(plan, from, usize::MAX, |block, checkpoint| {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn every_plan_goes_on_from_the_checkpoints_that_it_gives_and_they_can_be_written() {
+    fn every_plan_resumes_from_its_own_checkpoints_and_they_can_be_encoded() {
         let file = File::new(text().as_bytes()).unwrap();
         for number in 0..NUM_PLANS {
             let given = lines(&plan_of(number, &file), &Checkpoint::default());

@@ -1,6 +1,8 @@
-//! What a header claims, read by other code than the engine's: what claims too much would take too long.
+//! Sizes claimed by headers, read by other code than the engine's: inputs that claim too much would
+//! take too long.
 
-/// How many bytes of elements a TensorProto claims; `None` if it is malformed or claims none.
+/// The number of bytes of elements that a TensorProto claims; `None` if it is malformed or claims
+/// none.
 pub fn tensor_bytes(message: &[u8]) -> Option<usize> {
     let mut elements = 1_usize;
     let mut rest = message;
@@ -15,7 +17,7 @@ pub fn tensor_bytes(message: &[u8]) -> Option<usize> {
     Some(elements.saturating_mul(32))
 }
 
-/// The largest size that a dimension names, at least 1.
+/// The largest size in a dimension, at least 1.
 fn size(mut dim: &[u8]) -> usize {
     let mut size = 1;
     while let Some((key, behind)) = varint(dim) {
@@ -28,7 +30,7 @@ fn size(mut dim: &[u8]) -> usize {
     size
 }
 
-/// The first field: its number, its bytes if it has any, and what is behind it.
+/// The first field: its number, its bytes if it has any, and the rest after it.
 fn field(message: &[u8]) -> Option<(u64, &[u8], &[u8])> {
     let (key, rest) = varint(message)?;
     let (length, rest) = match key & 7 {
@@ -51,18 +53,19 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, &bytes[end + 1..]))
 }
 
-/// How many pixels a PNG claims.
+/// The number of pixels that a PNG claims.
 pub fn png_pixels(data: &[u8]) -> usize {
     product(number::<4, true>(data, 16), number::<4, true>(data, 20))
 }
 
-/// How many pixels a GIF claims, which has a frame of at least 12 bytes for each comma at most.
+/// The number of pixels that a GIF claims. It has at most one frame, of at least 12 bytes, for each
+/// comma.
 pub fn gif_pixels(data: &[u8]) -> usize {
     let frames = data.iter().filter(|byte| **byte == b',').count().min(data.len() / 12);
     product(number::<2, false>(data, 6), number::<2, false>(data, 8)).saturating_mul(frames)
 }
 
-/// How many pixels a BMP claims. Its height may be negative.
+/// The number of pixels that a BMP claims. Its height may be negative.
 pub fn bmp_pixels(data: &[u8]) -> usize {
     let height = number::<4, false>(data, 22) as u32;
     product(number::<4, false>(data, 18), height.cast_signed().unsigned_abs() as usize)

@@ -1,4 +1,4 @@
-//! Example and SequenceExample.
+//! Targets for Example and SequenceExample.
 
 use crate::kernels::{attrs, nothing, run, string, strings};
 use bytes::Bytes;
@@ -14,10 +14,10 @@ use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::{PartialShape, Shape};
 
 const TYPES: [DType; 3] = [DType::Int64, DType::Float32, DType::String];
-/// The keys of features: of any number of values, of two rows, and of any number of pairs.
+/// The keys of features: with any number of values, with two rows, and with any number of pairs.
 const KEYS: [[&str; 3]; 3] = [["i", "f", "s"], ["i2", "f2", "s2"], ["ip", "fp", "sp"]];
 
-/// An Example, alone and in a batch: first with features that must be there, then with defaults.
+/// An Example, alone and in a batch: first with required features, then with defaults.
 pub fn example(data: &[u8]) -> usize {
     for is_required in [true, false] {
         let _ = parse_example(data, is_required);
@@ -32,7 +32,8 @@ fn parse_example(data: &[u8], is_required: bool) -> Result<()> {
     let single = run("ParseSingleExample", &asked, [string(data)].into_iter().chain(defaults.clone()));
     let inputs = [strings([data, data])?, strings([])?];
     let batch = run("ParseExample", &asked, inputs.into_iter().chain(defaults.clone()));
-    // Lists of several examples are padded, so a batch may take what a single example cannot be; not the other way.
+    // Lists of several examples are padded, so a batch may accept what a single example cannot; not
+    // the other way round.
     assert!(single.is_ok() || batch.is_err(), "only a single example fails: {:?}", single.err());
     let rows = Rows::all(Block::new(vec![text(data)], 1, Provenance::Unknown)?);
     let parsed = Parse::new(&asked, defaults, 0, Vec::new())?.apply(rows).and_then(|rows| rows.gather());
@@ -61,7 +62,7 @@ pub fn sequence_example(data: &[u8]) -> usize {
     data.len()
 }
 
-/// The lists that may be missing.
+/// The optional lists.
 fn optional(is_required: bool) -> Attr {
     let names = if is_required { &[][..] } else { &KEYS[1] };
     Attr::List(names.iter().map(|name| Attr::String((*name).to_owned())).collect())
@@ -93,7 +94,7 @@ fn named(keys: &[&str]) -> Vec<Attr> {
     keys.iter().map(|key| Attr::String((*key).to_owned())).collect()
 }
 
-/// One for each dense feature.
+/// One default for each dense feature.
 fn defaults(is_required: bool) -> Result<Vec<Tensor>> {
     let pair = Shape::new(&[2]);
     let fixed = match is_required {

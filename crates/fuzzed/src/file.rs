@@ -1,4 +1,4 @@
-//! A file that is there while a target runs.
+//! A file that exists while a target runs.
 
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, io, process};
 
-/// A file in memory, where the system has such a place; it is gone at the end.
+/// A file in memory, if the system supports that; removed at the end.
 pub struct File(PathBuf);
 
 impl File {
@@ -28,7 +28,7 @@ impl File {
         FileName::new(self.0.to_string_lossy().into_owned())
     }
 
-    /// It as the first file of a pipeline.
+    /// The file as the first file of a pipeline.
     pub fn file_provenance(&self) -> Arc<FileProvenance> {
         Arc::new(FileProvenance::new(self.name(), Numbering { word: "record", first: 0 }, 0))
     }

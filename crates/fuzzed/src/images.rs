@@ -9,7 +9,7 @@ use headrace_engine::tensor::shape::Shape;
 
 /// Larger images take too long.
 const MOST_PIXELS: usize = 1 << 18;
-/// Bytes that a pixel may have, of four channels with 16 bits.
+/// Bytes of the largest pixel, with four channels of 16 bits.
 const PIXEL_BYTES: usize = 8;
 /// A frame of a GIF may be larger than the image: as large as its data can hold.
 const GIF_EXPANSION: usize = 4096 / 3;
@@ -57,7 +57,8 @@ pub fn bmp(data: &[u8]) -> usize {
     decoded(data, |option, data| drop(run("DecodeBmp", &attrs([("channels", channels(option))]), [string(data)])))
 }
 
-/// Decodes a file by one operation, and by that for any format, unless it claims too many pixels.
+/// Decodes a file by one operation, and by the operation for any format, unless it claims too many
+/// pixels.
 fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
     let [option, data @ ..] = data else { return 0 };
     let pixels = claimed_pixels(data);
@@ -75,7 +76,7 @@ fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
     data.len() * if data.starts_with(b"GIF") { GIF_EXPANSION } else { 1 } + pixels * PIXEL_BYTES
 }
 
-/// How many pixels a file claims, all its frames together.
+/// The number of pixels that a file claims, all its frames together.
 fn claimed_pixels(data: &[u8]) -> usize {
     match data {
         [0x89, b'P', ..] => png_pixels(data),

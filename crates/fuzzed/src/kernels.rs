@@ -37,7 +37,7 @@ pub fn strings<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<Tensor>
     Tensor::strings(Shape::new(&[values.len()]), values)
 }
 
-/// A vector without an element: what has this default is required.
+/// A vector without elements: the default of something required.
 pub fn nothing(dtype: DType) -> Result<Tensor> {
     Tensor::empty(dtype, Shape::new(&[0]))
 }

@@ -1,5 +1,6 @@
-//! A function for each parser of the engine that takes any bytes: fuzzers call it with what they make up, and an ordinary test
-//! with the files of `fuzz/corpus`. Nothing may panic, and memory stays below a multiple of what was given.
+//! One function for each parser of the engine, which accepts any bytes: fuzzers call it with
+//! generated inputs, and an ordinary test with the files of `fuzz/corpus`. It must not panic, and
+//! memory must stay below a multiple of the input.
 
 mod checkpoints;
 mod claims;
@@ -20,20 +21,20 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// What targets that read files may take besides: blocks, and the tables of a decompressor.
+/// The extra memory of targets that read files: blocks, and the tables of a decompressor.
 const FILE_BYTES: usize = 8 << 20;
-/// The same for the others.
+/// The extra memory of other targets.
 const PARSER_BYTES: usize = 512 << 10;
 
 /// One target.
 pub struct Target {
-    /// Its name: that of its corpus, and of the fuzzer.
+    /// Its name, also the name of its corpus and its fuzzer.
     pub name: &'static str,
-    /// Gives bytes to the parser. Returns how many bytes of data that were, when they are uncompressed or decoded.
+    /// Gives bytes to the parser. Returns the number of bytes after decompression or decoding.
     body: fn(&[u8]) -> usize,
-    /// The memory that Rust code takes is at most so many times those bytes,
+    /// The memory that Rust code may take: this many times those bytes,
     times: usize,
-    /// and so many bytes besides.
+    /// plus this many bytes.
     besides: usize,
 }
 

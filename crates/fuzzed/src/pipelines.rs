@@ -16,10 +16,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Whoever waits longer hangs.
+/// A longer wait is a hang.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Which records a file has, in whatever order. It takes no memory for each, which would count as the parser's.
+/// The records of a file, in any order. It takes no memory for each record, which would count as
+/// the parser's.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Records {
     count: u64,
@@ -45,7 +46,8 @@ impl Records {
 /// The records of a file; and an error, if there was one.
 pub type Given = (Records, Option<Error>);
 
-/// Reads a file from its beginning to its end, behind errors too, and gives its blocks to a stage.
+/// Reads a file from its beginning to its end, continuing after errors, and gives its blocks to a
+/// stage.
 pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn Stage>) -> Given {
     let (mut records, mut first_error) = (Records::default(), None);
     let mut scan = match format.open(file, RecordPosition::default()) {
@@ -73,7 +75,7 @@ pub fn read(format: &dyn Format, file: &Arc<FileProvenance>, stage: Option<&dyn 
     (records, first_error)
 }
 
-/// Looks at what a stage has made.
+/// Reads all results of a stage.
 fn use_up(rows: Result<Rows>) {
     let Ok(block) = rows.and_then(|rows| rows.gather()) else { return };
     for column in &block.columns {
@@ -81,7 +83,7 @@ fn use_up(rows: Result<Rows>) {
     }
 }
 
-/// Reads a file by a shuffle of all its records, which reaches each by itself.
+/// Reads a file by a full shuffle, which reads each record on its own.
 pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
     let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
     let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None };
@@ -95,12 +97,12 @@ pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
     (records, error)
 }
 
-/// Runs a pipeline with one worker from a checkpoint on, for so many blocks at most.
+/// Runs a pipeline with one worker from a checkpoint on, for at most `most` blocks.
 pub fn run(plan: &Arc<Plan>, from: &Checkpoint, most: usize, mut each: impl FnMut(Arc<Block>)) -> Result<()> {
     run_with_checkpoints(plan, from, most, |block, _| each(block))
 }
 
-/// As [`run`], with the place of each block.
+/// As [`run`], with the checkpoint of each block.
 pub fn run_with_checkpoints(
     plan: &Arc<Plan>,
     from: &Checkpoint,

@@ -1,4 +1,4 @@
-//! Files of records: TFRecord and lines.
+//! Targets for files of records: TFRecord and lines.
 
 use crate::file::File;
 use crate::packed::Packed;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 const HEADER_BYTES: usize = 12;
 const FOOTER_BYTES: usize = 4;
-/// What a masked checksum is larger by than the rotated one.
+/// The difference of a masked checksum from the rotated one.
 const MASK: u32 = 0xa282_ead8;
 
-/// `[compression, options, file...]`: a file of TFRecords. If the lowest bit of the options is set, its checksums are made
-/// right first.
+/// `[compression, options, file...]`: a file of TFRecords. If the lowest bit of the options is set,
+/// its checksums are corrected first.
 pub fn tfrecord(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let mut data = data.to_vec();
@@ -55,14 +55,14 @@ pub fn lines(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// A shuffle finds the records that reading in order finds.
+/// Checks that a shuffle finds the same records as reading in order.
 pub fn in_order_and_shuffled(format: Arc<dyn Format>, file: &File, is_shuffled: bool, codec: Codec) {
     let (records, error) = read(&*format, &file.file_provenance(), None);
     let is_plain = matches!(codec, Codec::Known(headrace_engine::files::compression::Compression::None));
     if is_shuffled && is_plain && error.is_none() {
         let (again, failure) = shuffled(format, &file.file_provenance());
         assert!(failure.is_none(), "only a shuffle fails: {failure:?}");
-        assert!(records == again, "a shuffle gives {again:?}, reading in order {records:?}");
+        assert!(records == again, "a shuffle found {again:?}, reading in order {records:?}");
     }
 }
 
@@ -74,7 +74,7 @@ fn read_all(format: &dyn ReaderFormat, file: &File) {
     }
 }
 
-/// Makes the checksums of a TFRecord file right, for as long as its lengths are.
+/// Corrects the checksums of a TFRecord file, as far as its lengths are valid.
 fn correct_checksums(mut file: &mut [u8]) {
     while let Some((header, rest)) = file.split_at_mut_checked(HEADER_BYTES) {
         let length = header.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));

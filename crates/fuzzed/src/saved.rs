@@ -1,4 +1,5 @@
-//! What readers, queues, variables, random generators, tables, staging areas, barriers and record inputs have saved.
+//! Saved states of readers, queues, variables, random generators, tables, staging areas, barriers
+//! and record inputs.
 
 use headrace_engine::barrier::Barrier;
 use headrace_engine::error::Result;
@@ -88,12 +89,12 @@ pub fn saved(data: &[u8]) -> usize {
     data.len()
 }
 
-/// What is restored can be saved.
+/// Checks that a restored state can be saved.
 fn twice(restore: Result<Restore>, save: impl Fn() -> Result<Chunks>) {
     let Ok(restore) = restore else { return };
     restore();
     let chunks = save().and_then(|chunks| chunks.collect::<Result<Vec<_>>>());
-    assert!(chunks.is_ok(), "what was restored is not saved: {:?}", chunks.err());
+    assert!(chunks.is_ok(), "the restored state cannot be saved: {:?}", chunks.err());
 }
 
 fn with_queue(kind: usize, given: &mut dyn Iterator<Item = Result<Vec<u8>>>) {
@@ -110,7 +111,7 @@ fn with_queue(kind: usize, given: &mut dyn Iterator<Item = Result<Vec<u8>>>) {
     }
 }
 
-/// The state of a reader as its operation takes it.
+/// The state of a reader, in the form that its operation takes.
 fn restore_reader(state: &[u8]) {
     let cancellation = Cancellation::new();
     let run = Run::new(&cancellation);

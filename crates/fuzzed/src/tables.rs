@@ -1,4 +1,4 @@
-//! CSV and JSON lines.
+//! Targets for CSV and JSON lines.
 
 use crate::file::File;
 use crate::kernels::{attrs, nothing, run, string, strings};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";
 
-/// `[compression, options, file...]`: a table with a header, with columns as they are inferred and as they are given; and its
-/// text as a record.
+/// `[compression, options, file...]`: a table with a header, with inferred columns and with given
+/// ones; and its text as a record.
 pub fn csv(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let delimiter = DELIMITERS[usize::from(options >> 2 & 3)];
@@ -44,7 +44,7 @@ pub fn csv(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// The operation on each line, and on all of them at once.
+/// The operation on each line, and on all lines at once.
 fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     let dtypes = [DType::Int64, DType::Float32, DType::String];
     let asked = attrs([
@@ -60,10 +60,11 @@ fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
     let lines: Vec<_> = data.split(|byte| *byte == b'\n').collect();
     let each: Vec<_> = lines.iter().map(|line| decode(string(line)).is_ok()).collect();
     let all = strings(lines).and_then(decode).is_ok();
-    assert!(all == each.iter().all(|is_right| *is_right), "lines are decoded in another way than alone");
+    assert!(all == each.iter().all(|is_right| *is_right), "lines are decoded differently together than alone");
 }
 
-/// `[compression, options, file...]`: a file of JSON objects, with columns as they are inferred and as they are given.
+/// `[compression, options, file...]`: a file of JSON objects, with inferred columns and with given
+/// ones.
 pub fn json_lines(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };

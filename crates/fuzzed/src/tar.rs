@@ -1,4 +1,4 @@
-//! Tar archives of samples.
+//! Target for tar archives of samples.
 
 use crate::file::File;
 use crate::packed::Packed;
@@ -11,8 +11,8 @@ const BLOCK_BYTES: usize = 512;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const SIZE: std::ops::Range<usize> = 124..136;
 
-/// `[compression, options, archive...]`: an archive, with extensions as they are inferred and as they are given. If the lowest
-/// bit of the options is set, the checksums of its headers are made right first.
+/// `[compression, options, archive...]`: an archive, with inferred extensions and with given ones.
+/// If the lowest bit of the options is set, the checksums of its headers are corrected first.
 pub fn tar(data: &[u8]) -> usize {
     let [compression, options, data @ ..] = data else { return 0 };
     let mut data = data.to_vec();
@@ -30,7 +30,7 @@ pub fn tar(data: &[u8]) -> usize {
     packed.num_bytes
 }
 
-/// Makes the checksums of headers right, for as long as their sizes lead to another one.
+/// Corrects the checksums of headers, as far as their sizes lead to another header.
 fn correct_checksums(mut archive: &mut [u8]) {
     while let Some((header, rest)) = archive.split_at_mut_checked(BLOCK_BYTES) {
         header[CHECKSUM].fill(b' ');

@@ -1,4 +1,4 @@
-//! TensorProto, raw bytes and compressed strings.
+//! Targets for TensorProto, raw bytes and compressed strings.
 
 use crate::claims::tensor_bytes;
 use crate::kernels::{attrs, run, string};
@@ -8,10 +8,11 @@ use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use std::io::{self, Read};
 
-/// A small message may stand for two gigabytes of equal elements; larger tensors than this take too long.
+/// A small message may describe two gigabytes of equal elements; larger tensors than this take too
+/// long.
 const MOST_BYTES: usize = 1 << 22;
 
-/// `[type, message...]`: the message as a tensor of this type, as raw numbers of it, and inflated.
+/// `[type, message...]`: the message as a tensor of this type, as its raw numbers, and inflated.
 pub fn tensor_proto(data: &[u8]) -> usize {
     let [code, message @ ..] = data else { return 0 };
     let claimed = tensor_bytes(message).unwrap_or(0);
@@ -25,7 +26,7 @@ pub fn tensor_proto(data: &[u8]) -> usize {
     data.len() + claimed.min(MOST_BYTES) + inflate(message)
 }
 
-/// What is parsed is written, and read again as the same.
+/// Checks that a parsed tensor can be serialized, and parsed again to the same.
 fn parse(message: &[u8], dtype: DType) {
     let out_type = attrs([("out_type", Attr::DType(dtype))]);
     let Ok(tensors) = run("ParseTensor", &out_type, [string(message)]) else { return };
@@ -39,7 +40,7 @@ fn parse(message: &[u8], dtype: DType) {
     assert!(first.shape() == second.shape() && is_same(first, second), "{first:?} is read as {second:?}");
 }
 
-/// Returns how many bytes there are, inflated.
+/// Returns the number of inflated bytes.
 fn inflate(data: &[u8]) -> usize {
     let mut total = 0;
     for (compression, name) in [(Compression::Gzip, "GZIP"), (Compression::Zlib, "ZLIB")] {

@@ -1,11 +1,11 @@
-//! What fuzzers have found worth keeping is given to each target once more; see `fuzz/README.md`.
+//! Each target runs once more on the inputs that fuzzers have kept; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_fuzzed::TARGETS;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that all corpora may have together.
+/// The largest total size of all corpora in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn corpora() -> PathBuf {
@@ -18,7 +18,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-// Alone in this process but for one that hardly allocates: the memory of all threads is counted.
+// The only test of this process that allocates much, because the memory of all threads is counted.
 #[test]
 fn every_kept_input_is_parsed_or_refused() {
     for target in TARGETS {

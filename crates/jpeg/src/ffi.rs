@@ -89,13 +89,13 @@ unsafe extern "C" {
     fn shim_close_encoder(encoder: *mut RawEncoder);
 }
 
-/// A C decoder and the properties of its image.
+/// A decoder in C and the properties of its image.
 pub struct Decoder<'a> {
     raw: NonNull<RawDecoder>,
     pub info: Info,
     /// Channels of the rows; 0 before the start.
     channels: usize,
-    /// The C side reads from these.
+    /// The decoder in C reads from these.
     _data: PhantomData<&'a [u8]>,
 }
 
@@ -129,7 +129,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Restricts the rows to a window, which has to lie inside the image. They may begin further left.
+    /// Restricts the rows to a window, which has to lie inside the image. The rows may begin
+    /// further left.
     pub fn crop(&mut self, window: Window) -> Result<()> {
         let [x, y, width] = [window.x, window.y, window.width].map(|size| size as u32);
         // SAFETY: as for `shim_start`; libjpeg refuses a window that does not fit and a decoder that has not started.
@@ -137,7 +138,8 @@ impl<'a> Decoder<'a> {
         self.check(status)
     }
 
-    /// Reads rows of `row_bytes` until `rows` is full or the data ends; returns how many there were.
+    /// Reads rows of `row_bytes` until `rows` is full or the data end; returns the number of rows
+    /// read.
     pub fn read_rows(&mut self, rows: &mut [u8], row_bytes: usize, is_recovering: bool) -> Result<usize> {
         assert!(self.channels > 0 && row_bytes >= self.info.row_width as usize * self.channels);
         let num_rows = (rows.len() / row_bytes) as u32;
@@ -158,7 +160,7 @@ impl<'a> Decoder<'a> {
         Ok(num_read as usize)
     }
 
-    /// Reads what follows the last row.
+    /// Reads the data after the last row.
     pub fn finish(&mut self) -> Result<()> {
         // SAFETY: as for `shim_start`.
         let status = unsafe { shim_finish(self.raw.as_ptr(), &mut self.info) };
@@ -185,7 +187,7 @@ impl Drop for Decoder<'_> {
 ///
 /// `message` must point to a C string.
 unsafe fn to_error(message: *const c_char) -> Error {
-    // SAFETY: as the caller promises.
+    // SAFETY: guaranteed by the caller.
     Error(unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned())
 }
 

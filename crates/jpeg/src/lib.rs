@@ -1,18 +1,19 @@
 //! A safe interface to libjpeg-turbo, with the options that TensorFlow's decoder and encoder use.
 //!
-//! [`Decoder::new`] reads the header, so that the caller can check the size of an image before memory is allocated for
-//! it; [`Decoder::decode`] returns the pixels. Everything that is wrong with the data is an [`Error`].
+//! [`Decoder::new`] reads the header, so that the caller can check the size of an image before
+//! memory is allocated for it; [`Decoder::decode`] returns the pixels. Every fault of the data is
+//! an [`Error`].
 
 mod ffi;
 
 use std::fmt;
 
-/// Why an image could not be decoded or encoded.
+/// The reason why an image could not be decoded or encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
 impl Error {
-    /// Whether the image is fine but there was no memory for it.
+    /// True if there was no memory for a valid image.
     pub fn is_out_of_memory(&self) -> bool {
         self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // As libjpeg says it.
     }
@@ -35,7 +36,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The colours of decoded pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
-    /// One channel, 0 is black. For an image with colours it is the luma as stored.
+    /// One channel, 0 is black. For an image with colours it is the stored luma.
     Grey,
     /// Three channels. CMYK becomes RGB as in TensorFlow, without a colour profile.
     Rgb,
@@ -64,10 +65,10 @@ pub struct Window {
     pub height: usize,
 }
 
-/// How to decode.
+/// Options for decoding.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodeOptions {
-    /// `None` for colours as stored: grey stays grey.
+    /// `None` for the stored colours: grey stays grey.
     pub colours: Option<Colours>,
     /// Scales down by 1, 2, 4 or 8, rounded up.
     pub ratio: u8,
@@ -92,9 +93,9 @@ pub struct Image {
     pub channels: usize,
     /// Row by row, the channels of a pixel side by side.
     pub pixels: Vec<u8>,
-    /// How many rows were there; those after them are 0.
+    /// The number of rows in the file; later rows are 0.
     pub num_rows_read: usize,
-    /// Whether the file is complete. Not checked for a window.
+    /// True if the file is complete. Not checked for a window.
     pub is_complete: bool,
 }
 
@@ -104,7 +105,8 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads the header. Decoding will fail after `max_scans` scans, each of which goes over the whole image.
+    /// Reads the header. Decoding will fail after `max_scans` scans, each of which covers the whole
+    /// image.
     pub fn new(data: &'a [u8], max_scans: u16) -> Result<Self> {
         Ok(Self { raw: ffi::Decoder::open(data, max_scans)? })
     }
@@ -119,12 +121,13 @@ impl<'a> Decoder<'a> {
         self.raw.info.height as usize
     }
 
-    /// How many components are stored: 1 for grey, 3 for colours, 4 for CMYK.
+    /// The number of stored components: 1 for grey, 3 for colours, 4 for CMYK.
     pub fn num_components(&self) -> usize {
         self.raw.info.components as usize
     }
 
-    /// Decodes the pixels. `zeros` gives memory for as many bytes, all 0, or `None` if there is none.
+    /// Decodes the pixels. `zeros` allocates a number of zero bytes, or returns `None` if there is
+    /// no memory.
     pub fn decode(mut self, options: &DecodeOptions, zeros: impl Fn(usize) -> Option<Vec<u8>>) -> Result<Image> {
         let zeros = |length| zeros(length).ok_or_else(|| Error(OUT_OF_MEMORY.to_owned()));
         if !matches!(options.ratio, 1 | 2 | 4 | 8) {
@@ -204,18 +207,18 @@ fn inks_to_rgb(inks: &[u8], rgb: &mut [u8], is_inverted: bool) {
     }
 }
 
-/// How to encode.
+/// Options for encoding.
 #[derive(Clone, Debug)]
 pub struct EncodeOptions {
     /// 0 to 100.
     pub quality: u8,
-    /// Whether to write a progressive file.
+    /// True to write a progressive file.
     pub is_progressive: bool,
-    /// Takes longer for a smaller file.
+    /// Takes longer to make a smaller file.
     pub is_optimized: bool,
     /// Stores the chroma with half of the resolution (4:2:0).
     pub is_chroma_downsampled: bool,
-    /// How many pixels there are in an inch or a centimetre.
+    /// The number of pixels in an inch or a centimetre.
     pub density: Density,
     /// The contents of an APP1 marker; empty for none.
     pub app1: Vec<u8>,

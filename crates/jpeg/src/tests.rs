@@ -39,7 +39,7 @@ fn largest_difference(a: &[u8], b: &[u8]) -> u8 {
 }
 
 #[test]
-fn what_is_encoded_comes_back_nearly_the_same() {
+fn decoding_an_encoded_image_gives_nearly_the_same_pixels() {
     for colours in [Colours::Grey, Colours::Rgb] {
         for (is_progressive, is_optimized, is_chroma_downsampled) in [(false, false, false), (true, true, true)] {
             let encoding = EncodeOptions { is_progressive, is_optimized, is_chroma_downsampled, ..encoding() };
@@ -52,7 +52,7 @@ fn what_is_encoded_comes_back_nearly_the_same() {
 }
 
 #[test]
-fn the_header_is_known_before_anything_is_decoded() {
+fn the_header_is_read_before_decoding() {
     let data = jpeg(37, 21, Colours::Rgb, &encoding());
     let decoder = Decoder::new(&data, 100).unwrap();
     assert_eq!((decoder.width(), decoder.height(), decoder.num_components()), (37, 21, 3));
@@ -79,7 +79,7 @@ fn scaling_rounds_the_size_up() {
 }
 
 #[test]
-fn a_window_is_that_part_of_the_image() {
+fn a_window_equals_that_part_of_the_image() {
     let data = jpeg(67, 45, Colours::Rgb, &encoding());
     let whole = decode(&data, &OPTIONS).unwrap();
     for window in [
@@ -106,7 +106,7 @@ fn a_window_outside_is_refused() {
 }
 
 #[test]
-fn the_rows_of_a_file_that_was_cut_off_are_counted() {
+fn the_rows_of_a_truncated_file_are_counted() {
     let data = jpeg(64, 64, Colours::Rgb, &encoding());
     let data = &data[..data.len() * 3 / 4];
     let image = decode(data, &OPTIONS).unwrap();
@@ -115,13 +115,13 @@ fn the_rows_of_a_file_that_was_cut_off_are_counted() {
     let recovered = decode(data, &DecodeOptions { is_recovering: true, ..OPTIONS }).unwrap();
     assert_eq!(recovered.num_rows_read, 64);
     assert!(!image.is_complete && !recovered.is_complete);
-    // Both have the row before the first missing one.
+    // Both files have the rows before the first missing one.
     let length = (image.num_rows_read - 1) * 64 * 3;
     assert_eq!(image.pixels[..length], recovered.pixels[..length]);
 }
 
 #[test]
-fn a_progressive_file_that_was_cut_off_has_no_rows() {
+fn a_truncated_progressive_file_has_no_rows() {
     let data = jpeg(64, 64, Colours::Rgb, &EncodeOptions { is_progressive: true, ..encoding() });
     let data = &data[..data.len() * 3 / 4];
     assert_eq!(decode(data, &OPTIONS).unwrap_err().to_string(), "the data end before the last scan does");
@@ -136,7 +136,7 @@ fn scans_are_limited() {
 }
 
 #[test]
-fn pixels_for_which_there_is_no_memory_are_an_error_of_its_own() {
+fn lack_of_memory_for_pixels_is_a_separate_error() {
     let data = jpeg(16, 16, Colours::Rgb, &encoding());
     let none = |length| {
         assert_eq!(length, 16 * 16 * 3);
@@ -148,7 +148,7 @@ fn pixels_for_which_there_is_no_memory_are_an_error_of_its_own() {
 }
 
 #[test]
-fn junk_is_refused_in_libjpegs_words() {
+fn invalid_data_is_refused_in_the_words_of_libjpeg() {
     for data in [&b""[..], b"nope", &[0xff, 0xd8], &[0xff, 0xd8, 0xff, 0xd9]] {
         assert!(!decode(data, &OPTIONS).unwrap_err().to_string().is_empty());
     }
@@ -156,7 +156,7 @@ fn junk_is_refused_in_libjpegs_words() {
 }
 
 #[test]
-fn every_cut_and_many_changes_end_as_an_image_or_an_error() {
+fn truncated_and_damaged_files_give_an_image_or_an_error() {
     for is_progressive in [false, true] {
         let data = jpeg(40, 24, Colours::Rgb, &EncodeOptions { is_progressive, ..encoding() });
         let window = Some(Window { x: 17, y: 9, width: 20, height: 8 });
@@ -170,7 +170,7 @@ fn every_cut_and_many_changes_end_as_an_image_or_an_error() {
             for value in [0, 0xff, data[position] ^ 0x10] {
                 let mut data = data.clone();
                 data[position] = value;
-                // A changed size may be huge; a caller checks it before it decodes.
+                // A changed size may be huge; callers check it before decoding.
                 if Decoder::new(&data, 100).is_ok_and(|decoder| decoder.width() * decoder.height() < 1 << 20) {
                     drop(decode(&data, &OPTIONS));
                     drop(decode(&data, &DecodeOptions { window, ..OPTIONS }));

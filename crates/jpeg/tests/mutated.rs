@@ -1,10 +1,11 @@
-//! Files that are damaged in some bytes are decoded or refused; `tools/sanitizers.sh` runs more of them under AddressSanitizer.
+//! Damaged files are decoded or refused; `tools/sanitizers.sh` runs more of them under
+//! AddressSanitizer.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Density, EncodeOptions, Window, encode};
 
-/// Damaged files, unless the environment says how many.
+/// The default number of damaged files; an environment variable overrides it.
 const DEFAULT_COUNT: u64 = 2000;
 /// Larger images take too long.
 const MOST_PIXELS: usize = 1 << 16;
@@ -66,7 +67,7 @@ fn damage(file: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Whether it is decoded.
+/// True if it is decoded.
 fn decode(file: &[u8], random: &mut Random) -> bool {
     let Ok(decoder) = Decoder::new(file, 100) else { return false };
     if decoder.width() * decoder.height() > MOST_PIXELS {

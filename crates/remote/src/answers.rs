@@ -1,4 +1,4 @@
-//! What is taken of answers: no more than was asked for, and of errors their beginning.
+//! Limits on answers: reads at most the bytes asked for, and only the beginning of an error's body.
 
 use crate::http::told;
 use crate::redirects::Fault;
@@ -13,24 +13,26 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// The size of a file of which the server does not say how long it is.
+/// The size of a file whose length the server does not tell.
 pub const UNKNOWN_SIZE: u64 = u64::MAX;
-/// What is read of the body of an error, and how long that may take.
+/// Number of bytes read of an error's body.
 const ERROR_BYTES: usize = 4 << 10;
 const ERROR_TIME: Duration = Duration::from_secs(5);
-/// What an answer may have that is not the bytes of a file. A page of a listing has at most 5,000 names of 1,024 letters.
+/// Limit on an answer that is not the bytes of a file. A page of a listing has at most 5,000 names
+/// of 1,024 letters.
 const ANSWER_BYTES: u64 = 64 << 20;
 
-/// Marks the request for a whole file: its answer may be of any length, as it is read piece by piece.
+/// Marks the request for a whole file: its answer may be of any length, since it is read piece by
+/// piece.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFile;
 
-/// What a request asks for.
+/// The subject of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// What is known of a file.
+    /// The status of a file.
     Status,
-    /// So many bytes of a file.
+    /// A range of a file, of this many bytes.
     Range(u64),
     /// All bytes of a file.
     File,
@@ -39,7 +41,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// What this request asks for.
+    /// The subject of this request.
     pub fn by(request: &HttpRequest) -> Self {
         if request.method() == Method::HEAD {
             return Self::Status;
@@ -52,14 +54,14 @@ impl Asked {
     }
 }
 
-/// How many bytes a header asks for.
+/// The number of bytes that a header asks for.
 fn range(headers: &HeaderMap) -> Option<u64> {
     let (first, last) = headers.get(RANGE)?.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;
     let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
     last.checked_sub(first)?.checked_add(1)
 }
 
-/// The answer as the storage may read it.
+/// The answer, limited for the storage.
 pub async fn bounded(response: Response, asked: Asked) -> Result<HttpResponse, HttpError> {
     let response: http::Response<reqwest::Body> = response.into();
     let (mut parts, body) = response.into_parts();
@@ -77,7 +79,7 @@ pub async fn bounded(response: Response, asked: Asked) -> Result<HttpResponse, H
                 return Err(oversent(given, wanted).into());
             }
             complete(&mut parts.headers, wanted);
-            // One byte more shows whoever takes them that there are too many.
+            // One byte more shows the reader that there are too many.
             (wanted.saturating_add(1), true)
         }
         // The storage asks for the whole file.
@@ -93,15 +95,15 @@ pub async fn bounded(response: Response, asked: Asked) -> Result<HttpResponse, H
     Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
 }
 
-/// What a server has done that sends more than a range.
+/// The fault of a server that sends more than a range.
 pub fn oversent(given: u64, wanted: u64) -> Fault {
     Fault(format!("the server sent {given} bytes or more for a range of {wanted}"))
 }
 
-/// Fails if the end of a whole file could not be told from a connection that broke.
+/// Fails if the end of a whole file could not be told from a broken connection.
 fn check_whole(status: StatusCode, headers: &HeaderMap) -> Result<(), Fault> {
     if status == StatusCode::PARTIAL_CONTENT {
-        return Err(Fault("the server sent a part of the file, and was asked for the whole".to_owned()));
+        return Err(Fault("the server sent a part of the file, but was asked for the whole file".to_owned()));
     }
     let codings = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let is_chunked =
@@ -120,7 +122,7 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Adds how long the body is where the server does not say it.
+/// Adds the length of the body where the server does not tell it.
 fn complete(headers: &mut HeaderMap, length: u64) {
     headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
 }
@@ -136,17 +138,17 @@ async fn beginning(mut body: reqwest::Body) -> String {
             bytes.extend_from_slice(&data[..data.len().min(ERROR_BYTES - bytes.len())]);
         }
     };
-    // What has come by then says enough.
+    // The bytes so far are enough.
     let _ = tokio::time::timeout(ERROR_TIME, read).await;
     let text = String::from_utf8_lossy(&bytes);
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// A body of which no more than a limit is read.
+/// A body that is read up to a limit.
 struct Limited<B> {
     body: Pin<Box<B>>,
     left: u64,
-    /// Whether it ends at the limit. Otherwise it fails there.
+    /// True to end at the limit; otherwise it is an error.
     is_cut: bool,
 }
 
@@ -210,6 +212,6 @@ mod tests {
         assert_eq!(check(StatusCode::OK, &[("transfer-encoding", "gzip, Chunked")]), Ok(()));
         assert!(check(StatusCode::OK, &[]).unwrap_err().contains("no Content-Length and is not chunked"));
         let part = check(StatusCode::PARTIAL_CONTENT, &[("content-length", "5")]).unwrap_err();
-        assert_eq!(part, "the server sent a part of the file, and was asked for the whole");
+        assert_eq!(part, "the server sent a part of the file, but was asked for the whole file");
     }
 }

@@ -1,8 +1,9 @@
-//! Parts of remote files that are kept on this machine. Several processes may use one directory.
+//! A cache of parts of remote files on this machine. Several processes may use one directory.
 //!
-//! Each part is a file, which gets its name when it is whole and ends with a checksum of its bytes. So a process that is
-//! killed leaves nothing that another would take for a part. Its name says of which file and content it is: nothing in the
-//! directory gets stale, it is only used less and less, and removed when there is no room.
+//! Each part is a file, which gets its name when it is complete and ends with a checksum of its
+//! bytes. So a killed process leaves nothing that another would take for a part. The name
+//! identifies the file and its content, so that parts never get stale: outdated ones are just no
+//! longer used, and removed when room is needed.
 
 use crate::fetch;
 use crate::file::File;
@@ -25,28 +26,28 @@ use std::time::SystemTime;
 
 /// The size of a part.
 pub const PART_BYTES: u64 = 1 << 20;
-/// Behind the bytes of a part: their checksum and how many they are.
+/// Bytes after those of a part: their checksum and their number.
 const TRAILER_BYTES: usize = 8;
-/// How many parts are read or asked for at the same time for one call.
+/// The largest number of parts read or requested at the same time for one call.
 const MAX_PARTS: usize = 16;
-/// After so much of its limit was written, a process looks at what all have written.
+/// After writing this fraction of the limit, a process checks the size of the directory.
 const SHARE_WRITTEN: u64 = 16;
 
-/// What of a file is kept.
+/// The cached parts of a file.
 pub struct Kept {
     cache: Arc<Cache>,
-    /// Of the URL and the content of the file.
+    /// A hash of the URL and the content of the file.
     name: String,
 }
 
 impl Kept {
-    /// What is kept of a file. Nothing if nobody can tell whether it is what it was.
+    /// The cache of a file. `None` if changes of the file could not be detected.
     pub fn of(url: &str, size: u64, version: Option<&Version>, cache: Option<&Arc<Cache>>) -> Option<Self> {
         let cache = Arc::clone(cache?);
         let version = match version? {
             Version::Tag(tag) => tag.to_string(),
             Version::Modified(time) => format!("{time:?}"),
-            // No remote file has such a version.
+            // Remote files do not have such versions.
             Version::Local { .. } => return None,
         };
         let mut digest = Context::new(&SHA256);
@@ -62,7 +63,7 @@ impl Kept {
         Some(Self { cache, name })
     }
 
-    /// The bytes of a range of the file; what is not kept is asked for, and kept.
+    /// The bytes of a range of the file; parts that are not cached are requested, and cached.
     pub async fn range(&self, file: &File, range: Range<u64>) -> Result<Bytes> {
         let (first, last) = (range.start / PART_BYTES, range.end.saturating_sub(1) / PART_BYTES);
         let parts = (first..=last).map(|number| self.part(file, number));
@@ -99,10 +100,10 @@ impl Kept {
     }
 }
 
-/// Something that waits for a disk, and a part if it has read one.
+/// Work that waits for a disk, and returns a part if it reads one.
 type Work = Box<dyn FnOnce(&Path) -> io::Result<Option<Bytes>> + Send>;
 
-/// Does something that waits for a disk on a thread of its own.
+/// Does work that waits for a disk on a separate thread.
 async fn blocking(path: &Path, work: Work) -> Result<Option<Bytes>> {
     let owned = path.to_owned();
     let done = tokio::task::spawn_blocking(move || work(&owned)).await;
@@ -111,7 +112,7 @@ async fn blocking(path: &Path, work: Work) -> Result<Option<Bytes>> {
     done.map_err(|error| Error::io(&path.to_string_lossy(), &error).with_remedy(remedy))
 }
 
-/// A part that is kept, `None` if it is not or is damaged.
+/// A cached part, `None` if it is missing or damaged.
 fn read(path: &Path, length: usize) -> io::Result<Option<Bytes>> {
     let mut bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -126,7 +127,7 @@ fn read(path: &Path, length: usize) -> io::Result<Option<Bytes>> {
     Ok(Some(bytes.into()))
 }
 
-/// Notes that a part was used. It does not matter if somebody has removed it meanwhile.
+/// Marks a part as used. It does not matter if another process has removed it meanwhile.
 fn touch(path: &Path) {
     let set = fs::File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
     set.unwrap_or(());
@@ -139,7 +140,7 @@ fn trailer(bytes: &[u8]) -> [u8; TRAILER_BYTES] {
     trailer
 }
 
-/// Keeps a part if it fits, and removes others if there are too many.
+/// Caches a part if it fits, and removes others if there are too many.
 fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
     if (bytes.len() + TRAILER_BYTES) as u64 > least_room(cache) {
@@ -151,20 +152,20 @@ fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
     output.write_all(&trailer(bytes))?;
     output.flush()?;
     match file.publish() {
-        // Another process has needed the room.
+        // Another process needed the room.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         published => published?,
     }
     note_written((bytes.len() + TRAILER_BYTES) as u64, cache)
 }
 
-/// What this process has written into each directory since it has looked.
+/// The number of bytes that this process has written into each directory since it checked its size.
 static WRITTEN: LazyLock<Mutex<Option<HashMap<PathBuf, u64>>>> = LazyLock::new(|| Mutex::new(None));
 
 fn note_written(num_bytes: u64, cache: &Cache) -> io::Result<()> {
     {
         let mut written = WRITTEN.lock();
-        // The first time, the directory may be full already.
+        // At first, the directory may be full already.
         let written = written.get_or_insert_default().entry(cache.directory.clone()).or_insert(cache.num_bytes);
         *written = written.saturating_add(num_bytes);
         if *written < cache.num_bytes / SHARE_WRITTEN {
@@ -175,12 +176,13 @@ fn note_written(num_bytes: u64, cache: &Cache) -> io::Result<()> {
     shrink(cache)
 }
 
-/// What is kept whenever a process has looked: the limit without what it may write before it looks again.
+/// The size down to which a directory is always kept: the limit minus the bytes that a process may
+/// write before it checks again.
 fn least_room(cache: &Cache) -> u64 {
     cache.num_bytes - cache.num_bytes / SHARE_WRITTEN
 }
 
-/// Removes the parts that were not used for the longest time, until the limit is kept with some room.
+/// Removes the least recently used parts, until the size is below the limit with some room.
 fn shrink(cache: &Cache) -> io::Result<()> {
     let mut kept = Vec::new();
     let mut num_bytes = 0;

@@ -1,4 +1,4 @@
-//! What went wrong, in words that help.
+//! Errors of requests, in words that help.
 
 use crate::redirects::Fault;
 use headrace_engine::error::{Code, Error};
@@ -11,7 +11,7 @@ pub fn failed(failure: &Failure) -> Error {
     if let Failure::NotSupported { source } = failure
         && source.to_string().contains("Range request")
     {
-        let text = "the server gives whole files only, so its records cannot be reached one by one";
+        let text = "the server gives whole files only, so there is no random access to its records";
         return Error::unimplemented(text).with_remedy("Use shuffle(window=...), or copy the file to this machine.");
     }
     if let Some(fault) = fault(failure) {
@@ -24,7 +24,7 @@ pub fn failed(failure: &Failure) -> Error {
                 "No such file or directory. Check the bucket, the name and the endpoint.",
             );
         }
-        Failure::Precondition { .. } | Failure::NotModified { .. } => return changed("its ETag is another one"),
+        Failure::Precondition { .. } | Failure::NotModified { .. } => return changed("its ETag has changed"),
         Failure::AlreadyExists { .. } => Code::AlreadyExists,
         Failure::PermissionDenied { .. } => Code::PermissionDenied,
         Failure::Unauthenticated { .. } => Code::Unauthenticated,
@@ -52,7 +52,7 @@ pub fn failed(failure: &Failure) -> Error {
     }
 }
 
-/// The error for a server that does what it must not do. Nothing is gained by asking it again.
+/// The error for a misbehaving server. Asking it again would not help.
 pub fn at_fault(fault: &Fault) -> Error {
     let remedy =
         "This is a fault of the server, or of a proxy before it. Copy the file to this machine, or use another server.";
@@ -70,7 +70,7 @@ fn fault(failure: &Failure) -> Option<&Fault> {
     None
 }
 
-/// Says what an answer in XML says in two words: its code and its message.
+/// Reduces an XML answer to its code and its message.
 fn without_markup(text: &str) -> String {
     let within = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
@@ -82,7 +82,7 @@ fn without_markup(text: &str) -> String {
     }
 }
 
-/// An error and its causes. One that the text before it says already is left out.
+/// An error and its causes. A cause that the text already contains is skipped.
 fn chain(failure: &Failure) -> String {
     let mut text = failure.to_string();
     let mut cause = failure.source();

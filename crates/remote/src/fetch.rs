@@ -1,4 +1,5 @@
-//! Requests: a part of a file, which is taken up where it broke off, and a whole one that is uploaded.
+//! Requests: reading a part of a file, continued where a connection broke, and uploading a whole
+//! file.
 
 use crate::answers::oversent;
 use crate::failure::{at_fault, failed};
@@ -15,9 +16,9 @@ use std::path::Path;
 
 /// Longer ranges are read in parts of this size.
 const PART_BYTES: u64 = 1 << 20;
-/// How many requests are made at the same time for one call.
+/// The largest number of requests made at the same time for one call.
 pub const MAX_REQUESTS: usize = 64;
-/// What is read of a local file at a time, and sent in a request.
+/// Bytes of a local file read at a time, and sent in one request.
 const UPLOAD_BYTES: usize = 8 << 20;
 const MAX_UPLOADS: usize = 4;
 
@@ -37,7 +38,8 @@ pub async fn range(file: &File, range: Range<u64>) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// The bytes of a range, by one request at a time. What has come before a connection breaks is not asked for again.
+/// The bytes of a range, by one request at a time. Bytes received before a connection breaks are
+/// not requested again.
 pub async fn part(file: &File, range: Range<u64>) -> Result<Bytes> {
     let mut bytes = room(range.end - range.start)?;
     for failures in 1.. {
@@ -54,7 +56,8 @@ pub async fn part(file: &File, range: Range<u64>) -> Result<Bytes> {
     Err(Error::internal("a request was tried for ever"))
 }
 
-/// Adds the bytes of a range. Says why if not all of them came and the rest can be asked for.
+/// Appends the bytes of a range. Returns the reason if not all of them came and the rest can be
+/// requested.
 async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<Option<String>> {
     if range.is_empty() {
         return Ok(None);
@@ -77,7 +80,7 @@ async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<
     }
 }
 
-/// Adds bytes to those of a range of `wanted` bytes, which begin at place `start` of `bytes`.
+/// Appends bytes to a range of `wanted` bytes, which begins at `start` in `bytes`.
 pub fn add(bytes: &mut Vec<u8>, chunk: &[u8], start: usize, wanted: u64) -> Result<()> {
     let count = (bytes.len() - start + chunk.len()) as u64;
     if count > wanted {
@@ -87,13 +90,13 @@ pub fn add(bytes: &mut Vec<u8>, chunk: &[u8], start: usize, wanted: u64) -> Resu
     Ok(())
 }
 
-/// Room for so many bytes.
+/// Room for this many bytes.
 pub fn room(num_bytes: u64) -> Result<Vec<u8>> {
     let num_bytes = usize::try_from(num_bytes).unwrap_or(usize::MAX);
     allocate::room(num_bytes).map_err(|refusal| refusal.at("a part of a file"))
 }
 
-/// Makes a file with the contents of a local one.
+/// Uploads a local file.
 pub async fn upload(from: &Path, url: &str) -> Result<()> {
     let (store, path) = store::find(url)?;
     let size = std::fs::metadata(from).map_err(|error| local(from, &error))?.len();

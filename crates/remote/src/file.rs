@@ -1,4 +1,4 @@
-//! A remote file: what is known of it, and whether it is still that.
+//! A remote file: its size and version, and a check that it has not changed.
 
 use crate::answers::UNKNOWN_SIZE;
 use crate::cache::Kept;
@@ -16,17 +16,17 @@ use std::time::SystemTime;
 pub struct File {
     pub store: Arc<dyn ObjectStore>,
     pub path: Path,
-    /// How many bytes it has; [`UNKNOWN_SIZE`] if the server does not say.
+    /// The size in bytes; [`UNKNOWN_SIZE`] if the server does not tell.
     pub size: u64,
     pub version: Option<Version>,
-    /// Whether the server gives parts of it.
+    /// True if the server supports range requests.
     pub has_ranges: bool,
-    /// Where parts of it are kept.
+    /// The cache of its parts.
     pub kept: Option<Kept>,
 }
 
 impl File {
-    /// What the storage has of this name now. Asks it, unless that is known.
+    /// The current file of this name. Asks the storage, unless its status is `known`.
     pub async fn look_up(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
         let (store, path) = store::find(url)?;
         if let Some(Status { len, version, is_regular }) = known.cloned() {
@@ -37,7 +37,7 @@ impl File {
         Ok(Self::new((store, path), &meta, url, cache))
     }
 
-    /// A file of which the storage has said this.
+    /// A file with this answer from the storage.
     pub fn new(
         (store, path): (Arc<dyn ObjectStore>, Path),
         meta: &ObjectMeta,
@@ -55,24 +55,24 @@ impl File {
         Status { len, is_regular: self.has_ranges, version: self.version.clone() }
     }
 
-    /// What a request says, so that the storage does not give another content.
+    /// Conditions of a request, so that the storage does not return changed content.
     pub fn options(&self) -> GetOptions {
         let tag = match &self.version {
-            // A weak one never matches.
+            // A weak ETag never matches.
             Some(Version::Tag(tag)) if !tag.starts_with("W/") => Some(tag.to_string()),
             _ => None,
         };
         GetOptions { if_match: tag, ..GetOptions::default() }
     }
 
-    /// Fails if what the storage gives is not of this content.
+    /// Fails if the storage returns another version.
     pub fn check(&self, meta: &ObjectMeta) -> Result<()> {
         if meta.size != self.size {
             return Err(changed(format_args!("it has {} bytes and had {}", meta.size, self.size)));
         }
         match version(meta) == self.version {
             true => Ok(()),
-            false => Err(changed("its ETag or its time is another one")),
+            false => Err(changed("its ETag or its time has changed")),
         }
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Debug for File {
 }
 
 fn version(meta: &ObjectMeta) -> Option<Version> {
-    // What the crate puts where a server gives no time.
+    // The value that the crate uses where a server gives no time.
     let epoch = SystemTime::UNIX_EPOCH;
     match &meta.e_tag {
         Some(tag) => Some(Version::Tag(tag.as_str().into())),
@@ -92,7 +92,7 @@ fn version(meta: &ObjectMeta) -> Option<Version> {
     }
 }
 
-/// The error for a body that breaks off again and again.
+/// The error for a body that breaks off repeatedly.
 pub fn broken(times: usize, why: &str) -> Error {
     let text = format!("the connection broke off {times} times while a part was read, the last time: {why}");
     Error::new(Code::Unavailable, text).with_remedy("Check the network, and try again.")

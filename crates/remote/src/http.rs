@@ -1,7 +1,7 @@
-//! How requests travel: HTTP/1.1 over `reqwest`.
+//! The HTTP client: HTTP/1.1 over `reqwest`.
 //!
-//! `object_store` brings a connector of its own, which links HTTP/2 as well: a tenth of a megabyte of each wheel that no
-//! storage needs, since parts of a file are asked for over several connections.
+//! The connector of `object_store` also links HTTP/2: a tenth of a megabyte in each wheel that
+//! storages do not need, since parts of a file are requested over several connections.
 
 use crate::answers::{Asked, bounded};
 use crate::redirects::execute;
@@ -23,8 +23,8 @@ use std::time::Duration;
 
 const USER_AGENT: &str = concat!("headrace/", env!("CARGO_PKG_VERSION"));
 
-/// Makes the clients of all storages. Of the options it heeds those that this crate sets: whether there may be no
-/// encryption, and the two timeouts.
+/// Makes the clients of all storages. It follows the options that this crate sets: whether
+/// unencrypted connections are allowed, and the two timeouts.
 #[derive(Debug)]
 pub struct Connector;
 
@@ -32,7 +32,7 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
         let mut builder = Client::builder()
             .user_agent(USER_AGENT)
-            // `execute` follows them.
+            // `execute` follows redirects.
             .redirect(Policy::none())
             .referer(false)
             .dns_resolver(Arc::new(InTurn::default()))
@@ -61,7 +61,7 @@ fn failed(source: Box<dyn Cause + Send + Sync>) -> Error {
 struct Service(Client);
 
 impl HttpService for Service {
-    // What `#[async_trait]` would write.
+    // Written as `#[async_trait]` would expand.
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> BoxFuture<'b, Result<HttpResponse, HttpError>>
     where
         'a: 'b,
@@ -74,8 +74,8 @@ impl HttpService for Service {
     }
 }
 
-/// Says whether a request that failed may be made again. The URL is left out: whoever reports the error adds it, unless it
-/// holds a secret.
+/// Tells whether a failed request may be repeated. The URL is removed: the caller that reports the
+/// error adds it, unless it holds a secret.
 pub fn told(error: reqwest::Error) -> HttpError {
     let kind = match &error {
         error if error.is_timeout() => HttpErrorKind::Timeout,
@@ -86,7 +86,7 @@ pub fn told(error: reqwest::Error) -> HttpError {
     HttpError::new(kind, error.without_url())
 }
 
-/// The kind of the first cause that tells one.
+/// The kind of the first cause that has one.
 fn cause(error: &reqwest::Error) -> Option<HttpErrorKind> {
     let mut source = error.source();
     while let Some(cause) = source {
@@ -112,8 +112,8 @@ fn cause(error: &reqwest::Error) -> Option<HttpErrorKind> {
     None
 }
 
-/// Gives a host's addresses, each time another one first: a storage has many machines behind one name, and the system
-/// sorts them the same way for each connection.
+/// Returns a host's addresses, beginning with another one each time: a storage has many machines
+/// behind one name, and the system sorts them the same way for each connection.
 #[derive(Default)]
 struct InTurn {
     asked: AtomicUsize,
@@ -124,7 +124,7 @@ impl Resolve for InTurn {
         let turn = self.asked.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let mut addresses: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            // Those of the other family come last where this machine cannot reach them.
+            // The addresses of the other family come last if this machine cannot reach them.
             let family = addresses.chunk_by(|a, b| a.is_ipv4() == b.is_ipv4()).next().map_or(0, <[_]>::len);
             addresses[..family].rotate_left(turn % family.max(1));
             Ok(Box::new(addresses.into_iter()) as Addrs)

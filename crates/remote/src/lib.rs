@@ -1,7 +1,8 @@
-//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure and HTTP, through the crate `object_store`.
+//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure and HTTP, through the
+//! crate `object_store`.
 //!
-//! Requests are made by one thread of their own, which is started by the first of them. Whoever needs an answer waits for it
-//! on its own thread, and that wait ends with its run.
+//! Requests are made by a separate thread, started by the first of them. The caller waits for the
+//! answer on its own thread, and that wait ends with its run.
 
 mod answers;
 mod cache;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 /// The storage of all URLs.
 struct Remote;
 
-/// Makes the engine read and write URLs.
+/// Registers this storage, so that the engine reads and writes URLs.
 pub fn register() {
     serve(Box::new(Remote));
 }

@@ -1,4 +1,4 @@
-//! What a storage has, and changes of it.
+//! Lists storages, and removes and copies files in them.
 
 use crate::failure::failed;
 use crate::runtime;
@@ -12,23 +12,24 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How many requests are made at the same time.
+/// The largest number of requests made at the same time.
 const MAX_REQUESTS: usize = 64;
 
-/// A file of a storage, or what is a directory by its name.
+/// An entry of a storage: a file, or a directory implied by names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Its URL.
     pub url: String,
-    /// How many bytes it has; 0 for a directory, [`UNKNOWN_SIZE`] if the server does not say.
+    /// The size in bytes; 0 for a directory, [`UNKNOWN_SIZE`] if the server does not tell.
     pub len: u64,
-    /// When it was written, in nanoseconds since 1970; 0 for a directory, or if the server does not say.
+    /// The time of the last write, in nanoseconds since 1970; 0 for a directory, or if the server
+    /// does not tell.
     pub modified_ns: u64,
-    /// Whether other names begin with its name and a slash.
+    /// True if other names begin with its name and a slash.
     pub is_directory: bool,
 }
 
-/// Files of these names, `None` where there is none. Asks for all of them at the same time.
+/// The files of these names, `None` where there is none. Requests all of them at the same time.
 pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
     let first = without_passwords(urls.first().map_or("none", String::as_str));
     let what = format!("looking for {} files, such as {first}", urls.len());
@@ -49,7 +50,8 @@ async fn look(url: &str) -> Result<Entry> {
     Ok(entry(url.to_owned(), &meta))
 }
 
-/// Whether there is a directory of that name: any file whose name begins with it and a slash. Asks for no more than the first names.
+/// True if there is a directory of that name: any file whose name begins with it and a slash.
+/// Requests only the first names.
 pub fn is_directory(url: String) -> Result<bool> {
     if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
         return Ok(false);
@@ -62,8 +64,8 @@ pub fn is_directory(url: String) -> Result<bool> {
     })
 }
 
-/// What is in a directory, in the order of the names; with `is_deep`, all files below it and no directories. None if there is
-/// nothing.
+/// The entries of a directory, in the order of the names; with `is_deep`, all files below it and no
+/// directories. Empty if there is nothing.
 pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
     if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
         let text = "an HTTP server gives no list of its files. Name each file.";
@@ -94,7 +96,7 @@ fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     store::find(url).map_err(|error| error.named(&without_passwords(url)))
 }
 
-/// What all URLs of a storage begin with: scheme and bucket.
+/// The common beginning of all URLs of a storage: scheme and bucket.
 fn root(url: &str) -> &str {
     let host = url.find("://").map_or(0, |place| place + 3);
     url[host..].find('/').map_or(url, |slash| &url[..host + slash])
@@ -105,7 +107,7 @@ pub fn remove(url: String) -> Result<()> {
     let what = format!("removing {}", without_passwords(&url));
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
-        // Storages do not say whether there was one.
+        // Storages do not tell whether the file existed.
         look(&url).await?;
         store.delete(&path).await.map_err(|error| failed(&error).named(&without_passwords(&url)))
     })

@@ -1,4 +1,4 @@
-//! Parts of a file, read where somebody wants them.
+//! Random access to parts of a file.
 
 use crate::fetch::{self, MAX_REQUESTS};
 use crate::file::File;

@@ -6,7 +6,7 @@ use object_store::aws::AmazonS3Builder;
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// Environment variables that say where credentials come from.
+/// Environment variables that name a source of credentials.
 const SOURCES: [&str; 5] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -15,7 +15,7 @@ const SOURCES: [&str; 5] = [
     "AWS_SKIP_SIGNATURE",
 ];
 
-/// With what the files say and the environment does not.
+/// Completes the builder from the files, where the environment has no value.
 pub fn completed(mut builder: AmazonS3Builder) -> AmazonS3Builder {
     let profile = env::var("AWS_PROFILE").unwrap_or_else(|_| "default".to_owned());
     let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
@@ -39,7 +39,8 @@ pub fn completed(mut builder: AmazonS3Builder) -> AmazonS3Builder {
     builder
 }
 
-/// What is in a file of the directory `.aws`, unless a variable names another one. Nothing if it cannot be read.
+/// The content of a file in the directory `.aws`, unless a variable names another file. Empty if it
+/// cannot be read.
 fn file(variable: &str, name: &str) -> String {
     let home = env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from);
     let path = env::var_os(variable).map(PathBuf::from).or_else(|| Some(home?.join(".aws").join(name)));
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_those_of_their_section() {
+    fn values_come_from_the_right_section() {
         let text = "# a comment\n[default]\nkey = one\n[profile other]\n key=two \nregion = here=there\n";
         assert_eq!(value(text, "default", "key").as_deref(), Some("one"));
         assert_eq!(value(text, "profile other", "key").as_deref(), Some("two"));

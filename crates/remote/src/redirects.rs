@@ -1,4 +1,5 @@
-//! Requests and their redirects. No other host is told a secret: neither by a header nor by the URL it is referred from.
+//! Requests and their redirects. Secrets are never sent to another host, neither in a header nor in
+//! the referring URL.
 
 use crate::http::told;
 use http::HeaderMap;
@@ -7,10 +8,10 @@ use object_store::client::{HttpError, HttpErrorKind, HttpRequest};
 use reqwest::{Body, Client, Method, Response, StatusCode, Url};
 use std::fmt;
 
-/// How often a request is redirected at most.
+/// The largest number of redirects of a request.
 const MOST_REDIRECTS: usize = 10;
 
-/// Something that a server did and must not do.
+/// A server's misbehaviour.
 #[derive(Debug)]
 pub struct Fault(pub String);
 
@@ -28,10 +29,10 @@ impl From<Fault> for HttpError {
     }
 }
 
-/// Makes a request, and the ones that it is redirected to. A user and a password in a URL become a header.
+/// Makes a request, and follows its redirects. A user and a password in a URL become a header.
 ///
-/// The client must not follow redirects itself: it would send headers of its storages, such as `x-amz-security-token`, to
-/// any host.
+/// The client must not follow redirects itself: it would send headers of its storages, such as
+/// `x-amz-security-token`, to any host.
 pub async fn execute(client: &Client, request: HttpRequest) -> Result<Response, HttpError> {
     let (parts, body) = request.into_parts();
     let mut url = parsed(&parts.uri.to_string())?;
@@ -57,7 +58,8 @@ pub async fn execute(client: &Client, request: HttpRequest) -> Result<Response, 
     Err(Fault(format!("the server redirected the request more than {MOST_REDIRECTS} times")).into())
 }
 
-/// Where a response redirects the request to. Some of the statuses would make a GET of another method.
+/// The URL to which a response redirects the request. `None` for statuses that would turn another
+/// method into GET.
 fn target(response: &Response, method: &Method, url: &Url) -> Option<Result<Url, HttpError>> {
     let is_redirect = match response.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
@@ -69,10 +71,10 @@ fn target(response: &Response, method: &Method, url: &Url) -> Option<Result<Url,
     let location = response.headers().get(LOCATION).filter(|_| is_redirect)?;
     let next = location.to_str().ok().and_then(|location| url.join(location).ok());
     let next = next.filter(|next| matches!(next.scheme(), "http" | "https"));
-    Some(next.ok_or_else(|| Fault("the server redirected the request to what is not a URL of HTTP".to_owned()).into()))
+    Some(next.ok_or_else(|| Fault("the server redirected the request to a URL that is not HTTP".to_owned()).into()))
 }
 
-/// The headers that another host may see: none of them says who asks.
+/// The headers that another host may see: without credentials.
 fn sent_on(headers: &HeaderMap) -> HeaderMap {
     let known = [ACCEPT, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, RANGE];
     known.into_iter().filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()

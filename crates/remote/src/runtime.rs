@@ -1,4 +1,4 @@
-//! The thread that makes requests, and waiting for what it is asked for.
+//! The thread that makes requests, and waiting for its results.
 
 use headrace_engine::error::{Code, Error, Result, Wait};
 use headrace_engine::run::check_current;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
 
-/// How often a wait checks whether its run has to end.
+/// Interval at which a wait checks whether its run has been stopped.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// The runtime, and the process it belongs to: a forked child has none of its parent's threads.
@@ -37,7 +37,7 @@ fn handle() -> Result<Handle> {
 }
 
 fn start() -> std::io::Result<Handle> {
-    // Somebody else in this process may have chosen one; then that serves.
+    // Another part of this process may have chosen a provider; then that is used.
     rustls::crypto::ring::default_provider().install_default().unwrap_or(());
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
@@ -46,21 +46,21 @@ fn start() -> std::io::Result<Handle> {
     Ok(handle)
 }
 
-/// Requests that are under way.
+/// Requests in progress.
 static REQUESTS: LazyLock<Mutex<Vec<Begun>>> = LazyLock::new(Mutex::default);
 
-/// A number of a request, what it is for, and when it began.
+/// The number of a request, its description, and the time at which it began.
 type Begun = (u64, Arc<str>, Instant);
 
-/// Tells requests apart.
+/// Gives each request its number.
 static NEXT_REQUEST: AtomicU64 = AtomicU64::new(0);
 
-/// What is asked of storages now, and since when.
+/// The requests in progress, and when they began.
 pub fn requests() -> Vec<(Arc<str>, Instant)> {
     REQUESTS.lock().iter().map(|(_, what, since)| (Arc::clone(what), *since)).collect()
 }
 
-/// A request that is under way until this is dropped.
+/// Lists a request as in progress until it is dropped.
 struct Request(u64);
 
 impl Request {
@@ -77,19 +77,19 @@ impl Drop for Request {
     }
 }
 
-/// Something that the thread does. Dropping it ends that.
+/// Work on the request thread. Dropping it cancels the work.
 pub struct Task<T> {
-    /// What it is for, in words.
+    /// Description in words.
     what: Arc<str>,
-    /// What came of it, once it has ended.
+    /// The result, once the work has ended.
     result: Arc<Mutex<Option<Result<T>>>>,
-    /// Nobody sends: it ends with the work.
+    /// Never receives anything: the channel disconnects when the work ends.
     ended: Receiver<()>,
     abort: Option<AbortHandle>,
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Begins with it. `what` says in words what it is for.
+    /// Starts the work. `what` describes it in words.
     pub fn start(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         let what: Arc<str> = what.into();
         let result = Arc::new(Mutex::new(None));
@@ -103,7 +103,7 @@ impl<T: Send + 'static> Task<T> {
         };
         let request = Request::begin(Arc::clone(&what));
         let given = Arc::clone(&result);
-        // One type for all of them: the runtime has its own code for each.
+        // One type for all futures, because the runtime is compiled for each type.
         let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             let done = work.await;
             drop(request);
@@ -114,12 +114,13 @@ impl<T: Send + 'static> Task<T> {
         Self { what, result, ended, abort: Some(task.abort_handle()) }
     }
 
-    /// Whether [`Task::wait`] would not wait.
+    /// True if [`Task::wait`] would return at once.
     pub fn is_ready(&self) -> bool {
         self.ended.try_recv() != Err(TryRecvError::Empty)
     }
 
-    /// What came of it. Fails if the current run has to end; see [`check_current`]. May be called again then.
+    /// Waits for the result. Fails if the current run has been stopped; see [`check_current`]. May
+    /// be called again then.
     pub fn wait(&mut self) -> Result<T> {
         let mut noted = None;
         while self.ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
@@ -145,7 +146,7 @@ impl<T> Drop for Task<T> {
     }
 }
 
-/// Does something on the thread and waits for it.
+/// Does work on the request thread and waits for it.
 pub fn wait<T: Send + 'static>(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     Task::start(what, work).wait()
 }

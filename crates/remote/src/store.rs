@@ -1,4 +1,4 @@
-//! Which storage serves a URL, with which credentials.
+//! Finds the storage that serves a URL, and its credentials.
 
 use crate::failure::failed;
 use crate::http::Connector;
@@ -20,19 +20,19 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use url::{ParseError, Position, Url};
 
-/// How often a request is tried again, unless the environment says otherwise.
+/// Number of times a request is retried by default.
 const RETRIES: usize = 8;
-/// The environment variable that does.
+/// The environment variable that overrides it.
 const RETRIES_VARIABLE: &str = "HEADRACE_STORAGE_RETRIES";
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
-/// After so much time no request is tried again.
+/// The time after which a request is no longer retried.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(180);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A body of which nothing comes for so long is given up, and taken up again.
+/// If no byte of a body comes for this time, the request is given up and continued by another.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The storages of this process, by what is the same in all URLs of one and what the environment said then.
+/// The storages of this process, by the common part of their URLs and a hash of the environment.
 type Stores = HashMap<(String, u64), Arc<dyn ObjectStore>>;
 static STORES: LazyLock<Mutex<Option<(u32, Stores)>>> = LazyLock::new(|| Mutex::new(None));
 
@@ -44,12 +44,12 @@ enum Kind {
     Http,
 }
 
-/// How often a request is tried again.
+/// The number of times a request is retried.
 pub fn retries() -> usize {
     env::var(RETRIES_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(RETRIES)
 }
 
-/// How long to wait before try number `failures`, from 1.
+/// The delay before retry number `failures`, from 1.
 pub fn backoff(failures: usize) -> Duration {
     let doubled = 1_u32.checked_shl(failures.saturating_sub(1) as u32).unwrap_or(u32::MAX);
     FIRST_BACKOFF.saturating_mul(doubled).min(LONGEST_BACKOFF)
@@ -60,7 +60,7 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let (kind, url) = parse(text)?;
     let path = Path::from_url_path(url.path()).map_err(|error| invalid(&error.to_string()))?;
     let key = match kind {
-        // What follows the path belongs to each request, such as the signature of a link.
+        // The query after the path belongs to each request, such as the signature of a link.
         Kind::Http => format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]),
         _ => url[..Position::BeforePath].to_owned(),
     };
@@ -78,12 +78,12 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     Ok((store, path))
 }
 
-/// A number for all variables that say where storages are and who may use them.
+/// A hash of all variables that configure storages and credentials.
 fn environment() -> u64 {
     const PREFIXES: [&str; 5] = ["AWS_", "AZUR", "GOOGLE_", "STORAGE_", "HEADRACE_"];
     let is_ours =
         |name: &OsString| PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
-    // Whatever order they come in.
+    // Independent of the order of the variables.
     env::vars_os().filter(|(name, _)| is_ours(name)).fold(0, |sum: u64, variable| {
         let mut hasher = DefaultHasher::new();
         variable.hash(&mut hasher);
@@ -91,7 +91,7 @@ fn environment() -> u64 {
     })
 }
 
-/// Whether the storage of a URL can say which files it has.
+/// True if the storage of a URL can list its files.
 pub fn can_list(text: &str) -> Result<bool> {
     Ok(parse(text)?.0 != Kind::Http)
 }
@@ -118,7 +118,7 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
         "az" | "azure" | "abfs" | "abfss" | "adl" => Kind::Azure,
         "http" | "https" => Kind::Http,
         scheme => {
-            let text = format!("{scheme}:// is no storage that headrace reads");
+            let text = format!("{scheme}:// is not a storage that headrace reads");
             let remedy = "Expected s3://, gs://, az://, https://, http:// or file://. Copy the file to one of these, or to this machine.";
             return Err(Error::unimplemented(text).with_remedy(remedy));
         }
@@ -132,7 +132,7 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
 fn invalid(why: &str) -> Error {
     Error::new(
         Code::InvalidArgument,
-        format!("this is no URL of a file: {why}. Expected s3://BUCKET/NAME, for example."),
+        format!("this is not the URL of a file: {why}. Expected s3://BUCKET/NAME, for example."),
     )
 }
 
@@ -145,7 +145,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
     let client = ClientOptions::new()
         .with_connect_timeout(CONNECT_TIMEOUT)
         .with_read_timeout(READ_TIMEOUT)
-        // A part may take long on a slow line; what counts is that something comes.
+        // A part may take long on a slow connection; the timeout only limits pauses.
         .with_timeout_disabled()
         .with_allow_http(kind == Kind::Http || is_plain(kind));
     Ok(match kind {
@@ -158,7 +158,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
             let builder = match env::var("STORAGE_EMULATOR_HOST") {
                 Ok(host) if !host.is_empty() => {
                     let base = if host.contains("://") { host } else { format!("http://{host}") };
-                    // Emulators look at no credentials, but those that write ask for some.
+                    // Emulators ignore credentials, but require some for writing.
                     let key = r#"{"disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}"#;
                     builder.with_config(GoogleConfigKey::BaseUrl, base).with_service_account_key(key)
                 }
@@ -181,7 +181,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
     })
 }
 
-/// Whether the environment names an endpoint without encryption, as servers for tests have.
+/// True if the environment names an endpoint without encryption, as test servers have.
 fn is_plain(kind: Kind) -> bool {
     let variables: &[&str] = match kind {
         Kind::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],

@@ -1,4 +1,4 @@
-//! A file from its beginning to its end, of which parts are asked for before they are wanted.
+//! Reads a file from its beginning to its end, requesting parts before they are needed.
 
 use crate::answers::{UNKNOWN_SIZE, WholeFile};
 use crate::failure::failed;
@@ -18,16 +18,17 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The limits of the size of a part.
+/// The limits on the size of a part.
 const MIN_PART_BYTES: usize = 128 << 10;
 const MAX_PART_BYTES: usize = 1 << 20;
-/// Parts that are asked for at most, of one file, unless the environment says otherwise.
+/// The largest number of requested parts of one file, by default.
 const MAX_PARTS: usize = 32;
-/// The environment variable that does.
+/// The environment variable that overrides it.
 const PARTS_VARIABLE: &str = "HEADRACE_STORAGE_PARTS";
-/// How many are asked for at first, if not all that there may be. Each time somebody has to wait, twice as many.
+/// The number of parts requested at first, unless all are. It doubles each time the reader has to
+/// wait.
 const FIRST_PARTS: usize = 2;
-/// A part is this part of what may be read ahead, within its limits.
+/// The size of a part is the read-ahead divided by this, within its limits.
 const PARTS_AHEAD: usize = 16;
 
 /// A file that is being opened.
@@ -36,11 +37,11 @@ pub struct Begun {
     ahead: Parts,
 }
 
-/// How much is asked for at a time.
+/// The size and the number of requested parts.
 #[derive(Clone, Copy)]
 struct Parts {
     part_bytes: u64,
-    /// How many parts are asked for at first.
+    /// The number of parts requested at first.
     num_parts: usize,
     max_parts: usize,
 }
@@ -61,7 +62,7 @@ impl Parts {
 /// An open file and its beginning.
 enum Opened {
     Ranges(Ranges),
-    /// Of a server that gives no parts.
+    /// The file of a server that does not support range requests.
     Whole(Body),
 }
 
@@ -92,7 +93,8 @@ impl Opening<Box<dyn Stream>> for Begun {
     }
 }
 
-/// Opens a file by asking for its first part, which says how large it is: one request for a small file.
+/// Opens a file by requesting its first part; the answer has the file's size. A small file takes
+/// one request.
 async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let part_bytes = parts.part_bytes;
     if ahead.cache.is_some() {
@@ -111,7 +113,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
         Ok(answer) => answer,
         Err(object_store::Error::NotSupported { .. }) => return Body::open(store, path, url).await.map(Opened::Whole),
         Err(error @ object_store::Error::NotFound { .. }) => return Err(failed(&error)),
-        // An empty file has no first byte. Then its size can be asked for.
+        // An empty file has no first byte. Then its size is requested.
         Err(error) => match store.head(&path).await {
             Ok(meta) if meta.size == 0 => {
                 let file = File::new((store, path), &meta, url, None);
@@ -125,7 +127,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let mut ranges = Ranges::new(Arc::clone(&file), end, parts);
     let mut first = fetch::room(end)?;
     let mut body = answer.into_stream();
-    // If it breaks off, the rest is asked for below.
+    // If the connection breaks, the rest is requested below.
     while let Some(Ok(chunk)) = body.next().await {
         fetch::add(&mut first, &chunk, 0, end)?;
     }
@@ -137,23 +139,23 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     Ok(Opened::Ranges(ranges))
 }
 
-/// A file of which any part can be had.
+/// A file of a server that supports range requests.
 struct Ranges {
     file: Arc<File>,
     ahead: Parts,
-    /// Where the next read begins.
+    /// The offset of the next read.
     at: u64,
     /// The bytes from `start` on.
     current: Bytes,
     start: u64,
-    /// Parts that were asked for, one behind the other.
+    /// Requested parts, in order.
     coming: VecDeque<(Range<u64>, Task<Bytes>)>,
-    /// How many of them there may be now.
+    /// The largest number of them now.
     num_parts: usize,
 }
 
 impl Ranges {
-    /// Asks for the parts behind the first bytes, which whoever opens the file adds as `current`.
+    /// Requests the parts after the first bytes, which the caller adds as `current`.
     fn new(file: Arc<File>, first_bytes: u64, ahead: Parts) -> Self {
         let (current, coming) = (Bytes::new(), VecDeque::new());
         let mut ranges = Self { file, ahead, at: 0, current, start: 0, coming, num_parts: ahead.num_parts };
@@ -161,17 +163,17 @@ impl Ranges {
         ranges
     }
 
-    /// Asks for as many parts as there may be.
+    /// Requests as many parts as allowed.
     fn ask(&mut self) {
         let behind_current = self.start + self.current.len() as u64;
         self.ask_behind(behind_current.max(self.at));
     }
 
-    /// The same, from `next` on if none is coming.
+    /// The same, from `next` on if no part is requested yet.
     fn ask_behind(&mut self, next: u64) {
         let mut next = self.coming.back().map_or(next, |(range, _)| range.end);
         while self.coming.len() < self.num_parts && next < self.file.size {
-            // Parts end at multiples of their size, so that those of a cache are found again.
+            // Parts end at multiples of their size, so that cached parts are found again.
             let end = (next / self.ahead.part_bytes + 1) * self.ahead.part_bytes;
             let range = next..end.min(self.file.size);
             next = range.end;
@@ -202,7 +204,7 @@ impl Ranges {
         match task.wait() {
             Ok(part) => (self.current, self.start) = (part, range.start),
             Err(error) => {
-                // Whoever reads again asks again; a wait that was ended goes on.
+                // A failed part is requested again by the next read; an interrupted wait continues.
                 if error.wait().is_none() {
                     self.coming.clear();
                 }
@@ -245,11 +247,11 @@ impl Seek for Ranges {
 
 impl Stream for Ranges {}
 
-/// The one answer of a server that gives no parts.
+/// The single answer of a server that does not support range requests.
 struct Body {
     file: File,
     chunks: BoxStream<'static, object_store::Result<Bytes>>,
-    /// How many bytes were taken of it.
+    /// The number of bytes taken of it.
     at: u64,
     has_ended: bool,
     failures: usize,
@@ -262,13 +264,13 @@ impl Body {
         Ok(Self { file, chunks: answer.into_stream(), at: 0, has_ended: false, failures: 0 })
     }
 
-    /// Asks for about so many bytes more.
+    /// Requests about `num_bytes` more bytes.
     fn begin_next(self, num_bytes: u64) -> Task<(Bytes, Self)> {
         let what = format!("bytes of {}, from {}", self.file.path, self.at);
         Task::start(what, self.next(num_bytes))
     }
 
-    /// About so many bytes more, none at the end.
+    /// About `num_bytes` more bytes, none at the end.
     async fn next(mut self, num_bytes: u64) -> Result<(Bytes, Self)> {
         let mut bytes = fetch::room(num_bytes.min(self.file.size - self.at))?;
         while (bytes.len() as u64) < num_bytes && !self.has_ended && self.at < self.file.size {
@@ -280,7 +282,7 @@ impl Body {
                     continue;
                 }
                 Some(Err(error)) => failed(&error).message().to_owned(),
-                // The last of its chunks says so.
+                // The last chunk marks the end.
                 None if self.file.size == UNKNOWN_SIZE => {
                     self.has_ended = true;
                     continue;
@@ -292,7 +294,7 @@ impl Body {
         Ok((bytes.into(), self))
     }
 
-    /// Asks for the file again and leaves out what has come, if it is surely the same.
+    /// Requests the file again and skips the bytes received before, if it surely has not changed.
     async fn resume(&mut self, why: &str) -> Result<()> {
         self.failures += 1;
         if self.failures > retries() || self.file.version.is_none() {
@@ -320,7 +322,8 @@ impl Body {
                 return Ok(());
             }
         }
-        // If it broke off again before the place, the next chunk is an error and leads here again.
+        // If the connection breaks again before that position, the next chunk is an error and leads
+        // here again.
         self.chunks = match missing {
             0 => chunks,
             _ => futures_util::stream::once(async { Err(cut_short()) }).boxed(),
@@ -365,7 +368,7 @@ impl Read for Whole {
         if self.current.is_empty() {
             let (bytes, body) = self.coming.wait().map_err(as_io)?;
             self.current = bytes;
-            // Nothing comes at the end of a file of which nobody knows the length.
+            // The end of a file of unknown length.
             if self.current.is_empty() {
                 self.file_size = self.at;
             }

@@ -102,7 +102,7 @@ def test_redirects_have_an_end(server: Server):
 
 def test_a_redirect_to_another_scheme_is_refused(server: Server):
     server.redirects["a"] = "file:///etc/passwd"
-    with pytest.raises(errors.FailedPreconditionError, match="to what is not a URL of HTTP"):
+    with pytest.raises(errors.FailedPreconditionError, match="to a URL that is not HTTP"):
         texts(f"{server.url}/a")
 
 

@@ -1,4 +1,4 @@
-//! Pipelines that are made up from a seed.
+//! Random pipelines, generated from a seed.
 
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
@@ -41,7 +41,7 @@ impl Draws {
     }
 }
 
-/// A directory for the files of one made-up pipeline, gone at its end.
+/// A temporary directory for the files of one generated pipeline, removed at its end.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -58,11 +58,11 @@ impl Drop for Directory {
     }
 }
 
-/// A pipeline that is made up: the same for each schedule, but nothing of it outlives one.
+/// A generated pipeline: the same for each schedule, but not shared between schedules.
 pub struct MadeUp {
     pub plan: Arc<Plan>,
     pub num_python_workers: usize,
-    /// Whether a part of it stays in memory.
+    /// True if a part of it stays in memory.
     pub is_kept: bool,
     directory: PathBuf,
     /// The steps, in words.
@@ -168,7 +168,7 @@ impl MadeUp {
                 0 => self.step("epochs", 2, |count| Step::Epochs(Some(count))),
                 _ => {
                     self.is_kept = true;
-                    // What is kept are whole blocks.
+                    // Caches keep whole blocks.
                     self.plan = map(&self.plan, vec![]);
                     self.step("cache", 0, |_| Step::Cache(Arc::new(Store::default())))
                 }
@@ -191,13 +191,13 @@ fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
     Arc::new(Plan::Then(Arc::clone(input), Step::Map(stages.into(), SizeEstimate::default())))
 }
 
-/// Rows in groups, each of which is made a batch and taken apart again.
+/// Rows in groups, each made into a batch and split again.
 fn unbatched(groups: &Arc<Plan>) -> Arc<Plan> {
     let collate = Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None };
     map(&map(groups, vec![Arc::new(collate)]), vec![Arc::new(Unbatch)])
 }
 
-/// Gives its rows as they are, after others had their turn.
+/// Returns its rows unchanged, after other threads could run.
 struct Pass;
 
 impl Stage for Pass {
@@ -207,7 +207,7 @@ impl Stage for Pass {
     }
 }
 
-/// Fails at rows that end with this.
+/// Fails at rows that end with this text.
 struct FailAt(String);
 
 impl Stage for FailAt {

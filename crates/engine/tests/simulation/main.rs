@@ -1,10 +1,11 @@
-//! Whole pipelines that are made up, under schedules that are drawn: what they give depends on nothing but the description, whoever waits
-//! returns after the end or a close, and nothing stays charged to the budget.
+//! Random pipelines under random schedules: the rows depend only on the description, every waiting
+//! thread returns after the end or a close, and no charge to the budget remains.
 //!
-//! shuttle draws which thread goes on at every lock, wait and atomic operation, and nothing depends on time: the same seed gives the
-//! same schedules. As under loom a wait never times out, so a wake-up that is lost is a deadlock. Run with
-//! `cargo test -p headrace-engine --features shuttle --test simulation`. `HEADRACE_SCHEDULES` says how many schedules
-//! there are in all, `HEADRACE_SEED` is the first seed.
+//! shuttle draws the thread that continues at every lock, wait and atomic operation, and nothing
+//! depends on time: the same seed gives the same schedules. As under loom a wait never times out,
+//! so a lost wake-up is a deadlock. Run with `cargo test -p headrace-engine --features shuttle
+//! --test simulation`. `HEADRACE_SCHEDULES` is the total number of schedules, `HEADRACE_SEED` is
+//! the first seed.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 mod made_up;
@@ -22,23 +23,23 @@ use shuttle::{Config, FailurePersistence, MaxSteps, Runner, thread};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// In how many ways a pipeline is run, and with how many schedules each way.
+/// The number of ways in which a pipeline is run, and of schedules for each.
 const WAYS: usize = 5;
 const SCHEDULES: usize = 10;
-/// How often a schedule of the second kind changes which thread comes first.
+/// Number of times that a schedule of the second kind changes the order of threads.
 const CHANGES: usize = 4;
-/// How many more pipelines are made up where nothing else is asked for.
+/// The number of further pipelines by default.
 const PIPELINES: usize = 20;
 
-/// How a pipeline is run.
+/// A way to run a pipeline.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     num_workers: usize,
     limit_bytes: usize,
     max_outputs: usize,
-    /// Somebody closes the pipeline while it runs.
+    /// True if the pipeline is closed while it runs.
     is_closed: bool,
-    /// Afterwards it is taken up again at this row, or that which has this number when they are counted round.
+    /// The row at which it is resumed afterwards, modulo the number of rows.
     resumed_at: Option<usize>,
 }
 
@@ -56,16 +57,17 @@ impl Way {
     }
 }
 
-/// The rows that a pipeline gave, and the error behind them.
+/// The rows that a pipeline returned, and the error after them.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Given {
     rows: Vec<String>,
     error: Option<String>,
-    /// What was left out, and behind how many rows that was said.
+    /// The skip events, each with the number of rows before it.
     skip_events: Vec<(usize, String)>,
 }
 
-/// Runs one pass from a checkpoint on, with threads of its own. Returns also where each row can be taken up again.
+/// Runs one pass from a checkpoint on, with its own threads. Also returns the checkpoint of each
+/// row.
 fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (Given, Vec<Checkpoint>) {
     let budget = Budget::new(way.limit_bytes);
     let root = made.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
@@ -87,7 +89,7 @@ fn run(made: &MadeUp, way: Way, from: &Checkpoint) -> (Given, Vec<Checkpoint>) {
     executor.close();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     drop(executor);
-    assert!(made.is_kept || budget.used_bytes() == 0, "something is still charged");
+    assert!(made.is_kept || budget.used_bytes() == 0, "some memory is still charged");
     given
 }
 
@@ -122,7 +124,7 @@ fn consume(executor: &Executor) -> (Given, Vec<Checkpoint>) {
     }
 }
 
-/// Runs something under the schedules of a scheduler. A failure says which seed it was.
+/// Runs `work` under the schedules of a scheduler. A failure names the seed.
 fn under(scheduler: impl Scheduler + 'static, work: impl Fn() + Send + Sync + 'static) {
     let mut config = Config::new();
     config.stack_size = 1 << 20;
@@ -132,7 +134,7 @@ fn under(scheduler: impl Scheduler + 'static, work: impl Fn() + Send + Sync + 's
     Runner::new(scheduler, config).run(work);
 }
 
-/// What a pipeline gives to one thread that takes turns with one worker; and its steps, in words.
+/// The rows of a pipeline with one consumer and one worker in turn; and its steps, in words.
 fn reference(seed: u64, directory: &Arc<Directory>) -> (Given, String) {
     let found = Arc::new(Mutex::new(None));
     let (directory, kept) = (Arc::clone(directory), Arc::clone(&found));
@@ -150,7 +152,7 @@ fn from_environment(name: &str, otherwise: usize) -> usize {
 }
 
 #[test]
-fn what_a_pipeline_gives_depends_on_no_schedule() {
+fn the_rows_of_a_pipeline_do_not_depend_on_the_schedule() {
     let first = from_environment("HEADRACE_SEED", 0) as u64;
     let num_schedules = from_environment("HEADRACE_SCHEDULES", PIPELINES * WAYS * SCHEDULES);
     let num_pipelines = num_schedules.div_ceil(WAYS * SCHEDULES);
@@ -165,7 +167,7 @@ fn what_a_pipeline_gives_depends_on_no_schedule() {
         num_errors += usize::from(expected.error.is_some());
         let mut draws = Draws(!seed);
         for way in (0..WAYS).map(|_| Way::new(&mut draws)).collect::<Vec<_>>() {
-            // Printed by the test's harness if it fails.
+            // Printed by the test harness if it fails.
             println!("HEADRACE_SEED={seed} HEADRACE_SCHEDULES=1: {words}; {way:?}");
             num_closed += usize::from(way.is_closed) * SCHEDULES;
             num_resumed += usize::from(way.resumed_at.is_some()) * SCHEDULES;
@@ -189,18 +191,19 @@ fn run_and_check(made: &MadeUp, way: Way, expected: &Given) {
     if let Some(number) = way.resumed_at.and_then(|number| number.checked_rem(checkpoints.len())) {
         let rest =
             Given { rows: expected.rows[number..].to_vec(), error: expected.error.clone(), skip_events: Vec::new() };
-        // Some of what was said before is said again.
+        // Some earlier reports are repeated.
         let again = Given { skip_events: Vec::new(), ..run(made, way, &checkpoints[number]).0 };
         check(&again, &rest, way);
     }
 }
 
 fn check(given: &Given, expected: &Given, way: Way) {
-    // A window may need more than there is: that is an error of its own, as soon as it is known.
+    // A window may need more memory than there is: that is a separate error, as soon as it is
+    // known.
     let is_refused = given.error.as_ref().is_some_and(|error| error.contains("expected at most the"));
     if given == expected || !(way.is_closed || is_refused) {
         return assert_eq!(given, expected, "{way:?}");
     }
-    assert!(expected.rows.starts_with(&given.rows), "{given:?} is no beginning of {expected:?}");
-    assert!(is_refused || given.error.is_none(), "a close is no error: {given:?}");
+    assert!(expected.rows.starts_with(&given.rows), "{given:?} is not a beginning of {expected:?}");
+    assert!(is_refused || given.error.is_none(), "a close is not an error: {given:?}");
 }
