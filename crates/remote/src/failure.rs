@@ -40,7 +40,7 @@ pub fn failed(failure: &Failure) -> Error {
     let error = Error::new(error, text.trim_end_matches('.'));
     match error.code() {
         Code::PermissionDenied | Code::Unauthenticated => error.with_remedy(
-            "Check the credentials, which are those of the command line tools of the storage, and what they may do.",
+            "Check the credentials, the same as for the storage's command line tools, and their permissions.",
         ),
         Code::Unavailable if text.contains("169.254.169.254") || text.contains("metadata.google.internal") => error
             .with_remedy(

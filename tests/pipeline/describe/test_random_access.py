@@ -209,7 +209,7 @@ def test_archives_that_are_cut_short_or_damaged_are_found_by_the_scan(tmp_path):
     for data, message in (
         (whole[:5000], "the archive ends within a file at byte 4608"),
         (whole[:5500], "the archive ends within a file at byte 5120"),
-        (damaged, "there is no header of tar at byte 4608"),
+        (damaged, "there is no tar header at byte 4608"),
     ):
         path.write_bytes(data)
         for pipeline in (hp.webdataset(path), hp.webdataset(path).shuffle(seed=3)):

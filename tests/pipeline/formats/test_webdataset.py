@@ -138,7 +138,7 @@ def test_archives_that_are_cut_short_or_damaged(written):
         assert next(samples)["__key__"] == "a"
         with pytest.raises(errors.DataLossError, match=rf"0.tar: {message}.*copy it again"):
             next(samples)
-    with pytest.raises(errors.DataLossError, match=r"no header of tar at byte 0.*Is it a tar"):
+    with pytest.raises(errors.DataLossError, match=r"no tar header at byte 0.*Is it a tar"):
         list(hp.webdataset(written(b"x" * 1000)))
     with pytest.raises(errors.InvalidArgumentError, match="there are no samples in it"):
         list(hp.webdataset(written(archive([("a", b"x")]))))
@@ -223,7 +223,7 @@ def test_an_archive_that_ends_between_two_files_is_cut_short(written):
 
 def test_what_is_not_an_archive_is_named(written):
     for data, what in ((b"<!DOCTYPE html><p>404", "an HTML page"), (b"\x89PNG\r\n\x1a\n", "a PNG")):
-        with pytest.raises(errors.DataLossError, match=rf"no header of tar at .*It is {what}"):
+        with pytest.raises(errors.DataLossError, match=rf"no tar header at .*It is {what}"):
             list(hp.webdataset(written(data.ljust(1024, b"\n"))))
 
 

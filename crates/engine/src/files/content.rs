@@ -163,7 +163,8 @@ pub fn content(start: &[u8]) -> Option<Content> {
         return Some(found);
     }
     match start {
-        // The size of the dictionary is a power of two here, and that of the data is not known or below 256 GiB.
+        // The size of the dictionary is a power of two here, and the data's size is unknown or
+        // below 256 GiB.
         [0x5d, 0, 0, _, _, size @ ..] if size.first_chunk::<8>().is_some_and(|size| is_lzma_size(*size)) => Some(LZMA),
         [0x80, 2..=5, b'c' | b'}' | b']' | b')' | b'(' | b'X' | b'K' | b'G' | b'J' | b'N' | 0x8a | 0x95, ..] => {
             Some(PICKLE)

@@ -157,7 +157,7 @@ fn name_of_open(file: &File) -> String {
 
 impl Input {
     /// Appends up to `count` bytes, fewer only at the end of the file. There must be room for them.
-    #[expect(clippy::disallowed_methods, reason = "whoever calls this has made room")]
+    #[expect(clippy::disallowed_methods, reason = "the caller has made room")]
     pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
         match &mut self.0 {
             // A file itself fills the room without writing zeros to it first.

@@ -1,4 +1,4 @@
-//! One component of a batch while its elements are put together.
+//! One component of a batch under construction.
 
 use crate::error::Result;
 use crate::tensor::Tensor;

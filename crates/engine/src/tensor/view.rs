@@ -29,7 +29,7 @@ pub struct Dim {
 
 const ONE: Dim = Dim { length: 1, step: 0 };
 
-/// Pixels that are put together at a time.
+/// Number of pixels interleaved at a time.
 const BLOCK_LENGTH: usize = 64;
 
 /// The step of each dimension of a tensor of this shape.

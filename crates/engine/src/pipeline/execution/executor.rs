@@ -416,7 +416,7 @@ impl Executor {
                     let is_idle = state.num_running == 0 && state.tasks.is_empty();
                     // While outputs wait for the consumer, taking them will make room.
                     if is_idle && is_starving && !state.is_changed && !state.is_closed {
-                        state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
+                        state.error = Some(Error::internal("a pipeline waits for tasks that were never started"));
                     }
                     state.error.is_some()
                 }

@@ -40,10 +40,10 @@ fn check(plan: &dyn Fn() -> Arc<Plan>) {
         assert_eq!(rows(&again), rows(&whole[number..]), "from row {number}, {:?}", whole[number].1);
         let later = again.len() / 2;
         let twice = rows_from(&plan(), Settings::new(3), usize::MAX, &again[later].1);
-        assert_eq!(rows(&twice), rows(&whole[number + later..]), "from row {later} behind row {number}");
+        assert_eq!(rows(&twice), rows(&whole[number + later..]), "from row {later} after row {number}");
         let end =
             rows_from(&plan(), Settings::new(1), usize::MAX, &whole[number].1.behind((whole.len() - number) as u64));
-        assert!(end.is_empty(), "behind the end, from row {number}");
+        assert!(end.is_empty(), "after the end, from row {number}");
     }
 }
 

@@ -36,7 +36,7 @@ pub fn decode(contents: &[u8], channels: usize, reads_palette: bool) -> Result<P
         let reason = match Format::of(contents) {
             Some(Format::Bmp) => "Only BMP files of 8 bits of grey, 24 or 32 bits a pixel can be read".to_owned(),
             Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
-            None => format!("The file is no BMP: {}", describe_unknown(contents)),
+            None => format!("The file is not a BMP: {}", describe_unknown(contents)),
         };
         return Err(Error::invalid_argument(format!(
             "Number of channels must be 1, 3 or 4, was {stored_channels}. {reason}"

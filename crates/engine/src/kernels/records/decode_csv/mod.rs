@@ -185,8 +185,8 @@ impl DecodeCsv {
         }
     }
 
-    /// Fails if a record cannot be split into as many fields as there are columns. Such an error comes before those of
-    /// values.
+    /// Fails if a record cannot be split into as many fields as there are columns. This error comes
+    /// before errors of values.
     #[cold]
     fn check(&self, row: &[u8], record: usize) -> Result<()> {
         let unsplit = |misfit| unsplit(misfit, record, row);
