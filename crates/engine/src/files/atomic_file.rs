@@ -200,7 +200,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// A directory of its own for each test, removed at its end.
+    /// A temporary directory for one test, removed at its end.
     struct Directory(PathBuf);
 
     impl Directory {

@@ -20,9 +20,9 @@ pub enum Provenance {
     Of(Arc<Deferred>),
 }
 
-/// Rows that can say where they come from.
+/// Rows with known origins.
 pub trait HasProvenance: fmt::Debug + Send + Sync {
-    /// Where the rows were read.
+    /// The origin of the rows.
     fn provenance(&self) -> Provenance;
 }
 
@@ -59,7 +59,7 @@ pub struct ProvenanceBuilder {
 /// The record that a row was read from.
 #[derive(Clone, Debug)]
 pub struct RowProvenance {
-    /// The file.
+    /// A file being scanned.
     pub file: Arc<FileProvenance>,
     /// From 0.
     pub record: u64,

@@ -1,4 +1,4 @@
-//! Tensors of one type and shape, copied behind each other.
+//! Stacks tensors of one type and shape.
 
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;

@@ -7,7 +7,7 @@ use crate::pipeline::formats::RecordPosition;
 use crate::pipeline::index::RandomAccess;
 use std::sync::Arc;
 
-/// How files of a kind are cut into blocks.
+/// A file format: cuts files into blocks.
 pub trait Format: Send + Sync {
     /// Opens a file at a position where a block begins.
     fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>>;

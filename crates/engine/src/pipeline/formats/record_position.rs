@@ -1,6 +1,6 @@
 //! The position of a record in its file.
 
-/// A place in a file, uncompressed.
+/// A position in the uncompressed bytes of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordPosition {
     /// Its offset.

@@ -97,12 +97,12 @@ impl Node for Behind {
     }
 }
 
-/// The rows of a node behind the first `skip`.
+/// The rows of a node after the first `skip`.
 pub fn behind(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
     if skip == 0 { node } else { Box::new(Behind::new(node, skip)) }
 }
 
-/// The rows, copied if they are few of their blocks: the others need not wait with them.
+/// The rows, copied if they are few of their blocks, so that the other rows are freed.
 fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
     if !rows.are_few() {
         return Ok(rows);

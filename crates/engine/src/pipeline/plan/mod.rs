@@ -140,7 +140,8 @@ pub enum Step {
 }
 
 impl Plan {
-    /// Adds the Python workers whose functions keep a state. What is before a cache always begins as the iteration does.
+    /// Adds the Python workers whose functions keep a state. Stages before a cache always begin
+    /// with the states of the iteration's beginning.
     pub(super) fn find_keepers(&self, states: Option<&Arc<FunctionStates>>, keepers: &mut Keepers) {
         match self {
             Self::Files(..) | Self::Indexed(_) | Self::PythonSource(_) => {}
@@ -175,7 +176,7 @@ impl Plan {
         }
     }
 
-    /// How many shards there are, if these are the rows of one, or what is made of each of them or of batches of them.
+    /// The number of shards, if these are the rows of one, or rows or batches made of them.
     pub(super) fn num_shards(&self) -> Option<u64> {
         match self {
             Self::Metered { plan, .. } => plan.num_shards(),

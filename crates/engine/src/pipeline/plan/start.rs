@@ -17,8 +17,8 @@ use crate::pipeline::plan::{Mix, Plan};
 use std::sync::Arc;
 
 impl Plan {
-    /// The nodes for pass number `pass` from a checkpoint on; they are `distance` steps away from the consumer. Fails if this plan
-    /// cannot have given the checkpoint.
+    /// The nodes for pass number `pass` from a checkpoint on; they are `distance` steps away from
+    /// the consumer. Fails if this plan cannot have made the checkpoint.
     pub fn start(
         self: &Arc<Self>,
         pass: u64,
@@ -37,7 +37,7 @@ impl Plan {
                 let node = IndexedRows::new(Arc::clone(rows), Order::Natural, settings.ahead(), position);
                 Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
             }
-            // The thread of the Python worker leaves out what is to be left out.
+            // The thread of the Python worker skips the rows to be skipped.
             Self::PythonSource(python_worker) => {
                 return Ok(Box::new(
                     PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
@@ -85,7 +85,7 @@ impl Plan {
     }
 }
 
-/// The nodes of pipelines that are put together, from a checkpoint of each on.
+/// The nodes of combined pipelines, each from a checkpoint on.
 fn parts(
     inputs: &[Arc<Plan>],
     pass: u64,

@@ -1,4 +1,4 @@
-//! The nodes of a step behind those of its input.
+//! The nodes of a step, after the nodes of its input.
 
 use crate::error::Result;
 use crate::pipeline::checkpoint::Checkpoint;
@@ -21,7 +21,7 @@ use crate::pipeline::skip_event::PassedRows;
 use std::sync::Arc;
 
 impl Step {
-    /// The nodes behind those of `input`, from a checkpoint on.
+    /// The nodes after the nodes of `input`, from a checkpoint on.
     pub(super) fn start(
         &self,
         input: &Arc<Plan>,
@@ -46,7 +46,7 @@ impl Step {
             }
             Self::Skip(count) => match from.numbers::<1>()? {
                 None => Box::new(Skip::new(restart(&from.beginning())?, *count, count.saturating_add(skip))),
-                // They were left out before.
+                // They were skipped before.
                 Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, *count, 0)),
             },
             Self::Shard { index, count } => {
@@ -72,7 +72,7 @@ impl Step {
                 behind(Box::new(window.in_step(settings.in_step)), skip)
             }
             Self::Batch { size, drops_remainder, turn } => {
-                // Behind a shard, the batches may have had another size.
+                // After a shard, the batches may have had another size.
                 let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
                 let first = from.input(0)?;
                 let input = restart(&first.behind(skip.saturating_mul(old_size)))?;
@@ -101,7 +101,7 @@ impl Step {
         })
     }
 
-    /// Where the input of a step that works on rows goes on.
+    /// The checkpoint of the input, for a step that works on rows.
     pub(super) fn before(&self, from: &Checkpoint, settings: Settings) -> Result<Checkpoint> {
         if self.keeps_count(settings) { Ok(from.clone()) } else { from.input(0) }
     }
@@ -114,7 +114,8 @@ impl Step {
         }
     }
 
-    /// The node of a step that works on rows, behind one that begins where [`Step::before`] says.
+    /// The node of a step that works on rows. Its input begins at the checkpoint from
+    /// [`Step::before`].
     pub(super) fn map(
         &self,
         node: Box<dyn Node>,
@@ -128,7 +129,7 @@ impl Step {
             Self::MapPython { python_worker, keeps_count, size_estimate } => {
                 (Worker::Python(*python_worker, *keeps_count), size_estimate)
             }
-            // The others leave each row as it is.
+            // The others leave each row unchanged.
             _ => return node,
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
@@ -143,15 +144,16 @@ impl Step {
     }
 }
 
-/// The state of the function of a Python worker, before the first task of a node that begins at a checkpoint.
+/// The state of a Python worker's function before the first task of a node that begins at a
+/// checkpoint.
 fn function_state(python_worker: usize, from: &Checkpoint) -> FunctionState {
     let text = from.text().or_else(|| from.states()?.get(python_worker));
     from.states().inspect(|states| states.set(python_worker, text.clone()));
     FunctionState::new(text, from.states().map(|states| (Arc::clone(states), python_worker)))
 }
 
-/// The rows that a cache keeps, or those that it will keep once a whole pass has gone through, which is always pass 0 of
-/// what comes before.
+/// The rows kept by a cache, or the rows that it will keep after a whole pass, which is always pass
+/// 0 of the input.
 fn cached(
     input: &Arc<Plan>,
     store: &Arc<Store>,
@@ -162,8 +164,8 @@ fn cached(
 ) -> Result<Box<dyn Node>> {
     let [first] = from.numbers()?.unwrap_or_default();
     let (next, pass) = (first.saturating_add(from.skip()), settings.pass(pass));
-    // All pipelines that the cache is part of share it, so what is before it cannot depend on which of them runs.
-    // So it begins with the same states of functions each time, too.
+    // All pipelines with this cache share it, so the stages before it must not depend on which
+    // pipeline runs. So they begin with the same function states each time, too.
     let states = from.states().map(|states| states.at_beginning());
     let start = |checkpoint: &Checkpoint| {
         let checkpoint = checkpoint.clone().with_states(states.clone());
@@ -176,10 +178,10 @@ fn cached(
     })
 }
 
-/// So many passes are between the passes of passes without an end.
+/// The distance between the pass numbers of endless passes that are themselves repeated.
 const ENDLESS: u64 = 1 << 32;
 
-/// The passes of `input` that pass number `pass` of all consists of, from a checkpoint on.
+/// The passes of `input` that make up pass number `pass`, from a checkpoint on.
 fn epochs(
     input: &Arc<Plan>,
     count: Option<u64>,

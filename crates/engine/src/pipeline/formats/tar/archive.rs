@@ -13,7 +13,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 const HEADER_BYTES: usize = 512;
-/// No name is longer.
+/// The largest length of a name.
 const MAX_NAME_BYTES: u64 = 1 << 20;
 
 /// A file in an archive, whose contents come next.
@@ -21,7 +21,7 @@ pub(super) struct Member {
     pub key: Vec<u8>,
     pub extension: String,
     pub num_bytes: u64,
-    /// If it has no contents of its own: what it is, in words.
+    /// For an entry without contents of its own: a description of it.
     pub stranger: Option<String>,
 }
 
@@ -29,17 +29,17 @@ pub(super) struct Member {
 pub(super) struct Archive<I> {
     pub file: Arc<FileProvenance>,
     source: I,
-    /// How much of it was read.
+    /// The number of bytes read.
     offset_bytes: u64,
-    /// What is left of the contents of the last file, with what fills them up.
+    /// The remaining bytes of the last file, with its padding.
     rest: u64,
-    /// Where the headers of the last file begin; at the end, what is behind the last file.
+    /// The position of the last file's headers; at the end, the position after the last file.
     pub begin: u64,
-    /// Whether the last block that was read is of the end of an archive.
+    /// True if the last block read belongs to the end of an archive.
     has_ended: bool,
 }
 
-/// What headers say of the file that follows them.
+/// Values from headers for the file that follows them.
 #[derive(Default)]
 struct Long {
     name: Option<Vec<u8>>,
@@ -52,7 +52,7 @@ fn until_zero(mut name: Vec<u8>) -> Vec<u8> {
     name
 }
 
-/// What an entry is that has no contents of its own, in words.
+/// A description of an entry without contents of its own.
 fn stranger(kind: tar::EntryType, link: Vec<u8>) -> Option<String> {
     let link = || format!("to '{}'", excerpt(&link));
     match kind.as_byte() {
@@ -80,12 +80,12 @@ impl<I: Input> Archive<I> {
         Self { file: Arc::clone(file), source, offset_bytes, rest: 0, begin: offset_bytes, has_ended: false }
     }
 
-    /// How many bytes the file has, if the archive is not compressed.
+    /// The size of the file in bytes, if the archive is not compressed.
     pub fn size(&self) -> Option<u64> {
         self.source.is_as_in_file().then(|| self.file.size()).flatten()
     }
 
-    /// The next file that is part of a sample. What was not read of the last one is left out.
+    /// The next file that is part of a sample. The unread rest of the last one is skipped.
     pub fn next(&mut self) -> Result<Option<Member>> {
         let mut long = Long::default();
         self.skip()?;
@@ -130,7 +130,7 @@ impl<I: Input> Archive<I> {
                 return Err(self.sparse(start));
             } else if kind == tar::EntryType::new(b'M') {
                 return Err(self
-                    .damage(start, "there is the rest of a file of another archive")
+                    .damage(start, "there is the rest of a file from another archive")
                     .with_remedy("It is a part of an archive of several volumes. Put them together with tar first."));
             } else if !kind.is_pax_global_extensions() {
                 let Long { name, link, .. } = std::mem::take(&mut long);
@@ -146,7 +146,7 @@ impl<I: Input> Archive<I> {
         }
     }
 
-    /// Takes what a header of pax says of the file that follows.
+    /// Takes the values of a pax header for the file that follows.
     fn see(&self, pairs: &[u8], start: u64, long: &mut Long) -> Result<()> {
         for pair in tar::PaxExtensions::new(pairs) {
             let pair = pair.map_err(|_| self.no_header(start, &[]))?;
@@ -164,15 +164,15 @@ impl<I: Input> Archive<I> {
         Ok(())
     }
 
-    /// Reads what is left behind the last whole block, so that a checksum of compressed data is checked. Fails if the archive
-    /// has no end.
+    /// Reads the rest after the last whole block, so that a checksum of compressed data is checked.
+    /// Fails if the archive has no end.
     fn finish(&mut self) -> Result<()> {
         let position = format!("byte {} of the archive", self.offset_bytes);
         self.source.finish().map_err(|error| self.source.error(&self.file, &error, &position))?;
         match self.has_ended || !self.source.has_end() {
             true => Ok(()),
             false => Err(self.damage(self.offset_bytes, "the archive has no end, which is a block of zeros").with_remedy(
-                "It is cut short; copy it again. If whoever wrote it has left the end out, add it: truncate -s +1024 FILE.",
+                "It is cut short; copy it again. If its writer has omitted the end, add it: truncate -s +1024 FILE.",
             )),
         }
     }
@@ -225,7 +225,7 @@ impl<I: Input> Archive<I> {
         }
     }
 
-    /// Leaves out the rest of a file.
+    /// Skips the rest of a file.
     fn skip(&mut self) -> Result<()> {
         let (rest, start) = (std::mem::take(&mut self.rest), self.offset_bytes);
         let position = format!("byte {start} of the archive");
@@ -244,14 +244,14 @@ impl<I: Input> Archive<I> {
 
     #[cold]
     fn cut_short(&self, start: u64) -> Error {
-        // Nothing but the sample of this file is there.
+        // The sample of this file is the last one.
         let error = self.damage(start, "the archive ends within a file").losing(Lost::Records(1));
         error.with_remedy("It is cut short; copy it again.")
     }
 
     #[cold]
     fn no_header(&self, start: u64, bytes: &[u8]) -> Error {
-        let error = self.damage(start, "there is no header of tar");
+        let error = self.damage(start, "there is no tar header");
         match (start, content(bytes)) {
             (0, Some(found)) => error.with_remedy(&format!("It is {found}. {}", found.remedy())),
             (0, None) => error.with_remedy("Is it a tar archive? If it is, copy it again."),
@@ -265,8 +265,8 @@ impl<I: Input> Archive<I> {
     }
 }
 
-/// Divides a name at the first point of its last part; `None` if it is no part of a sample: a directory, hidden, without
-/// an extension, or one of those called `__NAME__`, which describe an archive.
+/// Splits a name at the first dot of its last part; `None` if it is not part of a sample: a
+/// directory, hidden, without an extension, or a name like `__NAME__`, which describes an archive.
 fn key_and_extension(name: &[u8]) -> Option<(Vec<u8>, String)> {
     let first = name.split(|byte| *byte == b'/').next()?;
     if first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__") {
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_divided_at_the_first_point_of_their_last_part() {
+    fn names_are_split_at_the_first_dot_of_their_last_part() {
         for (name, parts) in [
             ("a.jpg", Some(("a", "jpg"))),
             ("x.y/a.seg.PNG", Some(("x.y/a", "seg.png"))),

@@ -103,11 +103,11 @@ impl<'a> Backwards<'a> {
     }
 }
 
-/// A number below `bound`, which is not 0, each as likely as the others.
+/// A number below `bound`, which is not 0, drawn uniformly.
 ///
 /// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
 pub fn below(random: &mut Philox, bound: u64) -> u64 {
-    // The remainders are dear, and hardly ever needed.
+    // The remainders are expensive, and hardly ever needed.
     if let Ok(bound) = u32::try_from(bound) {
         loop {
             if let Some(drawn) = accepted(random.next_u32(), bound) {
@@ -125,7 +125,7 @@ pub fn below(random: &mut Philox, bound: u64) -> u64 {
     }
 }
 
-/// What a random number draws; `None` if another one is needed. See [`below`].
+/// The draw of a random number; `None` if another random number is needed. See [`below`].
 fn accepted(random: u32, bound: u32) -> Option<u32> {
     let product = u64::from(random) * u64::from(bound);
     let low = product as u32;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Texts that say that a value is missing, as nothing between two delimiters does.
+/// Texts that mean a missing value, like an empty field.
 #[derive(Clone, Debug, Default)]
 pub struct Words(Arc<[Vec<u8>]>);
 
@@ -12,13 +12,13 @@ impl Words {
         Self(words.into())
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a field is one of them.
+    /// True if a field is one of them.
     #[inline]
     pub fn has(&self, field: &[u8]) -> bool {
         self.0.iter().any(|word| word == field)

@@ -89,7 +89,7 @@ trait Element: Clone + 'static {
     /// The elements of a default.
     fn all_of(tensor: &Tensor) -> Result<Vec<Self>>;
 
-    /// A tensor of such elements.
+    /// A tensor of these elements.
     fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor>;
 
     /// One value in each row.
