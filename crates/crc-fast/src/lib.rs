@@ -7,7 +7,7 @@ use crc::{CRC_64_NVME, Crc, Digest as Running, Table};
 
 static NVME: Crc<u64, Table<1>> = Crc::<u64, Table<1>>::new(&CRC_64_NVME);
 
-/// The supported checksums.
+/// Which checksum is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum CrcAlgorithm {
     /// CRC-64/NVME, which S3 calls CRC64NVME.

@@ -60,7 +60,8 @@ struct Incomplete {
 }
 
 impl Barrier {
-    /// An open, empty barrier for elements of components of these types and shapes, which have at least one element.
+    /// An open, empty barrier for elements of components of these types and shapes, which have at
+    /// least one element.
     pub fn new(name: impl Into<String>, dtypes: &[DType], shapes: &[PartialShape]) -> Result<Arc<Self>> {
         let name = name.into();
         let scalar = PartialShape::default;

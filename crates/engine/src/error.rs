@@ -66,7 +66,8 @@ pub enum Lost {
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error: its code and text, the operation it happened in, and the foreign error that caused it, if any.
+/// An error: its code and text, the operation it happened in, and the foreign error that caused it,
+/// if any.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -153,7 +154,8 @@ impl Error {
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
             Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
-            // OutOfRange in TensorFlow, but a queue runner would take that for the end of the input.
+            // OutOfRange in TensorFlow, but a queue runner would take that for the end of the
+            // input.
             Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
             _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
                 (Code::ResourceExhausted, "Too many open files".to_owned())

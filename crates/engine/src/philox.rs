@@ -108,8 +108,8 @@ impl Philox {
         self.block[self.used - 1]
     }
 
-    /// Returns a stream of the next `count` numbers, and moves this one past them. Whole blocks are taken; the rest of
-    /// an earlier block is dropped.
+    /// Returns a stream of the next `count` numbers, and moves this one past them. Whole blocks are
+    /// taken; the rest of an earlier block is dropped.
     pub fn reserve(&mut self, count: usize) -> Self {
         self.reserve_blocks(count.div_ceil(BLOCK) as u128)
     }

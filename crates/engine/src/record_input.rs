@@ -43,7 +43,8 @@ pub struct RecordInputSpec {
     pub seed: i64,
 }
 
-/// A record input, shared by any number of threads. A call holds its lock from its start to its end.
+/// A record input, shared by any number of threads. A call holds its lock from its start to its
+/// end.
 pub struct RecordInput {
     spec: RecordInputSpec,
     format: TfRecordFormat,

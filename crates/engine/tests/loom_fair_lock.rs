@@ -1,4 +1,5 @@
-//! The fair lock under every interleaving of two and three threads: one holder at a time, and every waiter wakes.
+//! The fair lock under every interleaving of two and three threads: one holder at a time, and every
+//! waiter wakes.
 //!
 //! Run with `cargo test --release -p headrace-engine --features loom --test loom_fair_lock`.
 

@@ -98,7 +98,8 @@ fn workers<const N: usize>(executor: &Arc<Executor>) -> [JoinHandle<()>; N] {
     [(); N].map(|()| spawn(executor, Executor::work))
 }
 
-/// Does the tasks of Python worker 0, of 1, 2, ... rows, until the pipeline is closed. Returns how many it did.
+/// Does the tasks of Python worker 0, of 1, 2, ... rows, until the pipeline is closed. Returns how
+/// many it did.
 fn work_as_python_worker(executor: &Executor) -> usize {
     let mut num_done = 0;
     while let Some(task) = executor.take_python(0) {

@@ -307,7 +307,8 @@ fn a_value_is_changed_in_place_unless_it_has_another_reader() {
     }
 }
 
-/// A program that adds 1 to a number if a bool is true, and otherwise squares it: (sum, square, merged).
+/// A program that adds 1 to a number if a bool is true, and otherwise squares it: (sum, square,
+/// merged).
 fn conditional() -> Program {
     let mut builder = ProgramBuilder::new();
     let (predicate, number) = (builder.feed(), builder.feed());

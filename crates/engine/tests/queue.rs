@@ -1,4 +1,5 @@
-//! The rules of queues, step by step. Waiting requests are polled, so no thread and no clock is needed.
+//! The rules of queues, step by step. Waiting requests are polled, so no thread and no clock is
+//! needed.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};

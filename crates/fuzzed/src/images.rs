@@ -1,4 +1,5 @@
-//! Images, by the operations that decode them. Each operation takes several formats, so each target may see all of them.
+//! Images, by the operations that decode them. Each operation takes several formats, so each target
+//! may see all of them.
 
 use crate::claims::{bmp_pixels, gif_pixels, png_pixels};
 use crate::kernels::{attrs, run, string};

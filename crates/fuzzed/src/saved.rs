@@ -23,7 +23,8 @@ use std::sync::Arc;
 const ORDERS: [Order; 4] =
     [Order::Fifo, Order::Padding, Order::Priority, Order::Shuffle { min_after_dequeue: 2, seed: 7, seed2: 8 }];
 
-/// `[resource, length of the first chunk, chunks...]`: the state of a resource, in two chunks at most.
+/// `[resource, length of the first chunk, chunks...]`: the state of a resource, in two chunks at
+/// most.
 pub fn saved(data: &[u8]) -> usize {
     let [resource, length, rest @ ..] = data else { return 0 };
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));

@@ -133,7 +133,8 @@ impl<'a> Decoder<'a> {
     /// further left.
     pub fn crop(&mut self, window: Window) -> Result<()> {
         let [x, y, width] = [window.x, window.y, window.width].map(|size| size as u32);
-        // SAFETY: as for `shim_start`; libjpeg refuses a window that does not fit and a decoder that has not started.
+        // SAFETY: as for `shim_start`; libjpeg refuses a window that does not fit and a decoder
+        // that has not started.
         let status = unsafe { shim_crop(self.raw.as_ptr(), x, y, width, &mut self.info) };
         self.check(status)
     }
@@ -144,8 +145,8 @@ impl<'a> Decoder<'a> {
         assert!(self.channels > 0 && row_bytes >= self.info.row_width as usize * self.channels);
         let num_rows = (rows.len() / row_bytes) as u32;
         let mut num_read = 0;
-        // SAFETY: the decoder is open; it writes `num_rows` rows of `row_width * channels` bytes, which were checked to
-        // fit, each `row_bytes` after the other.
+        // SAFETY: the decoder is open; it writes `num_rows` rows of `row_width * channels` bytes,
+        // which were checked to fit, each `row_bytes` after the other.
         let status = unsafe {
             shim_read_rows(
                 self.raw.as_ptr(),
@@ -212,7 +213,8 @@ pub fn encode(pixels: &[u8], width: u32, height: u32, components: usize, options
     // SAFETY: all pointers outlive the call, and `pixels` is as large as `encoding` says.
     let raw = unsafe { shim_encode(pixels.as_ptr(), &encoding, &mut status, &mut output, &mut num_output_bytes) };
     let raw = NonNull::new(raw).ok_or_else(|| Error("out of memory".to_owned()))?;
-    // SAFETY: the encoder is open until it is closed here; its output and its message are copied before that.
+    // SAFETY: the encoder is open until it is closed here; its output and its message are copied
+    // before that.
     unsafe {
         let result = match status {
             OK => Ok(std::slice::from_raw_parts(output, num_output_bytes).to_vec()),

@@ -28,8 +28,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// - `thp`: No huge pages, which cost 20 MB and save next to no time.
 ///
 /// The environment variable `_RJEM_MALLOC_CONF` overrides these.
-// SAFETY: the symbol is jemalloc's for this purpose, and nobody else's: `_rjem_` is its prefix in this build. It is read as a
-// pointer to characters that end with a zero; so it is a thin pointer, to an array, and there is one.
+// SAFETY: the symbol is jemalloc's for this purpose, and nobody else's: `_rjem_` is its prefix in
+// this build. It is read as a pointer to characters that end with a zero; so it is a thin pointer,
+// to an array, and there is one.
 #[allow(unsafe_code)]
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static CONFIGURATION: &[u8; 85] =
@@ -78,7 +79,8 @@ pub fn limit_free_pages(most_bytes: usize) {
 /// Reads a number of jemalloc's.
 fn get<T: Pod + Default>(name: &CStr) -> Option<T> {
     let (mut value, mut length) = (T::default(), size_of::<T>());
-    // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes no more than the length says.
+    // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes no
+    // more than the length says.
     #[allow(unsafe_code)]
     let status = unsafe { mallctl(name.as_ptr(), (&raw mut value).cast(), &raw mut length, null_mut(), 0) };
     (status == 0).then_some(value)
@@ -86,7 +88,8 @@ fn get<T: Pod + Default>(name: &CStr) -> Option<T> {
 
 /// Sets a number of jemalloc's. Returns true on success.
 fn set<T: Pod>(name: &CStr, mut value: T) -> bool {
-    // SAFETY: the name ends with a zero; the value is alive, and jemalloc only reads it, if its length is the one expected.
+    // SAFETY: the name ends with a zero; the value is alive, and jemalloc only reads it, if its
+    // length is the one expected.
     #[allow(unsafe_code)]
     let status = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), (&raw mut value).cast(), size_of::<T>()) };
     status == 0

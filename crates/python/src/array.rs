@@ -37,7 +37,8 @@ impl Owner {
     }
 }
 
-/// The memory of a C-contiguous array of exactly `dtype` in the machine's byte order; not for strings.
+/// The memory of a C-contiguous array of exactly `dtype` in the machine's byte order; not for
+/// strings.
 pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Option<&'a [u8]> {
     if !is_exactly(&array.dtype(), dtype) || !array.is_c_contiguous() {
         return None;
@@ -85,7 +86,8 @@ pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Sh
 /// A NumPy scalar of exactly `dtype` as a tensor.
 pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     let py = value.py();
-    // SAFETY: the type object is a live one, and NumPy describes any object that is a scalar of its own.
+    // SAFETY: the type object is a live one, and NumPy describes any object that is a scalar of its
+    // own.
     let descr = unsafe {
         if ffi::PyObject_TypeCheck(value.as_ptr(), get_type_object(py, NpyTypes::PyGenericArrType_Type)) == 0 {
             return None;
@@ -97,7 +99,8 @@ pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
         return None;
     }
     let mut words = [0_u64; 2];
-    // SAFETY: the scalar is of a type of at most 16 bytes (`is_exactly`), and `words` has room for them, aligned.
+    // SAFETY: the scalar is of a type of at most 16 bytes (`is_exactly`), and `words` has room for
+    // them, aligned.
     unsafe { PY_ARRAY_API.PyArray_ScalarAsCtype(py, value.as_ptr(), words.as_mut_ptr().cast()) };
     Tensor::copied(dtype, Shape::scalar(), &bytemuck::bytes_of(&words)[..dtype.size()]).ok()
 }
@@ -135,7 +138,8 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
     let shape = tensor.shape().clone();
     if shape.is_empty() {
         let data = tensor.bytes().as_ptr().cast_mut().cast();
-        // SAFETY: `data` points to one element of that type, of which NumPy makes a scalar of its own.
+        // SAFETY: `data` points to one element of that type, of which NumPy makes a scalar of its
+        // own.
         return unsafe {
             let scalar = PY_ARRAY_API.PyArray_Scalar(py, data, descr.as_dtype_ptr(), std::ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, scalar)

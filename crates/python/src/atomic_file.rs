@@ -11,7 +11,8 @@ use std::io::{self, BufWriter, Write};
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-/// A file that is being written, and replaces the old one when it is published. Errors name the file.
+/// A file that is being written, and replaces the old one when it is published. Errors name the
+/// file.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct AtomicFile {
     name: FileName,

@@ -1,5 +1,5 @@
-//! One call on a queue. It is served at once with the GIL held, or blocks without it until it is served, times out or
-//! is interrupted. A call that ends early loses no element.
+//! One call on a queue. It is served at once with the GIL held, or blocks without it until it is
+//! served, times out or is interrupted. A call that ends early loses no element.
 
 use crate::detach::{deadline, detached};
 use crate::error::{IntoPython, to_python};
@@ -55,7 +55,8 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Makes the call. `finish` converts the elements it returned, without the GIL if that takes long.
+    /// Makes the call. `finish` converts the elements it returned, without the GIL if that takes
+    /// long.
     pub fn make<T: Send>(
         &self,
         py: Python<'_>,

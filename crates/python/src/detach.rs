@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// The thread to which Python delivers signals; `None` if this module was imported from another one.
+/// The thread to which Python delivers signals; `None` if this module was imported from another
+/// one.
 static MAIN_THREAD: OnceLock<Option<ThreadId>> = OnceLock::new();
 
 /// Remembers this thread if it is the main thread. Called once, at import.
@@ -65,8 +66,8 @@ pub fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send)
     detached(py, &Cancellation::new(), None, |run| run.while_current(work))
 }
 
-/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is needed only for a run that is
-/// resumed later.
+/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is needed only
+/// for a run that is resumed later.
 pub fn detached_run<T: Send>(
     py: Python<'_>,
     parker: Option<&Arc<Parker>>,

@@ -36,7 +36,8 @@ pub struct Stopped {
     pub deadline: Option<Instant>,
 }
 
-/// A Python function that a run has reached, for Python to call. `finish` and `fail` resume the run.
+/// A Python function that a run has reached, for Python to call. `finish` and `fail` resume the
+/// run.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct PythonCall {
     #[pyo3(get)]

@@ -1,4 +1,5 @@
-//! The native module `headrace._native`: a thin Python layer over the engine. This file only registers it.
+//! The native module `headrace._native`: a thin Python layer over the engine. This file only
+//! registers it.
 
 mod allocator;
 mod array;

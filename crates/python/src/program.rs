@@ -52,8 +52,8 @@ impl StopFlag {
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Trace(Arc<trace::Trace>);
 
-/// The name of an operation, when it began and ended, in microseconds since 1970, and the numbers of its outputs' types,
-/// their shapes and their bytes.
+/// The name of an operation, when it began and ended, in microseconds since 1970, and the numbers
+/// of its outputs' types, their shapes and their bytes.
 type Span = (String, u64, u64, Vec<(u8, Vec<usize>, usize)>);
 
 #[pymethods]
@@ -111,8 +111,8 @@ enum Resource<'py> {
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
-/// The numbers of operations to wait for, and guards: slots of bool scalars, outermost branch first, with the required
-/// values.
+/// The numbers of operations to wait for, and guards: slots of bool scalars, outermost branch
+/// first, with the required values.
 type Gate = (Vec<usize>, Vec<(usize, bool)>);
 
 #[pymethods]
@@ -143,7 +143,8 @@ impl ProgramBuilder {
         Ok(self.lock().builder.constant(tensor))
     }
 
-    /// The engine's kernel for operations of type `op_type`, which later programs can use too; `None` if there is none.
+    /// The engine's kernel for operations of type `op_type`, which later programs can use too;
+    /// `None` if there is none.
     #[staticmethod]
     fn kernel(
         py: Python<'_>,
@@ -259,7 +260,8 @@ impl ProgramBuilder {
         node.into_python(py)
     }
 
-    /// An operation that returns one of `branches`, the first one if `predicate` is false; otherwise as `node`.
+    /// An operation that returns one of `branches`, the first one if `predicate` is false;
+    /// otherwise as `node`.
     fn merge(
         &self,
         py: Python<'_>,
@@ -303,10 +305,11 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL unless the program is
-    /// brief.
+    /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL
+    /// unless the program is brief.
     ///
-    /// If the run reaches a Python function this returns a `PythonCall` instead, which resumes the run.
+    /// If the run reaches a Python function this returns a `PythonCall` instead, which resumes the
+    /// run.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]
     fn run<'py>(
         &self,

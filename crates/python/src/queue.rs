@@ -14,10 +14,12 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows up to this size are copied a second time, into the queue, which costs less than a tensor for each.
+/// Rows up to this size are copied a second time, into the queue, which costs less than a tensor
+/// for each.
 const SMALL_ROW_BYTES: usize = 1024;
 
-/// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) for a shuffle queue.
+/// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) for a shuffle
+/// queue.
 #[derive(FromPyObject)]
 enum OrderArgument {
     Shuffle((usize, i64, i64)),

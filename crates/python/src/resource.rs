@@ -1,5 +1,5 @@
-//! Resources of a session other than queues: readers, variables, random generators, tables of sparse tensors,
-//! record inputs, staging areas, barriers.
+//! Resources of a session other than queues: readers, variables, random generators, tables of
+//! sparse tensors, record inputs, staging areas, barriers.
 
 use crate::attrs::{attrs, dtype, shape};
 use crate::error::IntoPython;

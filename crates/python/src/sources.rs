@@ -145,7 +145,8 @@ pub fn is_compressed(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &st
     waiting(py, || formats::is_compressed(&file, codec))
 }
 
-/// Whole files below directories that are their classes, in a directory whose name has `root_bytes` with its slash.
+/// Whole files below directories that are their classes, in a directory whose name has `root_bytes`
+/// with its slash.
 #[pyfunction]
 pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {
     let labels = classes.iter().map(|class| class.as_bytes().to_vec()).zip(0..).collect();

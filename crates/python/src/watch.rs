@@ -24,7 +24,8 @@ impl Watch for PythonWatch {
     fn look(&self, names: &[Arc<str>]) -> Result<()> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
-        // The exit waits for this call: there are Rust frames below it, so Python must not end the thread here.
+        // The exit waits for this call: there are Rust frames below it, so Python must not end the
+        // thread here.
         let _in_python = exit::InPython::new();
         if exit::is_to_linger() {
             return gone();

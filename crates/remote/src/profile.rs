@@ -1,6 +1,8 @@
-//! Credentials and the region from the files of the AWS command line, where the environment has none.
+//! Credentials and the region from the files of the AWS command line, where the environment has
+//! none.
 //!
-//! Source: "Configuration and credential file settings" of the AWS Command Line Interface's user guide.
+//! Source: "Configuration and credential file settings" of the AWS Command Line Interface's user
+//! guide.
 
 use object_store::aws::AmazonS3Builder;
 use std::path::PathBuf;

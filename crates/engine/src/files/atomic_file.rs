@@ -1,8 +1,10 @@
-//! Atomic replacement of files: a file gets its name when it is complete. The package replaces files in no other way.
+//! Atomic replacement of files: a file gets its name when it is complete. The package replaces
+//! files in no other way.
 //!
-//! The data are written to a temporary file in the same directory, which is then renamed. So a reader finds the old
-//! file or the new one, and a writer that fails or is killed leaves the old one. The temporary file of a remote file is
-//! on this machine, and is uploaded; storages replace a file as a whole.
+//! The data are written to a temporary file in the same directory, which is then renamed. So a
+//! reader finds the old file or the new one, and a writer that fails or is killed leaves the old
+//! one. The temporary file of a remote file is on this machine, and is uploaded; storages replace a
+//! file as a whole.
 
 use crate::files::name::FileName;
 use crate::files::output::{Output, WrittenFile, open_in_place};
@@ -114,8 +116,9 @@ impl AtomicFile {
         }
     }
 
-    /// Renames the file to its final name, unless that was done. Its output has to be flushed before. A remote file is uploaded as far as it is written; more
-    /// may be written then, and published again.
+    /// Renames the file to its final name, unless that was done. Its output has to be flushed
+    /// before. A remote file is uploaded as far as it is written; more may be written then, and
+    /// published again.
     pub fn publish(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
         match &mut self.target {
@@ -165,7 +168,8 @@ fn found(metadata: io::Result<Metadata>) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// A new file next to `path`. Its name cannot be guessed, so nobody can put a link there, and no two writers share one.
+/// A new file next to `path`. Its name cannot be guessed, so nobody can put a link there, and no
+/// two writers share one.
 fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(ErrorKind::NotFound)?;
     loop {

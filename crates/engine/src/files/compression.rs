@@ -50,7 +50,8 @@ impl Compression {
         }
     }
 
-    /// Tells the user what to do about a file that starts with these bytes and cannot be read with this compression.
+    /// Tells the user what to do about a file that starts with these bytes and cannot be read with
+    /// this compression.
     pub fn remedy(self, start: &[u8]) -> &'static str {
         match Self::guess(start) {
             guess if guess == self => "It is damaged; copy it again.",
@@ -63,8 +64,9 @@ impl Compression {
 
 /// The inflated bytes of a compressed input.
 ///
-/// All members of a gzip file are read; a zlib stream ends at its end, whatever follows. A truncated input ends where
-/// it is cut. Damage is an error of kind `InvalidData`, in the words of TensorFlow.
+/// All members of a gzip file are read; a zlib stream ends at its end, whatever follows. A
+/// truncated input ends where it is cut. Damage is an error of kind `InvalidData`, in the words of
+/// TensorFlow.
 ///
 /// [`Inflate::whole`] is stricter: it reads to the end of the input.
 pub struct Inflate<R> {

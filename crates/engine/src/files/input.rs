@@ -1,4 +1,5 @@
-//! Input of files, pipes and remote files. Reading a pipe may have to wait, and that wait must end with its run.
+//! Input of files, pipes and remote files. Reading a pipe may have to wait, and that wait must end
+//! with its run.
 
 use crate::error::{Error, Wait};
 use crate::files::storage::{self, Status, Stream, Version};
@@ -234,7 +235,8 @@ fn wait(_file: &File) -> io::Result<Readiness> {
     Ok(Readiness::Unknown)
 }
 
-/// Non-blocking, so that neither opening nor reading waits in the system. This has no effect on regular files.
+/// Non-blocking, so that neither opening nor reading waits in the system. This has no effect on
+/// regular files.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

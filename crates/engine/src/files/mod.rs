@@ -1,4 +1,5 @@
-//! Files, on this machine and elsewhere: their names, compression, contents, and replacing one as a whole.
+//! Files, on this machine and elsewhere: their names, compression, contents, and replacing one as a
+//! whole.
 
 pub mod atomic_file;
 pub mod compression;

@@ -86,7 +86,8 @@ pub trait Storage: Send + Sync {
     /// Fails if files of this name cannot be written at all.
     fn check_writable(&self, url: &str) -> Result<()>;
 
-    /// Makes a file of this name with the contents of a local one. A file that has the name is replaced as a whole.
+    /// Makes a file of this name with the contents of a local one. A file that has the name is
+    /// replaced as a whole.
     fn upload(&self, from: &Path, url: &str) -> io::Result<()>;
 }
 
@@ -149,7 +150,8 @@ pub fn changed(text: impl fmt::Display) -> Error {
     )
 }
 
-/// The scheme of a URL, such as `s3` of `s3://bucket/key`; `None` if this is the name of a local file.
+/// The scheme of a URL, such as `s3` of `s3://bucket/key`; `None` if this is the name of a local
+/// file.
 pub fn scheme(name: &[u8]) -> Option<&str> {
     let end = memchr::memmem::find(name, b"://")?;
     let is_scheme = end > 1

@@ -45,7 +45,8 @@ pub trait InPlace: Send + Sync {
 /// A kernel that writes its outputs to their slots instead of returning them in a [`Step`], which
 /// would move each once more. Worth it for kernels that run for each record.
 pub trait Fill: Send + Sync {
-    /// As [`Kernel::run`], but fills `slots`, one for each output. Returns the operation if it has to wait.
+    /// As [`Kernel::run`], but fills `slots`, one for each output. Returns the operation if it has
+    /// to wait.
     fn fill(&self, run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>>;
 }
 

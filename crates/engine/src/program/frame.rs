@@ -321,7 +321,8 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// Calls a kernel with its inputs. Not inlined, so that nodes that change a value in place stay cheap.
+    /// Calls a kernel with its inputs. Not inlined, so that nodes that change a value in place stay
+    /// cheap.
     #[inline(never)]
     fn call(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;

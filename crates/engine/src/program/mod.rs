@@ -75,7 +75,8 @@ enum Work {
     Change(Arc<dyn InPlace>),
     /// Like a call, but the kernel writes its outputs to their slots.
     Fill(Arc<dyn Fill>),
-    /// Returns its second input if the first one is false, else its third. The other one may have been skipped.
+    /// Returns its second input if the first one is false, else its third. The other one may have
+    /// been skipped.
     Merge,
     /// Calls a function of the host language; see [`Execution`].
     Host(HostFunction),
@@ -150,7 +151,8 @@ impl Program {
         self.fetches.iter().enumerate().map(|(index, slot)| frame.fetched(index, *slot)).collect()
     }
 
-    /// Repeats runs until `stop` is set (then it returns `Ok`) or a run fails (then it returns the error).
+    /// Repeats runs until `stop` is set (then it returns `Ok`) or a run fails (then it returns the
+    /// error).
     pub fn run_loop(&self, stop: &StopFlag, run: &Run) -> Result<()> {
         let mut frame = self.loop_frame()?;
         while !stop.is_set() {

@@ -110,7 +110,8 @@ impl Queue {
 
     /// Adds an element. Waits while the queue is full.
     ///
-    /// Fails with `InvalidArgument` if types or shapes do not fit and with `Cancelled` if the queue is closed.
+    /// Fails with `InvalidArgument` if types or shapes do not fit and with `Cancelled` if the queue
+    /// is closed.
     pub fn enqueue(self: &Arc<Self>, mut components: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.enqueue_element(self.element(&mut components)?, parker)
     }
@@ -120,8 +121,8 @@ impl Queue {
         self.enqueue_rows(Rows::one(element), parker)
     }
 
-    /// As [`Queue::enqueue`], for the rows of `batch`, whose components have the same size in the first dimension. They
-    /// are added in order, as space appears, uninterrupted by other enqueues.
+    /// As [`Queue::enqueue`], for the rows of `batch`, whose components have the same size in the
+    /// first dimension. They are added in order, as space appears, uninterrupted by other enqueues.
     pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.spec.check(&batch, true)?;
         self.enqueue_rows(Rows::many(batch, &self.packing)?, parker)
@@ -140,8 +141,8 @@ impl Queue {
         self.request(WaitQueue::Enqueue, Request::Enqueue(rows), parker)
     }
 
-    /// Makes an element of components, which it may move out. Fails with `InvalidArgument` if types or shapes do not
-    /// fit.
+    /// Makes an element of components, which it may move out. Fails with `InvalidArgument` if types
+    /// or shapes do not fit.
     pub fn element(&self, components: &mut Tensors) -> Result<Element> {
         self.spec.check(components, false)?;
         self.packing.pack(components)
@@ -221,7 +222,8 @@ impl Queue {
         }
     }
 
-    /// Works on the core under the lock. Once the lock is released, wakes the waiters that were served.
+    /// Works on the core under the lock. Once the lock is released, wakes the waiters that were
+    /// served.
     fn change<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         let mut core = self.core.lock();
         let result = work(&mut core);

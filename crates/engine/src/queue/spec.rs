@@ -91,7 +91,8 @@ impl QueueSpec {
         self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
     }
 
-    /// Checks that the components of an element, or of the rows of a batch, have the types and shapes of this queue.
+    /// Checks that the components of an element, or of the rows of a batch, have the types and
+    /// shapes of this queue.
     pub(super) fn check(&self, components: &[Tensor], is_batch: bool) -> Result<()> {
         let got = components.iter().map(Tensor::dtype);
         if !got.clone().eq(self.dtypes.iter().copied()) {

@@ -3,8 +3,8 @@
 /// The state of a queue at one moment. Totals count since the queue was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do. More than `capacity` after
-    /// elements were given back.
+    /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do. More than
+    /// `capacity` after elements were given back.
     pub size: usize,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
@@ -18,8 +18,10 @@ pub struct QueueStats {
     pub num_waiting_enqueues: usize,
     /// Dequeues that wait now.
     pub num_waiting_dequeues: usize,
-    /// Time that enqueues have waited until now, summed over threads. Grows when consumers are the bottleneck.
+    /// Time that enqueues have waited until now, summed over threads. Grows when consumers are the
+    /// bottleneck.
     pub enqueue_blocked_ns: u64,
-    /// Time that dequeues have waited until now, summed over threads. Grows when producers are the bottleneck.
+    /// Time that dequeues have waited until now, summed over threads. Grows when producers are the
+    /// bottleneck.
     pub dequeue_blocked_ns: u64,
 }

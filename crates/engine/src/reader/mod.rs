@@ -1,7 +1,7 @@
 //! Readers: from a queue of file names to records, one file at a time.
 //!
-//! Source of the rules: `tensorflow/core/framework/reader_base.cc` of TensorFlow 1.15, as documented for
-//! `tf.ReaderBase`.
+//! Source of the rules: `tensorflow/core/framework/reader_base.cc` of TensorFlow 1.15, as
+//! documented for `tf.ReaderBase`.
 
 mod block;
 mod fixed_length;
@@ -294,7 +294,8 @@ impl State {
         Ok(records)
     }
 
-    /// The key and the value of the next record of the current file; `None` if there is no file or it has ended.
+    /// The key and the value of the next record of the current file; `None` if there is no file or
+    /// it has ended.
     fn read_one(&mut self, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(file) = self.file.as_mut() else { return Ok(None) };
         let record = if file.may_wait() { run.while_current(|| file.read_one())? } else { file.read_one()? };

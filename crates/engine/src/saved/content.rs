@@ -31,7 +31,8 @@ impl Content {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Adds a tensor: its type, its rank, its dimensions and its elements. Fails if there is no memory for it.
+    /// Adds a tensor: its type, its rank, its dimensions and its elements. Fails if there is no
+    /// memory for it.
     pub fn tensor(&mut self, tensor: &Tensor) -> Result<()> {
         tensor.materialise()?;
         let num_bytes = match tensor.dtype() {

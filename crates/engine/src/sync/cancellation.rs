@@ -20,7 +20,8 @@ pub trait Watch: Any + fmt::Debug + Send + Sync {
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 
-/// Ends all waits that are registered with it, present and future ones. A clone is the same cancellation.
+/// Ends all waits that are registered with it, present and future ones. A clone is the same
+/// cancellation.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<Shared>);
 
@@ -46,7 +47,8 @@ impl Cancellation {
         Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
     }
 
-    /// A cancellation that is cancelled with this one. Cancelling the child ends only the child's waits.
+    /// A cancellation that is cancelled with this one. Cancelling the child ends only the child's
+    /// waits.
     pub fn child(&self) -> Self {
         let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
         let mut children = self.0.children.lock();
@@ -72,7 +74,8 @@ impl Cancellation {
 
     /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
     pub fn cancel(&self) {
-        // Set under the lock: a thread that registers later sees the flag, one that registered before is woken.
+        // Set under the lock: a thread that registers later sees the flag, one that registered
+        // before is woken.
         let waiting = {
             let mut waiting = self.0.waiting.lock();
             self.0.is_cancelled.store(true, Ordering::Release);

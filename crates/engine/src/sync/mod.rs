@@ -1,9 +1,10 @@
 //! The synchronisation primitives of the engine, in one place, so that loom can replace them.
 //!
-//! With the feature `loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving; with the feature `shuttle` they are
-//! shuttle's, and `tests/simulation/` draws interleavings of whole pipelines. A thread that
-//! panics while it holds a lock does not poison it: the critical sections of the engine leave their data consistent at
-//! every point where they could panic (out of memory).
+//! With the feature `loom` they are loom's, and the tests under `tests/loom_*.rs` explore every
+//! interleaving; with the feature `shuttle` they are shuttle's, and `tests/simulation/` draws
+//! interleavings of whole pipelines. A thread that panics while it holds a lock does not poison it:
+//! the critical sections of the engine leave their data consistent at every point where they could
+//! panic (out of memory).
 
 pub mod cancellation;
 pub mod fair_lock;

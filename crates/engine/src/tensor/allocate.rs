@@ -1,11 +1,13 @@
-//! Checked allocation: the only way to get memory whose size is computed from shapes, arguments or data.
+//! Checked allocation: the only way to get memory whose size is computed from shapes, arguments or
+//! data.
 //!
-//! Products are checked for overflow. A request that this machine (or its control group) can never serve fails with
-//! `ResourceExhausted` in TensorFlow's words, and so does one that the system refuses; otherwise the process would end.
-//! The limit is for one request: memory that is in use already is not counted.
+//! Products are checked for overflow. A request that this machine (or its control group) can never
+//! serve fails with `ResourceExhausted` in TensorFlow's words, and so does one that the system
+//! refuses; otherwise the process would end. The limit is for one request: memory that is in use
+//! already is not counted.
 //!
-//! `clippy.toml` disallows other allocations. They are fine for memory as long as something that exists already, or no
-//! longer than a constant; each such place says so.
+//! `clippy.toml` disallows other allocations. They are fine for memory as long as something that
+//! exists already, or no longer than a constant; each such place says so.
 
 use crate::error::{Code, Error, Result};
 use crate::tensor::dtype::DType;

@@ -133,8 +133,9 @@ implement_numeric! {
     f16 => Float16, f32 => Float32, f64 => Float64,
 }
 
-/// Runs an expression with a type alias bound to the Rust type of a real numeric [`DType`], or `else` for
-/// bool, complex and string: `dispatch_numeric!(dtype, T => f::<T>(x), else => Err(...))`.
+/// Runs an expression with a type alias bound to the Rust type of a real numeric [`DType`], or
+/// `else` for bool, complex and string: `dispatch_numeric!(dtype, T => f::<T>(x), else =>
+/// Err(...))`.
 #[macro_export]
 macro_rules! dispatch_numeric {
     (@arm $T:ident, $rust:ty, $body:expr) => {{

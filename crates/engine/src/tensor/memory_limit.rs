@@ -33,7 +33,8 @@ pub fn memory_limit() -> MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// The limit of the system whose files are below `root`. Missing and malformed files limit nothing.
+    /// The limit of the system whose files are below `root`. Missing and malformed files limit
+    /// nothing.
     fn read(root: &Path) -> Self {
         let (memory, swap) = machine(&read(root, "proc/meminfo"));
         let machine = Self { num_bytes: memory.saturating_add(swap), owner: MACHINE };
@@ -97,7 +98,8 @@ fn directories(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     groups
 }
 
-/// The path of a group, from a line `NUMBER:CONTROLLERS:PATH`; `None` if it does not control memory.
+/// The path of a group, from a line `NUMBER:CONTROLLERS:PATH`; `None` if it does not control
+/// memory.
 fn group_path(line: &str, version: u8) -> Option<&str> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);

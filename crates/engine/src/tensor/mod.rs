@@ -26,8 +26,8 @@ const INLINE_BYTES: usize = 16;
 
 /// An immutable array of one element type.
 ///
-/// Numeric elements are stored in row-major order in the machine's byte order, aligned for their type;
-/// booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
+/// Numeric elements are stored in row-major order in the machine's byte order, aligned for their
+/// type; booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
 ///
 /// ```
 /// use headrace_engine::tensor::Tensor;
@@ -58,7 +58,8 @@ enum Data {
 }
 
 impl Tensor {
-    /// A tensor of `values` in row-major order. Fails if the shape holds another number of elements.
+    /// A tensor of `values` in row-major order. Fails if the shape holds another number of
+    /// elements.
     pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
         check_length(&shape, values.len())?;
         let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| Data::Buffer(Memory::numbers(values)));
@@ -76,7 +77,8 @@ impl Tensor {
         Self { dtype: DType::Bool, ..Self::scalar(u8::from(value)) }
     }
 
-    /// A numeric, boolean or complex tensor over `bytes`, which are copied only where they are not aligned.
+    /// A numeric, boolean or complex tensor over `bytes`, which are copied only where they are not
+    /// aligned.
     pub fn from_bytes(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
         Self::over(dtype, shape, bytes, Memory::Bytes)
     }
@@ -284,7 +286,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// Adds the elements of a string tensor to `strings`. They are moved if this tensor is not shared.
+    /// Adds the elements of a string tensor to `strings`. They are moved if this tensor is not
+    /// shared.
     pub fn take_strings(&mut self, strings: &mut Vec<Bytes>) {
         match &mut self.data {
             Data::String(value) => strings.push(std::mem::take(value)),

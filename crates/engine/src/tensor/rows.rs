@@ -73,8 +73,8 @@ impl Tensor {
         self.row(index)
     }
 
-    /// Copies the rows `order` of the first dimension, which must exist. `leading` replaces the first dimension in the
-    /// shape.
+    /// Copies the rows `order` of the first dimension, which must exist. `leading` replaces the
+    /// first dimension in the shape.
     pub fn take_rows(&self, order: &[usize], leading: &[usize]) -> Result<Self> {
         let row = self.shape.row();
         let length = row.num_elements();
@@ -153,8 +153,8 @@ impl Tensor {
         View::new(start, dims).of(self, shape.clone())
     }
 
-    /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at most as large in
-    /// each dimension; the rest is filled with 0, false or the empty string.
+    /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at
+    /// most as large in each dimension; the rest is filled with 0, false or the empty string.
     pub fn stack_padded<'a>(
         dtype: DType,
         row: &Shape,

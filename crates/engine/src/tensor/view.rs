@@ -45,7 +45,8 @@ pub fn steps_of(shape: &Shape) -> SmallVec<[isize; 4]> {
 }
 
 impl View {
-    /// The elements at `start` plus every combination of the dimensions' steps. All must be elements of the tensor.
+    /// The elements at `start` plus every combination of the dimensions' steps. All must be
+    /// elements of the tensor.
     pub fn new(start: isize, dims: impl IntoIterator<Item = Dim>) -> Self {
         let mut joined: SmallVec<[Dim; 4]> = SmallVec::new();
         let mut num_elements = 1;

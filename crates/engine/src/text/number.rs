@@ -11,8 +11,8 @@ pub trait FromText: Numeric {
     /// Parses the whole text. `None` if it is not a number of this type.
     fn from_text(text: &[u8]) -> Option<Self>;
 
-    /// Parses the number at the start of `text`. Returns it and its length, or `None` if it is not written in the usual
-    /// form.
+    /// Parses the number at the start of `text`. Returns it and its length, or `None` if it is not
+    /// written in the usual form.
     fn from_start(text: &[u8]) -> Option<(Self, usize)>;
 }
 
@@ -87,11 +87,13 @@ fn any_decimal<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, usize)> {
     fast_float2::parse_partial(text).ok()
 }
 
-/// Parses the number at the start of `text`, rounded once; returns it and its length. `None` if it has an exponent, no
-/// digits, or many. Most numbers in files are short, and this is faster than the general parser.
+/// Parses the number at the start of `text`, rounded once; returns it and its length. `None` if it
+/// has an exponent, no digits, or many. Most numbers in files are short, and this is faster than
+/// the general parser.
 #[inline(always)]
 fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
-    /// An integer of this many digits is exact in a double, and so is the power of ten it is divided by.
+    /// An integer of this many digits is exact in a double, and so is the power of ten it is
+    /// divided by.
     const MAX_DIGITS: usize = 15;
     let start = usize::from(text.first() == Some(&b'-'));
     let (mut mantissa, point) = digit_by_digit(text, start, 0);
@@ -125,8 +127,8 @@ fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
 
 /// As [`digit_by_digit`], but parses the first eight digits at once if there are eight bytes.
 ///
-/// Source: Daniel Lemire, "Quickly parsing eight digits" (2018): pairs of digits, then pairs of pairs are added within
-/// one word.
+/// Source: Daniel Lemire, "Quickly parsing eight digits" (2018): pairs of digits, then pairs of
+/// pairs are added within one word.
 #[inline]
 fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
     const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];

@@ -1,7 +1,7 @@
 //! The TFRecord format: length, checksum of the length, data, checksum of the data.
 //!
-//! Source: `tensorflow/core/lib/io/record_reader.cc` and `record_writer.cc` of TensorFlow 1.15. The checksum is
-//! CRC-32C, masked.
+//! Source: `tensorflow/core/lib/io/record_reader.cc` and `record_writer.cc` of TensorFlow 1.15. The
+//! checksum is CRC-32C, masked.
 
 mod writer;
 

@@ -1,4 +1,5 @@
-//! Reading a protocol buffer without a copy. The bytes are not trusted: `None` if they are malformed.
+//! Reading a protocol buffer without a copy. The bytes are not trusted: `None` if they are
+//! malformed.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
 

@@ -9,7 +9,8 @@ use crate::tensor::dtype::DType;
 
 /// `(tensor, keep)`: the rows of `tensor` for which the vector of bools `keep` is true.
 ///
-/// Source: `maybe_batch` of TensorFlow 1.15 does this with `tf.dynamic_partition`, whose error is raised here too.
+/// Source: `maybe_batch` of TensorFlow 1.15 does this with `tf.dynamic_partition`, whose error is
+/// raised here too.
 pub struct KeepRows;
 
 impl Kernel for KeepRows {

@@ -9,7 +9,8 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// `(condition, then, else)`: the condition is a scalar, a vector that picks rows, or has the shape of the others.
+/// `(condition, then, else)`: the condition is a scalar, a vector that picks rows, or has the shape
+/// of the others.
 ///
 /// Source: `tf.where` of TensorFlow 1.15.
 pub struct Select;

@@ -9,7 +9,8 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, begin, end, strides)`: the part that Python writes as `tensor[begin:end:strides, ...]`.
+/// `(tensor, begin, end, strides)`: the part that Python writes as `tensor[begin:end:strides,
+/// ...]`.
 ///
 /// Source: `tf.strided_slice` of TensorFlow 1.15.
 pub struct StridedSlice {

@@ -1,4 +1,5 @@
-//! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast, standardisation.
+//! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast,
+//! standardisation.
 //!
 //! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and similar functions of TensorFlow 1.15.
 
@@ -94,8 +95,8 @@ fn rgb_to_hsv(colour: Colour) -> Colour {
     hue_saturation_value(colour, |range| 1.0 / range * (1.0 / 6.0), |part, thirds| part + thirds / 3.0)
 }
 
-/// TensorFlow computes the inverse of six times the range, and adds thirds, in two different ways. Both are kept, so
-/// that every bit agrees.
+/// TensorFlow computes the inverse of six times the range, and adds thirds, in two different ways.
+/// Both are kept, so that every bit agrees.
 fn hue_saturation_value(
     colour: Colour,
     inverse_sixth: impl Fn(f32) -> f32,
@@ -125,7 +126,8 @@ fn hsv_to_rgb([hue, saturation, value]: Colour) -> Colour {
     ramps.map(|ramp| ((1.0 - saturation) + saturation * ramp.clamp(0.0, 1.0)) * value)
 }
 
-/// Converts to HSV and back in a different way than `rgb_to_hsv` and `hsv_to_rgb`, so that every bit is TensorFlow's.
+/// Converts to HSV and back in a different way than `rgb_to_hsv` and `hsv_to_rgb`, so that every
+/// bit is TensorFlow's.
 fn saturate(colour: Colour, factor: f32) -> Colour {
     let add_thirds = |part, thirds| (f64::from(part) + f64::from(thirds) / 3.0) as f32;
     let [hue, saturation, value] = hue_saturation_value(colour, |range| 1.0 / (6.0 * range), add_thirds);
@@ -155,7 +157,8 @@ fn turn_hue(colour: Colour, turns: f32) -> Colour {
     if low == high {
         return colour;
     }
-    // The colour circle has six parts: in the even ones one channel rises, in the odd ones one falls.
+    // The colour circle has six parts: in the even ones one channel rises, in the odd ones one
+    // falls.
     let [red, green, blue] = colour;
     let (part, middle) = match (red < green, blue < green, blue < red) {
         (false, true, _) => (0, green),

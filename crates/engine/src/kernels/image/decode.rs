@@ -144,7 +144,8 @@ impl Decode {
         self.tensor(Shape::new(&shape), pixels.samples)
     }
 
-    /// Converts samples to the output type. Integers are scaled by a power of two; floats are from 0 to 1.
+    /// Converts samples to the output type. Integers are scaled by a power of two; floats are from
+    /// 0 to 1.
     fn tensor(&self, shape: Shape, samples: Samples) -> Result<Tensor> {
         const SCALE_8: f32 = 1.0 / u8::MAX as f32;
         const SCALE_16: f32 = 1.0 / u16::MAX as f32;

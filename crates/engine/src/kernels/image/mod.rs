@@ -22,7 +22,8 @@ use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's limit for a JPEG.
+/// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's
+/// limit for a JPEG.
 ///
 /// A small file can claim any size. A decoder refuses more than this before it allocates memory.
 pub const MAX_PIXELS: usize = (1 << 29) / 3;

@@ -1,7 +1,7 @@
 //! Sums over the values of an image, with SIMD lanes.
 //!
-//! Short stretches are summed in single precision, in several lanes, and their sums in double precision. That is exact
-//! enough, and a few times faster than a single sum.
+//! Short stretches are summed in single precision, in several lanes, and their sums in double
+//! precision. That is exact enough, and a few times faster than a single sum.
 
 /// Number of rows of lanes summed in single precision.
 const STRETCH: usize = 64;

@@ -14,8 +14,8 @@ const TILE: usize = 256;
 
 /// Iteration over two tensors, in which dimensions of size 1 are repeated.
 ///
-/// Adjacent dimensions that behave alike are merged. So equal shapes, or a scalar and any shape, are a single row, and
-/// the loop is as tight as one over slices.
+/// Adjacent dimensions that behave alike are merged. So equal shapes, or a scalar and any shape,
+/// are a single row, and the loop is as tight as one over slices.
 pub struct Broadcast {
     shape: Shape,
     /// Outermost first, at least one.
@@ -40,7 +40,8 @@ struct Dim {
 }
 
 impl Broadcast {
-    /// Broadcasts `x` and `y` as NumPy does. Fails if they do not fit, or the result has too many elements.
+    /// Broadcasts `x` and `y` as NumPy does. Fails if they do not fit, or the result has too many
+    /// elements.
     pub fn new(x: &Shape, y: &Shape) -> Result<Self> {
         if x == y {
             let row = Dim { length: x.num_elements(), x_step: 1, y_step: 1 };
@@ -167,8 +168,8 @@ fn for_each_tile<T: Copy>(x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], &[T])) {
     }
 }
 
-/// Adds the next outer dimension to `dims`, innermost first. It is merged with the one before if both operands continue
-/// with the same step, and dropped if its length is 1.
+/// Adds the next outer dimension to `dims`, innermost first. It is merged with the one before if
+/// both operands continue with the same step, and dropped if its length is 1.
 fn push_outer(dims: &mut SmallVec<[Dim; 4]>, outer: Dim) {
     if outer.length == 1 {
         return;

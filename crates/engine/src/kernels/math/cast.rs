@@ -54,8 +54,9 @@ impl InPlace for Cast {
     }
 }
 
-/// Converts `tensor` to `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number is true
-/// unless it is 0. Nothing is copied if the bits stay the same, and small integers may become deferred floats.
+/// Converts `tensor` to `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and
+/// a number is true unless it is 0. Nothing is copied if the bits stay the same, and small integers
+/// may become deferred floats.
 pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let mut cast = tensor.clone();
     Cast { target }.change(&mut cast)?;
@@ -161,7 +162,8 @@ truncate!(f32, f64 => [u32, i64] through i64, below 9_223_372_036_854_775_808.0)
 macro_rules! truncate_to_u64 {
     ($($source:ty),*) => {
         $(impl ConvertTo<u64> for $source {
-            /// Values that fit an int64 are converted as one and wrap; larger ones are converted to uint64.
+            /// Values that fit an int64 are converted as one and wrap; larger ones are converted to
+            /// uint64.
             #[inline(always)]
             fn convert(self) -> u64 {
                 if self >= 9_223_372_036_854_775_808.0 {

@@ -11,7 +11,8 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 use half::f16;
 
-/// A comparison of two values of one type. A NaN is unequal to everything and neither less nor greater.
+/// A comparison of two values of one type. A NaN is unequal to everything and neither less nor
+/// greater.
 #[derive(Clone, Copy, Debug)]
 pub enum Compare {
     /// `x == y`

@@ -1,4 +1,5 @@
-//! `BarrierInsertMany`, `BarrierTakeMany`, `BarrierClose`, `BarrierReadySize`, `BarrierIncompleteSize`.
+//! `BarrierInsertMany`, `BarrierTakeMany`, `BarrierClose`, `BarrierReadySize`,
+//! `BarrierIncompleteSize`.
 
 use crate::barrier::Barrier;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Random numbers of a distribution from random bits, bit for bit as TensorFlow makes them.
 //!
-//! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers by Box and Muller, "A Note on the Generation
-//! of Random Normal Deviates" (1958).
+//! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers by Box and Muller, "A Note
+//! on the Generation of Random Normal Deviates" (1958).
 
 use crate::philox::Philox;
 use crate::tensor::dtype::Numeric;

@@ -1,5 +1,5 @@
-//! Operations with random results. Each has its own generator, which the session keeps. For a given seed the results are
-//! TensorFlow's.
+//! Operations with random results. Each has its own generator, which the session keeps. For a given
+//! seed the results are TensorFlow's.
 
 pub mod bounding_box;
 pub mod categorical;

@@ -1,4 +1,5 @@
-//! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: tensors of random numbers.
+//! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: tensors of
+//! random numbers.
 
 use super::distributions::{RandomFloat, RandomInteger};
 use crate::error::{Error, Result};

@@ -59,7 +59,8 @@ enum Action {
     Reset,
 }
 
-/// The kernel for operations on a reader (reads also need the queue of file names), or `None` if `op_type` is not one.
+/// The kernel for operations on a reader (reads also need the queue of file names), or `None` if
+/// `op_type` is not one.
 pub fn build(op_type: &str, reader: &Arc<Reader>, queue: Option<&Arc<Queue>>) -> Result<Option<Arc<dyn Kernel>>> {
     let names = || queue.cloned().ok_or_else(|| Error::internal("a read without a queue of file names"));
     let action = match op_type {

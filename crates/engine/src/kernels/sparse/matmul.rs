@@ -14,7 +14,8 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values, shape, dense)` of real numbers to their product. Each matrix may be transposed first.
+/// `(indices, values, shape, dense)` of real numbers to their product. Each matrix may be
+/// transposed first.
 ///
 /// Source: `tf.sparse_tensor_dense_matmul` of TensorFlow 1.15.
 pub struct SparseTensorDenseMatMul {

@@ -7,7 +7,8 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 
-/// `(indices, values, shape)` to the indices and values in order. Indices are not compared with the shape.
+/// `(indices, values, shape)` to the indices and values in order. Indices are not compared with the
+/// shape.
 ///
 /// Source: `tf.sparse_reorder` of TensorFlow 1.15.
 pub struct SparseReorder;

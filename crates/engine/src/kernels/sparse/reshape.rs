@@ -12,8 +12,8 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, shape, new shape)` to the indices in the new shape, and that shape with its -1 replaced. Indices are not compared with
-/// the shape.
+/// `(indices, shape, new shape)` to the indices in the new shape, and that shape with its -1
+/// replaced. Indices are not compared with the shape.
 ///
 /// Source: `tf.sparse_reshape` of TensorFlow 1.15.
 pub struct SparseReshape;

@@ -60,8 +60,8 @@ fn vector_of<'t>(tensor: &'t Tensor, what: &str, length: usize) -> Result<&'t [i
     }
 }
 
-/// `(axis, indices, values, shape)` to the indices of each piece, then the values of each, then their shapes. The first pieces are
-/// larger by one if they cannot all be equal.
+/// `(axis, indices, values, shape)` to the indices of each piece, then the values of each, then
+/// their shapes. The first pieces are larger by one if they cannot all be equal.
 ///
 /// Source: `tf.sparse_split` of TensorFlow 1.15.
 pub struct SparseSplit {

@@ -12,8 +12,8 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::cmp::Ordering;
 
-/// `(indices, shape, values, default)` to a tensor of that shape. One index is a scalar, and indices into a vector may
-/// be a vector; one value may be a scalar for all.
+/// `(indices, shape, values, default)` to a tensor of that shape. One index is a scalar, and
+/// indices into a vector may be a vector; one value may be a scalar for all.
 ///
 /// Source: `tf.sparse_to_dense` of TensorFlow 1.15.
 pub struct SparseToDense {

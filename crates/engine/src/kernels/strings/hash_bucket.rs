@@ -1,4 +1,5 @@
-//! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: the number of a bucket for each string.
+//! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: the number of a
+//! bucket for each string.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -10,7 +10,8 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// One or more tensors of strings of one shape, joined element by element; a scalar counts for every element.
+/// One or more tensors of strings of one shape, joined element by element; a scalar counts for
+/// every element.
 ///
 /// Source: `tf.string_join` of TensorFlow 1.15.
 pub struct StringJoin {

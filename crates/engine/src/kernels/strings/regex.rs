@@ -1,4 +1,5 @@
-//! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and both with a constant pattern.
+//! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and both with a constant
+//! pattern.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

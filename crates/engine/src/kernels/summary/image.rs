@@ -65,7 +65,8 @@ fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     if image.dtype() == DType::UInt8 {
         return Ok(image.clone());
     }
-    // The scale is computed in single precision, and each step rounded to the image's type, as in TensorFlow.
+    // The scale is computed in single precision, and each step rounded to the image's type, as in
+    // TensorFlow.
     let round: fn(f64) -> f64 = match image.dtype() {
         DType::Float16 => |value| f64::from(f16::from_f64(value)),
         DType::Float32 => |value| f64::from(value as f32),

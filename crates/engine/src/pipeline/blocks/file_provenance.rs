@@ -63,7 +63,8 @@ pub trait Locate: fmt::Debug + Send + Sync {
 pub struct Layout {
     /// The names of the columns; empty for files without a header.
     pub names: Arc<[String]>,
-    /// The number of each field that is wanted and the number of its column, in the order of the fields.
+    /// The number of each field that is wanted and the number of its column, in the order of the
+    /// fields.
     pub fields: Vec<(usize, usize)>,
     /// The number of fields of a record.
     pub num_fields: usize,

@@ -23,7 +23,8 @@ struct Run {
 /// The provenance that counts batches, and the number of a batch of rows.
 pub type Group = (Arc<FileProvenance>, u64);
 
-/// Rows of some blocks, in the order in which they are wanted. Nothing is copied before [`Rows::gather`].
+/// Rows of some blocks, in the order in which they are wanted. Nothing is copied before
+/// [`Rows::gather`].
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// The blocks that `runs` name by number. Rows that were split share it.

@@ -1,5 +1,5 @@
-//! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped, and so is
-//! the byte order mark of UTF-8.
+//! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line
+//! feed is dropped, and so is the byte order mark of UTF-8.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::FileProvenance;

@@ -74,7 +74,8 @@ impl Parse {
         self
     }
 
-    /// With the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and `dense_shapes`.
+    /// With the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and
+    /// `dense_shapes`.
     pub fn new(attrs: &Attrs, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
         Self::with_features(Features::from_attrs(attrs, "")?, defaults, record, kept)
     }

@@ -159,8 +159,8 @@ impl Packing {
 
 /// Reads one byte of each cache line of some elements.
 ///
-/// Elements that waited long in a large queue are in no cache. The processor can wait for many cache lines at once, if
-/// all are requested before the first is needed.
+/// Elements that waited long in a large queue are in no cache. The processor can wait for many
+/// cache lines at once, if all are requested before the first is needed.
 fn fetch(elements: &[Element]) {
     let long = elements.iter().filter_map(|element| match &element.0 {
         Packed::Long { bytes, .. } => Some(bytes),

@@ -30,7 +30,8 @@ impl Heap {
         let last = self.0.len().checked_sub(1)?;
         self.0.swap(0, last);
         let (_, top) = self.0.pop()?;
-        // The hole moves down to a leaf, always to the better child; the last element then moves up from there.
+        // The hole moves down to a leaf, always to the better child; the last element then moves up
+        // from there.
         let mut hole = 0;
         while 2 * hole + 1 < self.0.len() {
             let (left, right) = (2 * hole + 1, 2 * hole + 2);

@@ -94,7 +94,8 @@ impl Store {
         }
     }
 
-    /// Takes the next element. A shuffle queue draws one and moves its last element there, as TensorFlow does.
+    /// Takes the next element. A shuffle queue draws one and moves its last element there, as
+    /// TensorFlow does.
     pub(super) fn pop(&mut self) -> Option<Element> {
         match self {
             Self::Fifo(elements) => elements.pop_front(),

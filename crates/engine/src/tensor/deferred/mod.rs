@@ -1,8 +1,9 @@
 //! Lazy element-wise arithmetic: it is computed when the elements are read.
 //!
-//! An image that is decoded to bytes, cast to floats, scaled and shifted takes four times its memory and three passes
-//! over it. Deferred, it waits in a queue as bytes and is computed in one pass, straight into its batch. The result is
-//! the same to the last bit: the same operations on the same elements in the same order.
+//! An image that is decoded to bytes, cast to floats, scaled and shifted takes four times its
+//! memory and three passes over it. Deferred, it waits in a queue as bytes and is computed in one
+//! pass, straight into its batch. The result is the same to the last bit: the same operations on
+//! the same elements in the same order.
 
 mod recipe;
 
@@ -120,8 +121,8 @@ impl Deferred {
 }
 
 impl Tensor {
-    /// Casts small integers to floats lazily: they are computed when they are read. Returns false, and changes nothing,
-    /// where that is not worth it.
+    /// Casts small integers to floats lazily: they are computed when they are read. Returns false,
+    /// and changes nothing, where that is not worth it.
     pub fn defer(&mut self) -> bool {
         // Floats that memory cannot hold are not deferred: computing them now fails properly.
         let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())

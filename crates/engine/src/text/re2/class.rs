@@ -13,7 +13,8 @@ const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 /// overlong encodings and encodings of numbers that are not code points.
 const WIDE: &str = r"(?-u:[\xC2-\xDF][\x80-\xBF])|(?-u:[\xE0-\xEF][\x80-\xBF]{2})|(?-u:[\xF0-\xF4][\x80-\xBF]{3})";
 
-/// A set of code points. Unlike a set of `char`, it may have surrogates, which RE2 finds in bytes that encode them.
+/// A set of code points. Unlike a set of `char`, it may have surrogates, which RE2 finds in bytes
+/// that encode them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Class {
     /// Inclusive. Sorted, disjoint and not adjacent once [`Class::sort`] was called.

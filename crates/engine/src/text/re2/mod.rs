@@ -1,8 +1,9 @@
-//! Regular expressions as TensorFlow has them: RE2's syntax and RE2's meaning, in time linear in the text.
+//! Regular expressions as TensorFlow has them: RE2's syntax and RE2's meaning, in time linear in
+//! the text.
 //!
-//! The pattern is parsed here and translated to the syntax of the crate `regex`, which then searches. Neither engine
-//! backtracks. Texts are bytes: a character class matches characters of UTF-8 only, and other bytes match nothing but
-//! `\C`.
+//! The pattern is parsed here and translated to the syntax of the crate `regex`, which then
+//! searches. Neither engine backtracks. Texts are bytes: a character class matches characters of
+//! UTF-8 only, and other bytes match nothing but `\C`.
 //!
 //! Source: RE2 (github.com/google/re2), as `tf.strings.regex_replace` of TensorFlow 1.15 uses it.
 
@@ -62,7 +63,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern. Fails with `InvalidArgument` if it is not in RE2's syntax or is too large.
+    /// Compiles a pattern. Fails with `InvalidArgument` if it is not in RE2's syntax or is too
+    /// large.
     pub fn new(pattern: &[u8]) -> Result<Self> {
         let failed = |misfit: Misfit| invalid(pattern, &misfit);
         let parsed = parse(pattern, Rewrite::MAX_GROUP).map_err(failed)?;

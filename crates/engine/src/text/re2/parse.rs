@@ -148,8 +148,8 @@ impl<'p> Parser<'p> {
         rest.is_some()
     }
 
-    /// Repeats the last item. The operator begins at `start`, and a `?` may follow it. `before` is the start of a
-    /// repetition operator right before it, if there is one.
+    /// Repeats the last item. The operator begins at `start`, and a `?` may follow it. `before` is
+    /// the start of a repetition operator right before it, if there is one.
     fn repeat(&mut self, count: Count, start: &str, before: Option<&str>) -> Result<(), Misfit> {
         let is_lazy = self.skip("?") != self.flags.is_lazy;
         let from = |start: &str| start[..start.len() - self.rest.len()].to_owned();

@@ -18,8 +18,8 @@ enum Found {
 impl Pattern {
     /// The text with all matches or the first one replaced; `None` if nothing changes.
     ///
-    /// A rewrite that refers to a group which the pattern does not have changes nothing, as in TensorFlow. Fails if there is
-    /// no memory for the result.
+    /// A rewrite that refers to a group which the pattern does not have changes nothing, as in
+    /// TensorFlow. Fails if there is no memory for the result.
     pub fn replace(&self, text: &[u8], rewrite: &Rewrite, is_global: bool) -> Result<Option<Vec<u8>>, Refusal> {
         if rewrite.last_group() > self.num_groups {
             return Ok(None);
@@ -54,7 +54,8 @@ impl Pattern {
         Ok(Some(out))
     }
 
-    /// Finds the first match from `start` on. `found` receives the positions of it or of its groups.
+    /// Finds the first match from `start` on. `found` receives the positions of it or of its
+    /// groups.
     fn find(&self, text: &[u8], start: usize, found: &mut Found) -> Option<Range<usize>> {
         match found {
             Found::Whole(place) => {

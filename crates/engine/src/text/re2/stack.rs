@@ -88,7 +88,8 @@ pub fn deeper(depth: u32) -> Result<u32, Misfit> {
     }
 }
 
-/// A count `{2}`, `{2,}` or `{2,3}` and the rest of `text`, if it begins with one. Anything else is literal.
+/// A count `{2}`, `{2,}` or `{2,3}` and the rest of `text`, if it begins with one. Anything else is
+/// literal.
 pub fn count(text: &str) -> Option<(Count, &str)> {
     let (min, rest) = integer(text.strip_prefix('{')?)?;
     if let Some(rest) = rest.strip_prefix('}') {

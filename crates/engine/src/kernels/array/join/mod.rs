@@ -19,7 +19,8 @@ pub struct Pack {
     axis: i64,
 }
 
-/// `(tensors, axis)`: tensors joined along an axis. Their shapes may differ only in the size of that axis.
+/// `(tensors, axis)`: tensors joined along an axis. Their shapes may differ only in the size of
+/// that axis.
 ///
 /// Source: `tf.concat` of TensorFlow 1.15.
 pub struct Concat;
@@ -146,7 +147,8 @@ fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements:
     Ok(out.into_flattened())
 }
 
-/// Adds the rows of all parts to `out`: the first row of each part, then the second row of each, and so on.
+/// Adds the rows of all parts to `out`: the first row of each part, then the second row of each,
+/// and so on.
 fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
     for row in 0..num_rows {
         for part in parts {

@@ -1,7 +1,8 @@
 //! BMP: uncompressed pixels of 8 (grey), 24 or 32 bits.
 //!
-//! Source: `tf.image.decode_bmp` of TensorFlow 1.15. It reads four fields of the header and assumes that there is no
-//! palette, no compression and no mask. Pipelines read palettes of 8 bits, as TensorFlow 2 does.
+//! Source: `tf.image.decode_bmp` of TensorFlow 1.15. It reads four fields of the header and assumes
+//! that there is no palette, no compression and no mask. Pipelines read palettes of 8 bits, as
+//! TensorFlow 2 does.
 
 use crate::error::{Error, Result};
 use crate::kernels::image::codecs::sniff::{Format, describe_unknown};

@@ -12,8 +12,8 @@ use std::io::Cursor;
 /// The gamma of sRGB, as a gAMA chunk stores it, for files that have an sRGB chunk instead.
 const SRGB_GAMMA: u32 = 45_455;
 
-/// Decodes to `channels`: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha, 0 as stored. Samples have 16 bits if
-/// `is_wide`, else 8.
+/// Decodes to `channels`: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha, 0 as stored.
+/// Samples have 16 bits if `is_wide`, else 8.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels> {
     let header = format!("Invalid PNG header, data size {}", contents.len());
     let mut decoder = Decoder::new(Cursor::new(contents));
@@ -76,7 +76,8 @@ fn wide(bytes: &[u8]) -> std::result::Result<Vec<u16>, Refusal> {
     allocate::collected(samples.len(), samples.iter().map(|sample| u16::from_be_bytes(*sample)))
 }
 
-/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha.
+/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB,
+/// 4 RGB with alpha.
 fn convert<T: Sample>(
     samples: Vec<T>,
     from: usize,

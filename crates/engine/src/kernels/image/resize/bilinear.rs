@@ -1,4 +1,5 @@
-//! Bilinear interpolation between the four nearest pixels, in TensorFlow's order, so that every bit agrees.
+//! Bilinear interpolation between the four nearest pixels, in TensorFlow's order, so that every bit
+//! agrees.
 
 use super::{Grid, Pixel, collected, zero_row};
 use crate::error::Result;
@@ -6,7 +7,8 @@ use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// The two pixels between which a pixel of the result lies along one axis, and its distance from the first.
+/// The two pixels between which a pixel of the result lies along one axis, and its distance from
+/// the first.
 struct Between {
     lower: usize,
     upper: usize,

@@ -6,7 +6,8 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 
-/// `(shape, target height, target width)`: the new height and width, the rows of zeros above and the columns left.
+/// `(shape, target height, target width)`: the new height and width, the rows of zeros above and
+/// the columns left.
 ///
 /// In single precision, as `tf.image.resize_image_with_pad` of TensorFlow 1.15 computes it.
 pub struct FitImage;

@@ -178,7 +178,8 @@ fn source_frame(images: &Tensor) -> Result<Frame> {
     Frame::of(images)
 }
 
-/// The largest size inside `wanted` with the proportions of `size`; in single precision, as TensorFlow computes it.
+/// The largest size inside `wanted` with the proportions of `size`; in single precision, as
+/// TensorFlow computes it.
 fn proportional(wanted: [i32; 2], size: [usize; 2]) -> [i32; 2] {
     let size = size.map(|size| size as f32);
     let scale = (wanted[0] as f32 / size[0]).min(wanted[1] as f32 / size[1]);

@@ -71,7 +71,8 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if `default`, the default of the dense feature number `index`, has another type or shape.
+    /// Fails if `default`, the default of the dense feature number `index`, has another type or
+    /// shape.
     pub fn check_default(&self, index: usize, default: &Tensor) -> Result<()> {
         let (expected, got) = (&self.shape, default.shape());
         match &self.extent {

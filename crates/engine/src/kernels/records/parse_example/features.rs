@@ -20,7 +20,8 @@ const MAX_SCANNED: usize = 8;
 pub struct Features {
     pub sparse: Vec<SparseFeature>,
     pub dense: Vec<DenseFeature>,
-    /// Each key and its slot, in the order of [`compare`]. The sparse features have the first slots.
+    /// Each key and its slot, in the order of [`compare`]. The sparse features have the first
+    /// slots.
     table: Vec<(Vec<u8>, usize)>,
 }
 

@@ -59,7 +59,8 @@ pub fn asking_for(sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usiz
     attrs
 }
 
-/// Adds the attributes that ask for `sparse` and `dense` features, with names that begin with `prefix`.
+/// Adds the attributes that ask for `sparse` and `dense` features, with names that begin with
+/// `prefix`.
 pub fn ask_for(prefix: &str, sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])], attrs: &mut Attrs) {
     let key = |key: &&str| Attr::String((*key).to_owned());
     let shape = |dims: &[Option<usize>]| Attr::Shape(Some(PartialShape::new(dims.to_vec())));

@@ -108,7 +108,8 @@ impl Values {
         }
     }
 
-    /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is malformed.
+    /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is
+    /// malformed.
     pub fn decode(&mut self, feature: Feature, record: Record) -> Option<()> {
         let list = feature.values()?;
         match self {
@@ -154,8 +155,8 @@ impl Values {
         }
     }
 
-    /// The values as a tensor of rows of `width` values, each padded with the only element of `filler`. Row `i` ends
-    /// before value number `ends[i]`.
+    /// The values as a tensor of rows of `width` values, each padded with the only element of
+    /// `filler`. Row `i` ends before value number `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to pad with");
         let elements = allocate::elements(filler.dtype(), &shape);

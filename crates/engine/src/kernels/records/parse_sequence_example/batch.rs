@@ -1,4 +1,5 @@
-//! `ParseSequenceExample`: the features of a vector of serialized `tf.train.SequenceExample`s, as tensors of the batch.
+//! `ParseSequenceExample`: the features of a vector of serialized `tf.train.SequenceExample`s, as
+//! tensors of the batch.
 //!
 //! Source: `tf.io.parse_sequence_example` of TensorFlow 1.15.
 

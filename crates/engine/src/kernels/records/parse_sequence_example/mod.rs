@@ -1,4 +1,5 @@
-//! `ParseSingleSequenceExample`: the features of one serialized `tf.train.SequenceExample` as tensors.
+//! `ParseSingleSequenceExample`: the features of one serialized `tf.train.SequenceExample` as
+//! tensors.
 //!
 //! ```text
 //! SequenceExample = { context: Features = 1, feature_lists: FeatureLists = 2 }
@@ -6,8 +7,9 @@
 //! FeatureList     = { repeated feature: Feature = 1 }
 //! ```
 //!
-//! Source: `tensorflow/core/example/example.proto`; `tf.parse_single_sequence_example` of TensorFlow 1.15. The features
-//! themselves are decoded as in [`parse_example`](super::parse_example).
+//! Source: `tensorflow/core/example/example.proto`; `tf.parse_single_sequence_example` of
+//! TensorFlow 1.15. The features themselves are decoded as in
+//! [`parse_example`](super::parse_example).
 
 pub mod batch;
 
