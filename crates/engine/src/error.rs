@@ -234,8 +234,8 @@ impl Error {
     }
 
     /// Adds the origin of the data: ` [while reading FILE: record N at byte B]`.
-    pub fn while_reading(mut self, origin: &impl fmt::Display) -> Self {
-        self.0.message.push_str(&format!(" [while reading {origin}]"));
+    pub fn while_reading(mut self, provenance: &impl fmt::Display) -> Self {
+        self.0.message.push_str(&format!(" [while reading {provenance}]"));
         self
     }
 

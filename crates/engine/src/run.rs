@@ -1,4 +1,5 @@
-//! The context of one run of a program: its cancellation, its deadline, and the origin of its data.
+//! The context of one run of a program: its cancellation, its deadline, and the provenance of its
+//! data.
 
 use crate::error::{Code, Error, Result};
 use crate::numbering::Numbering;
@@ -84,9 +85,9 @@ pub trait Blocking {
     fn block(&self, sleep: &mut (dyn FnMut() + Send));
 }
 
-/// The origin of a record, or of the records of a batch.
+/// The provenance of a record, or of the records of a batch.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct RecordProvenance {
     /// The name of the file.
     pub file: Arc<str>,
     /// The names and numbers of its records in errors.
@@ -97,8 +98,8 @@ pub struct Origin {
     pub offsets_bytes: SmallVec<[u64; 1]>,
 }
 
-impl Origin {
-    /// The origin of one record of a batch.
+impl RecordProvenance {
+    /// The provenance of one record of a batch.
     pub fn of_element(&self, index: usize) -> Option<Self> {
         let offset_bytes = *self.offsets_bytes.get(index)?;
         Some(Self {
@@ -110,7 +111,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for RecordProvenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, numbering, record, offsets_bytes } = self;
         match offsets_bytes[..] {
@@ -156,7 +157,7 @@ impl<'a> Alarm<'a> {
 }
 
 /// For each node that has read in a run, its last record.
-pub type Origins = Vec<(usize, Origin)>;
+pub type RecordProvenances = Vec<(usize, RecordProvenance)>;
 
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
 pub struct Run<'a> {
@@ -165,7 +166,7 @@ pub struct Run<'a> {
     deadline: Option<Instant>,
     interrupt: Option<&'a dyn Interrupt>,
     blocking: Option<&'a dyn Blocking>,
-    /// The node being executed, set by the program for [`Run::set_origin`].
+    /// The node being executed, set by the program for [`Run::set_provenance`].
     pub(crate) node: Cell<usize>,
     /// The outputs of that node that are read, one bit each.
     pub(crate) read_outputs: Cell<u64>,
@@ -173,7 +174,7 @@ pub struct Run<'a> {
     pub(crate) is_unoptimised: Cell<bool>,
     /// The key of the pipeline row that the program is run for.
     row_key: Cell<Option<u64>>,
-    origins: RefCell<Origins>,
+    provenances: RefCell<RecordProvenances>,
     /// The tensor arrays that were made in this run.
     pub(crate) arrays: RefCell<TensorArrays>,
 }
@@ -191,7 +192,7 @@ impl<'a> Run<'a> {
             read_outputs: Cell::new(u64::MAX),
             is_unoptimised: Cell::new(false),
             row_key: Cell::new(None),
-            origins: RefCell::default(),
+            provenances: RefCell::default(),
             arrays: RefCell::default(),
         }
     }
@@ -247,34 +248,39 @@ impl<'a> Run<'a> {
         self.row_key.get().ok_or_else(|| Error::internal("random numbers are drawn for a row without an identity"))
     }
 
-    /// As [`Run::set_origin`], of one record.
-    pub fn set_origin_record(&self, file: &Arc<str>, numbering: Numbering, record: u64, offset_bytes: u64) {
+    /// As [`Run::set_provenance`], of one record.
+    pub fn set_record_provenance(&self, file: &Arc<str>, numbering: Numbering, record: u64, offset_bytes: u64) {
         let node = self.node.get();
-        if let Some((_, origin)) = self.origins.borrow_mut().iter_mut().find(|(reader, _)| *reader == node)
-            && Arc::ptr_eq(&origin.file, file)
+        if let Some((_, provenance)) = self.provenances.borrow_mut().iter_mut().find(|(reader, _)| *reader == node)
+            && Arc::ptr_eq(&provenance.file, file)
         {
-            origin.record = record;
-            origin.offsets_bytes.clear();
-            origin.offsets_bytes.push(offset_bytes);
+            provenance.record = record;
+            provenance.offsets_bytes.clear();
+            provenance.offsets_bytes.push(offset_bytes);
             return;
         }
-        self.set_origin(Origin { file: Arc::clone(file), numbering, record, offsets_bytes: smallvec![offset_bytes] });
+        self.set_provenance(RecordProvenance {
+            file: Arc::clone(file),
+            numbering,
+            record,
+            offsets_bytes: smallvec![offset_bytes],
+        });
     }
 
-    /// Records the origin of the data that the current node has read. Errors of nodes that depend
+    /// Records the provenance of the data that the current node has read. Errors of nodes that depend
     /// on it name it.
-    pub fn set_origin(&self, origin: Origin) {
+    pub fn set_provenance(&self, provenance: RecordProvenance) {
         let node = self.node.get();
-        let mut origins = self.origins.borrow_mut();
-        match origins.iter_mut().find(|(reader, _)| *reader == node) {
-            Some(entry) => entry.1 = origin,
-            None => origins.push((node, origin)),
+        let mut provenances = self.provenances.borrow_mut();
+        match provenances.iter_mut().find(|(reader, _)| *reader == node) {
+            Some(entry) => entry.1 = provenance,
+            None => provenances.push((node, provenance)),
         }
     }
 
     /// Replaces the records of the reading nodes. Returns the old ones.
-    pub(crate) fn replace_origins(&self, origins: Origins) -> Origins {
-        self.origins.replace(origins)
+    pub(crate) fn replace_provenances(&self, provenances: RecordProvenances) -> RecordProvenances {
+        self.provenances.replace(provenances)
     }
 
     /// Replaces the tensor arrays. Returns the old ones.
@@ -293,9 +299,9 @@ impl<'a> Run<'a> {
     }
 
     /// The record that node `node` read last in this run.
-    pub fn origin(&self, node: usize) -> Option<Origin> {
-        let origins = self.origins.borrow();
-        origins.iter().find(|(reader, _)| *reader == node).map(|(_, origin)| origin.clone())
+    pub fn provenance(&self, node: usize) -> Option<RecordProvenance> {
+        let provenances = self.provenances.borrow();
+        provenances.iter().find(|(reader, _)| *reader == node).map(|(_, provenance)| provenance.clone())
     }
 
     /// Fails if the run should end: it was cancelled or interrupted, or its deadline has passed.

@@ -10,7 +10,7 @@ use super::frame::{Halt, Progress, Values};
 use super::{Frame, Program, StopFlag};
 use crate::error::{Error, Result};
 use crate::kernel::{HostCall, Outputs};
-use crate::run::{Origins, Run};
+use crate::run::{RecordProvenances, Run};
 use crate::sync::parker::Parker;
 use crate::tensor::Tensor;
 use crate::tensor_array::TensorArrays;
@@ -36,7 +36,7 @@ pub struct Execution {
     stop: Option<Arc<StopFlag>>,
     /// Not the thread's own parker, which the called functions may need for their own waits.
     parker: Arc<Parker>,
-    origins: Origins,
+    provenances: RecordProvenances,
     arrays: TensorArrays,
 }
 
@@ -60,7 +60,7 @@ impl Execution {
             progress: Progress::default(),
             stop,
             parker: Arc::new(Parker::new()),
-            origins: Origins::default(),
+            provenances: RecordProvenances::default(),
             arrays: TensorArrays::default(),
         }
     }
@@ -113,17 +113,17 @@ impl Execution {
         self.stop.as_ref().is_some_and(|stop| stop.is_set())
     }
 
-    /// Calls `work` with the values and origins, and keeps them if the run has stopped for a call.
+    /// Calls `work` with the values and provenances, and keeps them if the run has stopped for a call.
     fn with_frame(&mut self, run: &Run, work: impl FnOnce(&mut Self, &mut Frame) -> Result<Stop>) -> Result<Stop> {
         let over = || Error::internal("the run is over");
         let program = Arc::clone(&self.program);
         let mut frame = Frame::restore(&program, self.values.take().ok_or_else(over)?);
-        run.replace_origins(std::mem::take(&mut self.origins));
+        run.replace_provenances(std::mem::take(&mut self.provenances));
         run.replace_arrays(std::mem::take(&mut self.arrays));
         let stop = work(self, &mut frame)?;
         if let Stop::Call(_) = stop {
             self.values = Some(frame.into_values());
-            self.origins = run.replace_origins(Origins::default());
+            self.provenances = run.replace_provenances(RecordProvenances::default());
             self.arrays = run.replace_arrays(TensorArrays::default());
         }
         Ok(stop)

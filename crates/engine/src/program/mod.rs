@@ -172,7 +172,7 @@ impl Program {
     }
 
     /// The record of the nearest reading node that `node` depends on, itself included.
-    fn origin(&self, node: usize, run: &Run) -> Option<crate::run::Origin> {
+    fn provenance(&self, node: usize, run: &Run) -> Option<crate::run::RecordProvenance> {
         #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let mut is_seen = vec![false; self.nodes.len()];
         let mut stack = vec![node];
@@ -180,8 +180,8 @@ impl Program {
             if std::mem::replace(&mut is_seen[node], true) {
                 continue;
             }
-            if let Some(origin) = run.origin(node) {
-                return Some(origin);
+            if let Some(provenance) = run.provenance(node) {
+                return Some(provenance);
             }
             stack.extend(self.nodes[node].inputs.iter().filter_map(|input| input.producer));
         }
@@ -189,21 +189,21 @@ impl Program {
     }
 
     /// The record of the failing element, if a reading node produced the node's input.
-    fn record_of_element(&self, node: usize, run: &Run, error: &Error) -> Option<crate::run::Origin> {
+    fn record_of_element(&self, node: usize, run: &Run, error: &Error) -> Option<crate::run::RecordProvenance> {
         let reading = self.nodes[node].inputs.first()?.producer?;
-        run.origin(reading)?.of_element(error.element()?)
+        run.provenance(reading)?.of_element(error.element()?)
     }
 
     /// Adds to the error of a node its name and the record that its inputs came from.
     fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
         // The end of the input and cancellations do not concern a record.
         let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
-        let origin = self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none());
-        let error = match origin {
-            Some(origin) => match self.record_of_element(node, run, &error) {
+        let provenance = self.provenance(node, run).filter(|_| is_about_data && run.provenance(node).is_none());
+        let error = match provenance {
+            Some(provenance) => match self.record_of_element(node, run, &error) {
                 Some(record) => error.while_reading(&record),
-                None if origin.offsets_bytes.len() == 1 => error.while_reading(&origin),
-                None => error.with_element().while_reading(&origin),
+                None if provenance.offsets_bytes.len() == 1 => error.while_reading(&provenance),
+                None => error.with_element().while_reading(&provenance),
             },
             None => error.with_element(),
         };

@@ -28,7 +28,7 @@ pub use whole_file::{WholeFileFormat, read_to_end, read_whole_file};
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
 use crate::queue::{Progress, Queue, Waiting};
-use crate::run::{Origin, Run};
+use crate::run::{RecordProvenance, Run};
 use crate::sync::Mutex;
 use crate::sync::fair_lock::{Acquisition, FairLock};
 use crate::tensor::Tensor;
@@ -285,7 +285,7 @@ impl State {
             let record = file.position().record - num_records;
             let offsets_bytes = std::mem::take(&mut records.offsets_bytes);
             let (file, numbering) = (Arc::clone(file.name().text()), file.numbering());
-            run.set_origin(Origin { file, numbering, record, offsets_bytes });
+            run.set_provenance(RecordProvenance { file, numbering, record, offsets_bytes });
         }
         self.num_records += num_records as i64;
         if is_over {
@@ -305,7 +305,7 @@ impl State {
         };
         let key = if wants_key { file.key(&record) } else { Bytes::new() };
         let number = file.position().record - 1;
-        run.set_origin_record(file.name().text(), file.numbering(), number, record.offset_bytes);
+        run.set_record_provenance(file.name().text(), file.numbering(), number, record.offset_bytes);
         self.num_records += 1;
         if file.is_over() {
             self.end_file();

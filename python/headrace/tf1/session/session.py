@@ -412,7 +412,7 @@ def open_sessions() -> list[Session]:
 def _end_runs() -> None:
     """Ends all runs before the interpreter exits, and waits a moment for Python functions in them.
 
-    See `crates/python/src/exit.rs` for why.
+    See `crates/python/src/waiting/exit.rs` for why.
     """
     engine.begin_exit()
     for session in _open_sessions.all():

@@ -55,12 +55,12 @@ impl Block {
         size_of::<Self>() + size_of_val(&*self.columns) + columns + self.provenance.held_bytes()
     }
 
-    /// The origin of the rows.
+    /// The provenance of the rows.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
     }
 
-    /// The origin of row `row`, if it is known.
+    /// The provenance of row `row`, if it is known.
     pub fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         self.provenance.get(row)
     }

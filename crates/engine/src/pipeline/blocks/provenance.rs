@@ -1,4 +1,4 @@
-//! Provenance: the origins of rows, for messages and as the key of random draws for a row.
+//! The provenance of rows, for messages and as the key of random draws for a row.
 
 use crate::philox::mix;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
@@ -7,7 +7,7 @@ use crate::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The origins of the rows of a block. A row costs nothing in a run and 16 bytes elsewhere.
+/// The provenance of the rows of a block. A row costs nothing in a run and 16 bytes elsewhere.
 #[derive(Clone, Debug)]
 pub enum Provenance {
     /// Unknown.
@@ -16,7 +16,7 @@ pub enum Provenance {
     Run(Arc<FileProvenance>, u64),
     /// Any records of these files.
     Each(Arc<[Arc<FileProvenance>]>, Arc<Records>),
-    /// The origins of other rows; nothing is copied yet.
+    /// The provenance of other rows; nothing is copied yet.
     Of(Arc<Deferred>),
 }
 
@@ -102,7 +102,7 @@ impl Provenance {
         Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
     }
 
-    /// The origins of these rows, computed on request. Until then the blocks of the rows stay
+    /// The provenance of these rows, computed on request. Until then the blocks of the rows stay
     /// alive.
     pub fn of(rows: impl HasProvenance + 'static) -> Self {
         Self::Of(Arc::new(Deferred { rows: Box::new(rows), provenance: OnceLock::new() }))
@@ -128,7 +128,7 @@ impl Provenance {
         }
     }
 
-    /// The origin of row `row`, if that is known.
+    /// The provenance of row `row`, if that is known.
     pub fn get(&self, row: usize) -> Option<RowProvenance> {
         match self {
             Self::Unknown => None,

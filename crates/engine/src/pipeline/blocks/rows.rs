@@ -212,7 +212,7 @@ impl Rows {
         BlockRows { runs: &self.runs, rest: self.num_rows, at: 0 }
     }
 
-    /// The origin of row `row`, if it is known.
+    /// The provenance of row `row`, if it is known.
     pub fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
         self.iter().nth(row).and_then(|(block, row)| block.row_provenance(row))
     }
@@ -222,7 +222,7 @@ impl Rows {
         self.iter().map(|(block, row)| block.row_id(row))
     }
 
-    /// The origins of all rows.
+    /// The provenance of all rows.
     pub fn provenance(&self) -> Provenance {
         if let [run] = self.runs[..]
             && let Provenance::Run(file, first) = self.blocks[run.block].provenance()

@@ -87,7 +87,7 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
             if round >= num_rounds {
                 break;
             }
-            run.replace_origins(Default::default());
+            run.replace_provenances(Default::default());
             let outputs = catch_panic(|| rows.run(&mut repeated, round, run));
             let has_failed = outputs.is_err();
             made.push((round, outputs));
@@ -99,7 +99,7 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
         }
         all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut made);
     };
-    let origins = run.replace_origins(Default::default());
+    let provenances = run.replace_provenances(Default::default());
     let node = run.node.get();
     thread::scope(|scope| {
         for _ in 1..num_threads {
@@ -108,7 +108,7 @@ fn in_threads(rows: &Rows, run: &Run, num_rounds: usize, num_threads: usize) -> 
         }
         work(run);
     });
-    run.replace_origins(origins);
+    run.replace_provenances(provenances);
     run.node.set(node);
     let mut made = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     if made.iter().all(|(_, rows)| rows.is_ok()) && made.len() + 1 != num_rounds {

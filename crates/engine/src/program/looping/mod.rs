@@ -15,7 +15,7 @@ use super::{Frame, Program};
 use crate::error::{Code, Error, Result};
 use crate::kernel::{HostCall, Kernel, Outputs, Pending, Step, Tensors};
 use crate::kernels::array::join;
-use crate::run::{Origins, Run};
+use crate::run::{RecordProvenances, Run};
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::PartialShape;
@@ -147,7 +147,7 @@ struct Running {
     /// The values of the condition and of the body, between two steps.
     values: [Option<Values>; 2],
     progress: Progress,
-    origins: Origins,
+    provenances: RecordProvenances,
     call: Option<HostCall>,
     /// The time at which another node ran last.
     since: Instant,
@@ -181,7 +181,7 @@ impl Running {
             has_begun: false,
             values: [None, None],
             progress: Progress::inner(),
-            origins: Origins::default(),
+            provenances: RecordProvenances::default(),
             call: None,
             since: Instant::now(),
         })
@@ -227,9 +227,9 @@ impl Running {
             (self.has_begun, self.progress) = (true, Progress::inner());
         }
         // Node numbers refer to this program now.
-        let (node, origins) = (run.node.get(), run.replace_origins(std::mem::take(&mut self.origins)));
+        let (node, provenances) = (run.node.get(), run.replace_provenances(std::mem::take(&mut self.provenances)));
         let halt = frame.advance(run, &mut self.progress);
-        self.origins = run.replace_origins(origins);
+        self.provenances = run.replace_provenances(provenances);
         run.node.set(node);
         let fetched = match halt? {
             Halt::Done => Some(program.fetched(&frame)?),
@@ -332,9 +332,9 @@ impl Pending for Running {
         let values = self.values[self.phase as usize].take();
         let values = values.ok_or_else(|| Error::internal("a loop that has not begun got the result of a function"))?;
         let mut frame = Frame::restore(of.program(self.phase), values);
-        let origins = run.replace_origins(std::mem::take(&mut self.origins));
+        let provenances = run.replace_provenances(std::mem::take(&mut self.provenances));
         let given = frame.take_returned(run, &mut self.progress, returned);
-        self.origins = run.replace_origins(origins);
+        self.provenances = run.replace_provenances(provenances);
         self.values[self.phase as usize] = Some(frame.into_values());
         given.map_err(|error| of.explain(error, self.round))
     }

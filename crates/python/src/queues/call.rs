@@ -1,8 +1,8 @@
 //! One call on a queue. It is served at once with the GIL held, or blocks without it until it is
 //! served, times out or is interrupted. A call that ends early loses no element.
 
-use crate::detach::{deadline, detached};
 use crate::error::{IntoPython, to_python};
+use crate::waiting::detach::{deadline, detached};
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::queue::{Element, Elements, Progress, Queue, Unfinished, Waiting};
 use headrace_engine::sync::cancellation::Cancellation;

@@ -1,7 +1,7 @@
 //! Atomic replacement of files: the engine's `AtomicFile` for Python.
 
-use crate::detach::waiting;
 use crate::error::IntoPython;
+use crate::waiting::detach::waiting;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file;
 use headrace_engine::files::name::FileName;

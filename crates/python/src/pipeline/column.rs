@@ -1,10 +1,10 @@
 //! Columns of rows, as Python functions take and return them, and the components of batches.
 
-use crate::array::{to_python as array_of, to_python_shared};
-use crate::attrs::dtype;
+use crate::boundary::array::{to_python as array_of, to_python_shared};
+use crate::boundary::attrs::dtype;
+use crate::boundary::given::given;
+use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::given::given;
-use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::arrow::Strings;
 use headrace_engine::pipeline::blocks::column;

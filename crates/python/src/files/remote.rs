@@ -1,7 +1,7 @@
 //! Local and remote files for Python, and listings of remote storages.
 
-use crate::detach::waiting;
-use crate::given::given;
+use crate::boundary::given::given;
+use crate::waiting::detach::waiting;
 use headrace_engine::error::Error;
 use headrace_engine::files::input::Input;
 use headrace_engine::files::name::FileName;

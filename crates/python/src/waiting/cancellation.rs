@@ -1,6 +1,6 @@
 //! Cancelling runs.
 
-use crate::watch::PythonWatch;
+use crate::waiting::watch::PythonWatch;
 use headrace_engine::sync::cancellation;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

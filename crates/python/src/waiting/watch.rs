@@ -1,7 +1,7 @@
 //! A Python function that is called for long waits.
 
 use crate::error::from_python;
-use crate::exit;
+use crate::waiting::exit;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::sync::cancellation::Watch;
 use headrace_engine::sync::parker::Parker;

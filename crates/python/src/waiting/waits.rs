@@ -1,6 +1,6 @@
 //! The waits of all threads, for `headrace.testing.dump_waits`.
 
-use crate::watch::PythonWatch;
+use crate::waiting::watch::PythonWatch;
 use headrace_engine::waits::{Awaited, Wait, noted};
 use pyo3::prelude::*;
 use std::any::Any;

@@ -1,7 +1,7 @@
 //! The tasks of Python functions.
 
-use crate::column::Column;
 use crate::error::{IntoPython, from_python};
+use crate::pipeline::column::Column;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::block::Block;
 use headrace_engine::pipeline::blocks::rows::Rows;

@@ -1,10 +1,10 @@
 //! Queues for use without a graph. Calls are served at once with the GIL held, or block without it.
 
-use crate::array::to_python;
-use crate::attrs::{dtype, shape};
-use crate::call::{Call, LARGE_BYTES, Seconds, detached_if_large};
+use crate::boundary::array::to_python;
+use crate::boundary::attrs::{dtype, shape};
+use crate::boundary::view::{View, parts};
 use crate::error::IntoPython;
-use crate::view::{View, parts};
+use crate::queues::call::{Call, LARGE_BYTES, Seconds, detached_if_large};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::queue::{self, Order, QueueSpec};

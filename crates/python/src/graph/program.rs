@@ -1,16 +1,16 @@
 //! Programs: built from operations, run with arrays.
 
-use crate::array::to_python;
-use crate::attrs::{attrs, dtype, shape};
-use crate::cancellation::Cancellation;
-use crate::detach::{attached_run, deadline, detached_run};
+use crate::boundary::array::to_python;
+use crate::boundary::attrs::{attrs, dtype, shape};
+use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::function::{PythonFunction, Stopped, advance};
-use crate::queue::Queue;
-use crate::resource::{
+use crate::graph::function::{PythonFunction, Stopped, advance};
+use crate::graph::resource::{
     Barrier, LookupTable, MutableTable, RandomGenerator, Reader, RecordInput, SparseTable, StagingArea, Variable,
 };
-use crate::view::to_tensor;
+use crate::queues::queue::Queue;
+use crate::waiting::cancellation::Cancellation;
+use crate::waiting::detach::{attached_run, deadline, detached_run};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
 use headrace_engine::kernels::queues::select::Select;

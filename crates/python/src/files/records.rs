@@ -1,8 +1,8 @@
 //! TFRecord files without a graph: writing, iterating, checksums.
 
-use crate::detach::waiting;
+use crate::boundary::given::given;
 use crate::error::IntoPython;
-use crate::given::given;
+use crate::waiting::detach::waiting;
 use bytes::Bytes;
 use headrace_engine::checksum;
 use headrace_engine::error::{Error, Result};

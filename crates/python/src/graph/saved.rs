@@ -1,13 +1,13 @@
 //! Saves the contents of a session's resources as bytes, and restores them.
 
-use crate::cancellation::Cancellation;
-use crate::detach::{detached, waiting};
+use crate::boundary::given::given;
 use crate::error::IntoPython;
-use crate::given::given;
-use crate::queue::Queue;
-use crate::resource::{
+use crate::graph::resource::{
     Barrier, LookupTable, MutableTable, RandomGenerator, Reader, RecordInput, SparseTable, StagingArea, Variable,
 };
+use crate::queues::queue::Queue;
+use crate::waiting::cancellation::Cancellation;
+use crate::waiting::detach::{detached, waiting};
 use headrace_engine::error::{Code, Error};
 use headrace_engine::queue::Progress;
 use headrace_engine::saved::{Chunks, Restore};

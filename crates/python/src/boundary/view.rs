@@ -1,6 +1,6 @@
 //! Converts Python values to tensors: they are viewed first and copied once.
 
-use crate::array::{array_bytes, numpy_scalar};
+use crate::boundary::array::{array_bytes, numpy_scalar};
 use crate::error::IntoPython;
 use bytes::Bytes;
 use headrace_engine::error::Result;

@@ -1,9 +1,9 @@
 //! Resources of a session other than queues: readers, variables, random generators, tables of
 //! sparse tensors, record inputs, staging areas, barriers.
 
-use crate::attrs::{attrs, dtype, shape};
+use crate::boundary::attrs::{attrs, dtype, shape};
+use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::view::to_tensor;
 use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
 use headrace_engine::tensor::shape::Shape;
 use headrace_engine::{barrier, kernels, lookup, random_generator, reader, record_input, sparse, staging, variable};

@@ -1,13 +1,13 @@
 //! Running pipelines: their threads and their results.
 
 use crate::allocator;
-use crate::checkpoint;
-use crate::column::{arrow, owned};
-use crate::detach::detached;
 use crate::error::IntoPython;
-use crate::job::Job;
-use crate::pipeline::Plan;
-use crate::skip_event::{Failure, Passed};
+use crate::pipeline::checkpoint;
+use crate::pipeline::column::{arrow, owned};
+use crate::pipeline::job::Job;
+use crate::pipeline::plan::Plan;
+use crate::pipeline::skip_event::{Failure, Passed};
+use crate::waiting::detach::detached;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::batches::Batches;
 use headrace_engine::pipeline::blocks::block::{Block, RowProvenance};

@@ -1,11 +1,11 @@
 //! Pipelines: their plans, and the stages that workers run.
 
-use crate::array::lent_bytes;
-use crate::attrs::{attrs, dtype};
+use crate::boundary::array::lent_bytes;
+use crate::boundary::attrs::{attrs, dtype};
+use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::kept::{Cache, Index};
-use crate::program::Program;
-use crate::view::to_tensor;
+use crate::graph::program::Program;
+use crate::pipeline::kept::{Cache, Index};
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
 use headrace_engine::numbering::Numbering;

@@ -2,8 +2,8 @@
 //! memory without a copy.
 #![allow(unsafe_code)]
 
+use crate::boundary::given::given;
 use crate::error::IntoPython;
-use crate::given::given;
 use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
 use headrace_engine::tensor::Tensor;

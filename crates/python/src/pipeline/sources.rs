@@ -1,10 +1,10 @@
 //! Pipeline sources for file formats with columns: CSV, JSON, tar archives, labelled files.
 
-use crate::attrs::dtype;
-use crate::detach::waiting;
+use crate::boundary::attrs::dtype;
+use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
-use crate::pipeline::{Plan, Stage, codec};
-use crate::view::to_tensor;
+use crate::pipeline::plan::{Plan, Stage, codec};
+use crate::waiting::detach::waiting;
 use bytes::Bytes;
 use headrace_engine::files::content;
 use headrace_engine::files::name::FileName;

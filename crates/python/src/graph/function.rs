@@ -5,12 +5,12 @@
 //! the call and resumes the run. So there is never a Rust frame below the frame of a Python
 //! function: see `headrace_engine::program::Execution`.
 
-use crate::array::{to_python, to_python_shared};
-use crate::cancellation::Cancellation;
-use crate::detach::detached_run;
+use crate::boundary::array::{to_python, to_python_shared};
+use crate::boundary::view::to_view;
 use crate::error::{IntoPython, from_python};
-use crate::exit;
-use crate::view::to_view;
+use crate::waiting::cancellation::Cancellation;
+use crate::waiting::detach::detached_run;
+use crate::waiting::exit;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Outputs;
 use headrace_engine::program::{Execution, HostCall, Stop};

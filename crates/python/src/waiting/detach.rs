@@ -2,7 +2,7 @@
 //! waits, checks for Ctrl-C, and converts errors.
 
 use crate::error::{IntoPython, from_python};
-use crate::exit;
+use crate::waiting::exit;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::run::{Blocking, Interrupt, Run, catch_panic};
 use headrace_engine::sync::cancellation::Cancellation;

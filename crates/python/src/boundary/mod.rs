@@ -1,0 +1,6 @@
+//! Values that cross the boundary: arrays, tensors, bytes and attributes.
+
+pub mod array;
+pub mod attrs;
+pub mod given;
+pub mod view;

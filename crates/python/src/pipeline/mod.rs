@@ -1,0 +1,10 @@
+//! Pipelines: plans, executions, and the tasks of Python functions.
+
+pub mod checkpoint;
+pub mod column;
+pub mod execution;
+pub mod job;
+pub mod kept;
+pub mod plan;
+pub mod skip_event;
+pub mod sources;

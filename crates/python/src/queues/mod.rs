@@ -1,0 +1,4 @@
+//! Queues without a graph.
+
+pub mod call;
+pub mod queue;
