@@ -40,7 +40,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What several programs are asked to do.
+    """The work that several programs do.
 
     Attributes:
         title: Stands above the table.
@@ -57,7 +57,7 @@ class Scenario:
 
 @dataclass
 class Result:
-    """What was measured of one program, a figure each round.
+    """The measurements of one program, a figure for each round.
 
     Attributes:
         contender: The program.
@@ -85,7 +85,7 @@ class Result:
 
     @property
     def spread(self) -> float:
-        """How far the rates are apart, as a part of their median."""
+        """The distance of the rates from each other, as a part of their median."""
         return (max(self.rates) - min(self.rates)) / self.rate
 
 

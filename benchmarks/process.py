@@ -19,7 +19,7 @@ COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 
 @dataclass(frozen=True)
 class Run:
-    """What a program printed and took.
+    """The output of a program, and its time and memory.
 
     Attributes:
         output: Its standard output.

@@ -1,4 +1,4 @@
-"""What the examples on digits share: real MNIST digits and a network that learns them."""
+"""Helpers of the examples on digits: real MNIST digits and a network that learns them."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -31,7 +31,7 @@ def features(min_size: int = 0, max_size: int = 4) -> st.SearchStrategy[Feature]
 
 
 def specifications() -> st.SearchStrategy[Any]:
-    """How a feature is parsed: a class, a type, a shape, and a default or none."""
+    """Specifications of features: a class, a type, a shape, and a default or none."""
     kind = st.sampled_from(KINDS)
     return st.one_of(
         st.tuples(st.just("VarLen"), kind),

@@ -91,7 +91,7 @@ def sizes() -> st.SearchStrategy[Any]:
 
 
 def windows() -> st.SearchStrategy[Any]:
-    """Where a window begins and how large it is, of which some do not fit an image of 4x6."""
+    """Beginnings and sizes of windows, some of which do not fit an image of 4x6."""
     return st.tuples(
         st.integers(-1, 3), st.integers(-1, 4), st.integers(0, 5), st.integers(0, 7), st.booleans()
     )

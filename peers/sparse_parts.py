@@ -19,7 +19,7 @@ def given(tf: Any, parts: Any, is_fed: bool) -> tuple[Any, dict[Any, Any]]:
 
 
 def outcome(tf: Any, result: Any, fed: dict[Any, Any], by_rank: bool = False) -> Any:
-    """What is known of a result, and its value.
+    """The known facts about a result, and its value.
 
     By rank: of the static shape the rank alone, where headrace knows sizes that TensorFlow does
     not.

@@ -1,4 +1,4 @@
-"""What hypothesis makes up: arrays, calls on queues, files, lines of text."""
+"""Strategies for hypothesis: arrays, calls on queues, files, lines of text."""
 
 from typing import Any
 
@@ -122,7 +122,7 @@ def raw_records() -> st.SearchStrategy[Any]:
 
 
 def pipelines() -> st.SearchStrategy[Any]:
-    """How many numbers are produced, how often and how, and how they are batched."""
+    """The settings of a pipeline of numbers: how many, how often, and their batches."""
     return st.fixed_dictionaries(
         {
             "limit": st.integers(1, 7),

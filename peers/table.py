@@ -137,7 +137,7 @@ class _Describer:
         return next(fetched) if isinstance(value, self._fetchable) else self._value(value)
 
     def _static(self, fetch: Any) -> Any:
-        """What is known of a tensor without running it."""
+        """Returns the known facts about a tensor, without running it."""
         if isinstance(fetch, self._tf.Operation):
             return "operation"
         shape = fetch.get_shape()

@@ -1,4 +1,4 @@
-"""What tests need that are about permissions: root has all of them."""
+"""Helpers of tests about permissions: root has all of them."""
 
 import os
 from collections.abc import Iterator

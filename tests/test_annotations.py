@@ -25,7 +25,7 @@ def parameters(file: Path) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def says_nothing(annotation: ast.expr | None) -> bool:
-    """Whether it is missing, `Any`, or a union with `Any`."""
+    """Returns whether it is missing, `Any`, or a union with `Any`."""
     match annotation:
         case None | ast.Name(id="Any"):
             return True

@@ -1,4 +1,4 @@
-"""What a type checker sees of the packages: real types for right names, errors for wrong ones."""
+"""The view of type checkers: real types for right names, errors for wrong ones."""
 
 import re
 import subprocess
@@ -105,7 +105,7 @@ WRONG_CALLS = (
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> dict[str, str]:
-    """What mypy says of each expression."""
+    """Returns mypy's report of each expression."""
     expressions = [*WRONG, *RIGHT]
     lines = [f"reveal_type({expression})" for expression in expressions]
     return said_of(tmp_path_factory.mktemp("types"), IMPORTS, lines, expressions)
@@ -113,13 +113,13 @@ def report(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory) -> dict[str, str]:
-    """What mypy says of each call of a program."""
+    """Returns mypy's report of each call of a program."""
     calls = [*WRONG_CALLS, *RIGHT_CALLS]
     return said_of(tmp_path_factory.mktemp("calls"), IMPORTS + PREPARATION, calls, calls)
 
 
 def said_of(folder: Path, start: str, lines: list[str], names: list[str]) -> dict[str, str]:
-    """What mypy says of the lines of a program, by their names."""
+    """Returns mypy's report of the lines of a program, by their names."""
     program = folder / "program.py"
     program.write_text(start + "\n".join(lines))
     result = subprocess.run(

@@ -1,4 +1,4 @@
-"""What Python functions of pipelines do wrong: what they raise, and what they return."""
+"""Wrong Python functions of pipelines: they raise errors, or return wrong values."""
 
 import asyncio
 import sys

@@ -1,4 +1,7 @@
-"""What claims absurd sizes: `python -m torture.claims NAME...` tries each, and says what came."""
+"""Files that claim absurd sizes.
+
+`python -m torture.claims NAME...` tries each, and prints the results.
+"""
 
 import gzip
 import resource
@@ -188,7 +191,7 @@ def _closed(size: int) -> Any:
 
 
 def checkpoints(directory: Path) -> Iterator[_Call]:
-    """What the index of a checkpoint says of a tensor."""
+    """Indexes of checkpoints with absurd sizes of a tensor."""
     for number, size in enumerate(HUGE):
         prefix = str(directory / f"model{number}")
         shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size)])

@@ -44,7 +44,7 @@ def end(way: str, path: Path, number: int, held: Held) -> None:
 
 
 class _Calls:
-    """What the Python function has, beside its argument."""
+    """The state of the Python function, beside its argument."""
 
     def __init__(self, way: str) -> None:
         self._way = way

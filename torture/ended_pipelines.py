@@ -16,7 +16,7 @@ Held = Callable[[object], None]
 
 
 class WantedError(Exception):
-    """What is raised on purpose."""
+    """An error that is raised on purpose."""
 
 
 def make(path: Path, number: int, function: Callable[[Example], Example]) -> hr.Pipeline:
@@ -56,7 +56,7 @@ def end(way: str, path: Path, number: int, held: Held) -> None:
 
 
 class _State:
-    """What the Python function has, beside its argument."""
+    """The state of the Python function, beside its argument."""
 
     def __init__(self, way: str) -> None:
         self._way = way

@@ -1,4 +1,4 @@
-"""What a process holds: threads, open files, memory; and whether any of it grows."""
+"""The footprint of a process: threads, open files, memory; and their growth."""
 
 import ctypes
 import gc
@@ -19,7 +19,7 @@ _DECAY_SECONDS = 1.2
 
 @dataclass(frozen=True)
 class Footprint:
-    """What the process holds at one moment.
+    """The footprint of the process at one moment.
 
     Attributes:
         threads: Of Python and of the engine, as the system counts them.

@@ -9,7 +9,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """What one cycle of a job has given.
+    """The results of one cycle of a job.
 
     Attributes:
         num_repeated: How many batches came again, since a program went on before them.

@@ -1,4 +1,4 @@
-"""What a part of the torture is given, and what it gives back."""
+"""The arguments and the result of a part of the torture."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Options:
-    """How a part is run.
+    """The options of a part.
 
     Attributes:
         scale: How much of the whole is done: 1 is what docs/reliability.md tells of, tests do a
@@ -24,7 +24,7 @@ class Options:
 
 @dataclass
 class Result:
-    """What a part did.
+    """The result of a part.
 
     Attributes:
         figures: What was counted or measured, by the words under which it is shown.

@@ -1,4 +1,4 @@
-"""What a server of files does wrong, by seed."""
+"""The faults of a server of files, by seed."""
 
 import threading
 from collections.abc import Callable

@@ -22,7 +22,7 @@ _ALONE = ("unshare", "--user", "--map-root-user", "--mount")
 
 @dataclass(frozen=True)
 class Written:
-    """What a writer did on the disk, and what it did again once there was room.
+    """The writes to the disk, and the writes again once there was room.
 
     Attributes:
         status: How it ended.

@@ -1,4 +1,4 @@
-"""What a soak reads: files, pipelines over them, and what each of their examples has to be."""
+"""The data of a soak: files, pipelines over them, and the expected value of each example."""
 
 import functools
 import gzip

@@ -1,4 +1,4 @@
-"""What damage is done to: real files, how each is read, and what may come of it."""
+"""The subjects of damage: real files, the way each is read, and the permitted results."""
 
 import bisect
 import functools

@@ -24,7 +24,7 @@ DATA_ERRORS = (
 
 @dataclass
 class Taken:
-    """What was taken.
+    """The examples that were taken.
 
     Attributes:
         numbers: Those of the examples, in the order in which they came; None for an example that is

@@ -1,4 +1,4 @@
-"""What is in a directory behind a writer that was killed or failed: old files or new ones."""
+"""The directory after a writer was killed or failed: old files or new ones."""
 
 import re
 import tempfile

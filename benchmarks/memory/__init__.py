@@ -1,1 +1,1 @@
-"""How much memory queues and long runs take."""
+"""Benchmarks of memory: queues and long runs."""

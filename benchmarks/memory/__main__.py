@@ -115,7 +115,7 @@ def _cell(growth: pipelines.Growth, mib: int) -> str:
 def _figures(
     program: str, *arguments: str, variables: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What a program prints."""
+    """Returns the figures that a program prints."""
     command = [sys.executable, "-m", f"benchmarks.memory.{program}", *arguments]
     run = process.run(command, TIMEOUT, variables)
     if run.failure:

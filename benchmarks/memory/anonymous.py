@@ -1,4 +1,4 @@
-"""How much memory this process has that is not a file's."""
+"""The anonymous memory of this process: memory that is not a file's."""
 
 from pathlib import Path
 

@@ -11,7 +11,7 @@ SHARE = 1.1
 
 @dataclass(frozen=True)
 class Growth:
-    """What was measured.
+    """The measured growth of memory.
 
     Attributes:
         most_bytes: The most by which heaps and stacks had grown.

@@ -1,4 +1,4 @@
-"""What every program of a benchmark does with its batches: it takes, adds up and times them."""
+"""The work of every benchmark program with its batches: it takes, adds up and times them."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""What a program of the benchmarks is, and how one is run."""
+"""The programs of the benchmarks, and the running of one."""
 
 import os
 import subprocess

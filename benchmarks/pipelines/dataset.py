@@ -1,4 +1,4 @@
-"""Where the data of the benchmarks lie, and what has to come out of them."""
+"""The places of the benchmarks' data, and their expected contents."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What was measured of pipelines: as tables for a reader, and as JSON for the plot."""
+"""The measurements of pipelines: as tables for a reader, and as JSON for the plot."""
 
 import json
 import statistics
@@ -15,7 +15,7 @@ HOME = Path(__file__).parent.parent / "results"
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one program: medians of all rounds.
+    """The measurements of one program: medians of all rounds.
 
     Attributes:
         key: Of the program.

@@ -1,4 +1,4 @@
-"""What the pipelines of the benchmarks have to do."""
+"""The work of the benchmarks' pipelines."""
 
 from dataclasses import dataclass
 

@@ -100,7 +100,7 @@ def measure_batches(kind: str, batch: int, seconds: float) -> None:
 
 
 def _filled(kind: str, block: np.ndarray[Any, Any], batch: int) -> tuple[Any, Any]:
-    """What fills a queue with the rows of a block, and what takes a batch out."""
+    """Returns two functions: one fills a queue with the rows of a block, one takes a batch out."""
     if kind == "copy":
         parts = iter(())
 

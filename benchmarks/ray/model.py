@@ -17,7 +17,7 @@ __all__ = ["Constants", "Result", "Setting", "simulate"]
 
 @dataclass(frozen=True)
 class Constants:
-    """What was measured, in seconds and bytes; see `benchmarks.ray.__main__`.
+    """Measured times and sizes, in seconds and bytes; see `benchmarks.ray.__main__`.
 
     Attributes:
         call_s: What a batch costs on its way, however small it is.
@@ -45,7 +45,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is simulated.
+    """The setting of a simulation.
 
     Attributes:
         num_readers: Each on a host of its own.
@@ -78,7 +78,7 @@ class Setting:
 
 @dataclass
 class Result:
-    """What came out.
+    """The result of a simulation.
 
     Attributes:
         rate: Batches a second of all trainers, between the first step and the last.

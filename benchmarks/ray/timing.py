@@ -1,4 +1,4 @@
-"""How long batches take, through readers or not."""
+"""The times of batches, through readers or not."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ __all__ = ["Timed", "through_ray", "timed"]
 
 
 class Timed(NamedTuple):
-    """What an iteration took.
+    """The time of an iteration.
 
     Attributes:
         first_s: The seconds to the first batch.

@@ -1,4 +1,4 @@
-"""What was measured of scaling, as tables for a reader."""
+"""The measurements of scaling, as tables for a reader."""
 
 import statistics
 from pathlib import Path

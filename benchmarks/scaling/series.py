@@ -1,4 +1,4 @@
-"""What is measured of scaling: the same work with more and more of something."""
+"""The series of scaling: the same work with more and more of something."""
 
 import math
 import sys

@@ -244,7 +244,7 @@ def indexed_by_tensors(tf: Any, first: int, last: int) -> Any:
     ((3, 2), "bogus"),
 )
 def placeholder_of(tf: Any, shape: Any, dtype: str) -> Any:
-    """What is known of a placeholder and of what is computed from it."""
+    """The known facts about a placeholder and tensors computed from it."""
     given = tf.placeholder(dtype, shape, name="given")
     stacked = tf.stack([given, given])
     return [(t.name, t.dtype.name, str(t.shape)) for t in (given, stacked, tf.shape(given))]
@@ -289,7 +289,7 @@ def reduced_nothing(tf: Any, name: str, axis: int) -> Any:
 @case(*[(name, axis, output) for name in ("argmax", "argmin") for axis in (None, 0, 2, -1, 3)
         for output in ("int64", "int32")])  # fmt: skip
 def extreme(tf: Any, name: str, axis: int | None, output: str) -> Any:
-    """Where the largest and the smallest are; of several the first."""
+    """The positions of the largest and the smallest element; the first of several."""
     return getattr(tf, name)(CUBE % 5, axis, output_type=output)
 
 
@@ -299,7 +299,7 @@ def extreme(tf: Any, name: str, axis: int | None, output: str) -> Any:
     ({"axis": 4},),
 )
 def nonzero_of(tf: Any, options: dict[str, Any]) -> Any:
-    """How many elements are not zero."""
+    """The number of elements that are not zero."""
     return tf.count_nonzero(CUBE % 3, **options), tf.count_nonzero([0, 7, -1])
 
 

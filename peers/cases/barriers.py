@@ -71,7 +71,7 @@ _WRONG = [
 
 @case(*[(what,) for what in _WRONG])
 def wrong_arguments_of_a_barrier(tf: Any, what: str) -> Any:
-    """What does not fit."""
+    """Arguments that do not fit."""
     barrier = barrier_of(tf, [tf.int32])
     makers: dict[str, Any] = {
         "component": lambda: barrier.insert_many("x", ["a"], [1]),
@@ -106,7 +106,7 @@ _REFUSED = [
 
 @case(*[(what,) for what in _REFUSED])
 def refused_by_a_barrier(tf: Any, what: str) -> Any:
-    """What a run says."""
+    """Errors of a run."""
     barrier = barrier_of(tf, [tf.int32, tf.float32], [[], []], shared_name="b")
     ph = tf.placeholder(tf.int32)
     with tf.Session() as session:

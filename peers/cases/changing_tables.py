@@ -55,7 +55,7 @@ def shapes_that_do_not_fit(tf: Any, what: str) -> Any:
 
 @case((None,), ("names",))
 def saved_with_the_variables(tf: Any, names: str | None) -> Any:
-    """What a checkpoint holds, and what is there again."""
+    """The contents of a checkpoint, and of the restored session."""
     table = table_of(tf, tf.string, tf.int64, -1, name="words")
     variable = tf.Variable(3, name="v")
     saver = tf.train.Saver({"t": table, "v": variable} if names else None)

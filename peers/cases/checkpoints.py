@@ -30,7 +30,7 @@ def variables_of(tf: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def attempt(tf: Any, use: Callable[[], Any]) -> Any:
-    """What a call gives, or which error."""
+    """Returns the result of a call, or its error."""
     try:
         return use()
     except tf.errors.OpError as error:
@@ -192,7 +192,7 @@ def saved_under_no_name(tf: Any, directory: Path) -> Any:
 
 @case(*[(number,) for number in range(len(USES))], with_files=True)
 def used(tf: Any, number: int, directory: Path) -> Any:
-    """What can be done with a checkpoint, and what cannot."""
+    """Possible and impossible uses of a checkpoint."""
     return with_a_checkpoint(tf, directory, USES[number])
 
 
@@ -226,7 +226,7 @@ SAVES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 
 @case(*SAVES, with_files=True)
 def saved(tf: Any, options: dict[str, Any], calls: list[dict[str, Any]], directory: Path) -> Any:
-    """Which files several saves leave, and what they list."""
+    """The files that several saves leave, and their list."""
     tf.Variable(1, name="v")
     saver = tf.train.Saver(**options)
     with tf.Session() as session:
@@ -264,7 +264,7 @@ def of_a_number(tf: Any) -> Any:
 
 @case(*[(number,) for number in range(len(VAR_LISTS))], with_files=True)
 def of_variables(tf: Any, number: int, directory: Path) -> Any:
-    """Which variables a saver saves, and under which names."""
+    """The variables that a saver saves, and their names."""
     first, second = tf.Variable([1, 2], name="a"), tf.Variable(2.5, name="b", trainable=False)
     tf.Variable(3, name="local", collections=[tf.GraphKeys.LOCAL_VARIABLES])
     saver = tf.train.Saver(VAR_LISTS[number](tf, first, second))
@@ -335,7 +335,7 @@ def states_that_are_damaged(tf: Any, text: str, directory: Path) -> Any:
 
 
 def listed(tf: Any, text: str, directory: Path) -> Any:
-    """What a list of checkpoints says."""
+    """The contents of a list of checkpoints."""
     (directory / "checkpoint").write_text(text)
     state = tf.train.get_checkpoint_state(str(directory))
     paths = [state.model_checkpoint_path, *state.all_model_checkpoint_paths] if state else None

@@ -38,7 +38,7 @@ BRANCHES: list[Any] = [
 
 @case(*[(number, strict) for number in range(len(BRANCHES)) for strict in (False, True)])
 def branches(tf: Any, number: int, strict: bool) -> Any:
-    """What branches may return."""
+    """The results that branches may return."""
     made = BRANCHES[number](tf)
     given = tf.placeholder_with_default(True, [])
     result = tf.cond(given, lambda: made[0], lambda: made[1], strict=strict)
@@ -49,13 +49,13 @@ def branches(tf: Any, number: int, strict: bool) -> Any:
 
 @case((1,), ([True],), ("a",), (None,), (True,), (np.bool_(False),))
 def condition(tf: Any, value: Any) -> Any:
-    """What may be a condition."""
+    """The values that may be a condition."""
     return tf.cond(value, lambda: tf.constant(1), lambda: tf.constant(2))
 
 
 @case(("group",), ("tuple",), ("dependencies",), ("none",), ("wrong",), ("nested",))
 def ordered(tf: Any, what: str) -> Any:
-    """What runs before something else."""
+    """The order of operations."""
     variable = tf.Variable(0)
     add = variable.assign_add(1)
     if what == "group":
@@ -86,7 +86,7 @@ def ordered(tf: Any, what: str) -> Any:
       for asked in ("stop", "stop_on_exception", "before")]
 )  # fmt: skip
 def stopped(tf: Any, kind: str, asked: str) -> Any:
-    """What `join` raises after threads that ended so."""
+    """The error that `join` raises after threads that ended so."""
     clean = asked == "before"
     kinds = (tf.errors.OutOfRangeError, tf.errors.CancelledError) if clean else None
     coord = tf.train.Coordinator(kinds)
@@ -185,7 +185,7 @@ def runner(tf: Any, what: str) -> Any:
 @case((lambda: 3,), (lambda: [1, 2],), (lambda: "a",), (lambda: np.float32(2),), (lambda: 1 / 0,),
       (lambda: None,), (lambda: (1, 2),))  # fmt: skip
 def function_of_python(tf: Any, function: Any) -> Any:
-    """What a function of Python may return to the graph."""
+    """The results that a function of Python may return to the graph."""
     return tf.py_func(function, [], tf.int32)
 
 
@@ -217,7 +217,7 @@ def function_of_python_that_raises(tf: Any, number: int) -> Any:
 
 @case()
 def function_of_python_that_raises_an_error_of_the_library(tf: Any) -> Any:
-    """Which could be taken for one of the library itself."""
+    """The error could be taken for one of the library itself."""
 
     def fail() -> None:
         raise tf.errors.OutOfRangeError(None, None, "text")
@@ -227,7 +227,7 @@ def function_of_python_that_raises_an_error_of_the_library(tf: Any) -> Any:
 
 @case((["a", 1], {}), ([1.5], {}), ([[1, 2], "b"], {}), ([], {}))
 def arguments_of_python(tf: Any, values: list[Any], options: dict[str, Any]) -> Any:
-    """What a function of Python is called with."""
+    """The arguments that a function of Python is called with."""
 
     def describe(*items: Any) -> str:
         return " ".join(f"{type(item).__name__} {item!r}" for item in items)
@@ -237,5 +237,5 @@ def arguments_of_python(tf: Any, values: list[Any], options: dict[str, Any]) -> 
 
 @case()
 def function_of_python_that_returns_an_object(tf: Any) -> Any:
-    """What no tensor can be made of."""
+    """An object that cannot become a tensor."""
     return tf.py_func(object, [], tf.int32)

@@ -85,7 +85,7 @@ def csv_of_no_columns(tf: Any) -> Any:
 
 @case((None,), ([None],), ([2, None],), ([],))
 def csv_of_shape(tf: Any, shape: Any) -> Any:
-    """What is known of the columns."""
+    """The known facts about the columns."""
     columns = tf.decode_csv(tf.placeholder(tf.string, shape, name="lines"), [[0], ["x"]])
     return [(column.name, column.dtype.name, str(column.shape)) for column in columns]
 
@@ -120,6 +120,6 @@ def raw(tf: Any, records: Any, dtype: str) -> Any:
 
 @case((None,), ([None],), ([2, 3],), ([],))
 def raw_of_shape(tf: Any, shape: Any) -> Any:
-    """What is known of the numbers."""
+    """The known facts about the numbers."""
     decoded = tf.decode_raw(tf.placeholder(tf.string, shape), tf.int32, name="numbers")
     return decoded.name, decoded.dtype.name, str(decoded.shape)

@@ -123,6 +123,6 @@ def slices(tf: Any) -> Any:
 
 @case()
 def slices_of_no_shape(tf: Any) -> Any:
-    """Of what shape is not known, there is no tensor."""
+    """A tensor cannot be made of slices without a known shape."""
     rows = tf.constant([[1.0, 2.0]])
     return tf.convert_to_tensor(tf.IndexedSlices(rows, tf.constant([2])))

@@ -28,7 +28,7 @@ def drawn(tf: Any, number: int, count: int) -> Any:
     ("rank",), ("count",), ("text",), ("negative",), ("dtype",), ("none",), ("fed",), ("no rows",)
 )
 def drawn_wrongly(tf: Any, what: str) -> Any:
-    """What does not fit."""
+    """Arguments that do not fit."""
     fed = tf.placeholder(tf.float32)
     makers: dict[str, Any] = {
         "rank": lambda: tf.multinomial([1.0, 2.0], 3),

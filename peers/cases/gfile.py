@@ -120,7 +120,7 @@ USES: list[Use] = [
 
 @case(*[(number,) for number in range(len(USES))], with_files=True)
 def used(tf: Any, number: int, directory: Path) -> Any:
-    """What a function gives, or its error, and the files that there are then."""
+    """The result of a function, or its error, and the files that there are then."""
     return outcome(tf, USES[number], directory)
 
 
@@ -131,7 +131,7 @@ def directory_copied(tf: Any, overwrite: bool, directory: Path) -> Any:
 
 
 def outcome(tf: Any, use: Use, directory: Path) -> Any:
-    """What comes of a use of a directory with some files in it."""
+    """The result of using a directory with some files in it."""
     (directory / "file").write_bytes(TEXT)
     (directory / "empty").touch()
     (directory / "d" / "x").mkdir(parents=True)

@@ -67,7 +67,7 @@ def ways_inside_each_other(tf: Any, flag: bool) -> Any:
 
 @case(("left",), ("right",), ("merged",), ("derived",))
 def way_not_taken(tf: Any, fetch: str) -> Any:
-    """What has no value in a run cannot be fetched."""
+    """A branch that was not taken has no value that could be fetched."""
     left, right = flows(tf).switch(tf.constant(1), tf.placeholder_with_default(True, []))
     merged = flows(tf).merge([left, left + 1])
     parts = {"left": left * 1, "right": right * 1, "merged": merged[0], "derived": left + right}

@@ -1,4 +1,4 @@
-"""How public programs build their inputs: shapes, paths, columns, pictures, sequences."""
+"""Inputs as public programs build them: shapes, paths, columns, pictures, sequences."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def paths_added_together(tf: Any, directory: Any) -> Any:
 
 @case((["a", "b"],), (("a", "b"),), (np.array(["a", "b"]),), (np.array(["a", "b"], object),))
 def names_in_many_forms(tf: Any, names: Any) -> Any:
-    """What the names of files are given as."""
+    """The forms in which names of files are given."""
     queue = tf.train.string_input_producer(names, shuffle=False, num_epochs=1)
     return to_the_end(tf, queue.dequeue())
 

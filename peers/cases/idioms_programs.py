@@ -1,4 +1,4 @@
-"""How public programs are put together: loops, ends, records, coders, summaries."""
+"""The structure of public programs: loops, ends, records, coders, summaries."""
 
 import random
 import threading
@@ -39,7 +39,7 @@ def write_records(tf: Any, path: Any, count: int = 6) -> str:
 
 @case(with_files=True)
 def records_read_without_a_graph(tf: Any, directory: Any) -> Any:
-    """What scripts read of records: fields, counts, dictionaries."""
+    """Records as scripts read them: fields, counts, dictionaries."""
     path = write_records(tf, directory / "r.tfrecord")
     found = []
     for record in tf.python_io.tf_record_iterator(path=path):
@@ -260,7 +260,7 @@ def whole_table_each_time(tf: Any) -> Any:
 
 @case()
 def shuffled_alike_in_both_libraries(tf: Any) -> Any:
-    """What a shuffle must leave as it is: the elements of each epoch, and pairs."""
+    """The properties that a shuffle must keep: the elements of each epoch, and pairs."""
     random.seed(1)
     numbers = list(range(20))
     random.shuffle(numbers)

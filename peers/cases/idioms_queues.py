@@ -1,4 +1,7 @@
-"""How public programs combine queues: selectors, guards, odd arguments, ends of the input."""
+"""Combinations of queues in public programs.
+
+Selectors, guards, odd arguments, ends of the input.
+"""
 
 import threading
 from collections.abc import Iterable
@@ -84,7 +87,7 @@ def filled_while_it_is_short(tf: Any, at_first: int) -> Any:
 
 @case()
 def pool_of_earlier_elements(tf: Any) -> Any:
-    """What comes is put in, and what comes out is an earlier one once there are enough."""
+    """An element is put in, and an earlier one comes out once there are enough."""
     value = tf.placeholder(tf.int32, [])
     pool = tf.FIFOQueue(capacity=3, dtypes=[tf.int32], shapes=[[]])
 
@@ -181,7 +184,7 @@ def padded_components_of_a_table(tf: Any) -> Any:
 
 @case()
 def fullness(tf: Any) -> Any:
-    """How full a queue is, in the three ways in which programs write it."""
+    """The fullness of a queue, in the three ways in which programs write it."""
     queue, fill = filled(tf, range(5), name="examples")
     full = tf.cast(queue.size(), tf.float32) * (1.0 / 20)
     over = tf.cast(tf.maximum(0, queue.size() - 3), tf.float32) * (1.0 / (20 - 3))

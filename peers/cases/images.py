@@ -63,7 +63,7 @@ def damaged(tf: Any, file: bytes, decoder: str) -> Any:
     (["a"],),
 )
 def no_image(tf: Any, file: Any) -> Any:
-    """What is no image, for each decoder."""
+    """Invalid images, for each decoder."""
     errors = []
     for name in ("jpeg", "png", "gif", "bmp", "image"):
         try:

@@ -106,7 +106,7 @@ def doubled(tf: Any) -> None:
 
 @case(["x"], [3])
 def no_messages(tf: Any, given: Any) -> None:
-    """What is no message."""
+    """Invalid messages."""
     tf.import_graph_def(given)
 
 

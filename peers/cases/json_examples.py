@@ -53,7 +53,7 @@ def decoded(tf: Any, text: str | bytes) -> Any:
     ('{"features": {}, "features": {"feature": {}}}',),
 )
 def decoded_though_it_is_no_json(tf: Any, text: str) -> Any:
-    """What other parsers allow."""
+    """Invalid JSON that other parsers allow."""
     with tf.Session() as session:
         return fields(tf, session.run(tf.decode_json_example(text)))
 
@@ -72,6 +72,6 @@ def made_up(tf: Any, text: str) -> Any:
 
 
 def fields(tf: Any, serialized: bytes) -> Any:
-    """What a message says, features in order of their names."""
+    """The contents of a message, features in order of their names."""
     features = tf.train.Example.FromString(serialized).features.feature
     return [(name, str(features[name])) for name in sorted(features)]

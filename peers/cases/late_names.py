@@ -42,7 +42,7 @@ _PRINTED = ["values", "text", "word", "separated", "sparse", "nested", "variable
 
 @case(*[(what,) for what in _PRINTED])
 def printed(tf: Any, what: str) -> Any:
-    """What is written to a file."""
+    """The text that is written to a file."""
     x, stream = tf.range(3), "file://printed"
     v = tf.Variable([1.5, 2.5])
     ops = {
@@ -66,7 +66,7 @@ def printed(tf: Any, what: str) -> Any:
 
 @case(("stream",), ("argument",), ("end",))
 def printed_wrongly(tf: Any, what: str) -> Any:
-    """What is refused."""
+    """Arguments that are refused."""
     given = {"stream": {"output_stream": "x"}, "argument": {"foo": 3}, "end": {"end": 3}}
     return tf.print(1, **given[what])
 
@@ -130,7 +130,7 @@ def _audio_ops(tf: Any) -> Any:
 
 @case((256, 100, True), (480, 160, False), (3, 2, True), (999, 7, False))
 def spectra(tf: Any, window: int, stride: int, squared: bool) -> Any:
-    """Of two channels; compared up to the last bits, for the transforms are others."""
+    """Two channels; compared up to the last bits, for the transforms are others."""
     rng = np.random.default_rng(6)
     sound = tf.constant(rng.uniform(-1, 1, [1000, 2]).astype(np.float32))
     found = _audio_ops(tf).audio_spectrogram(sound, window, stride, squared)
@@ -141,7 +141,7 @@ def spectra(tf: Any, window: int, stride: int, squared: bool) -> Any:
 
 @case((4000.0, 20.0, 40, 13), (3000.0, 100.0, 20, 20), (7999.0, 0.0, 10, 4))
 def coefficients(tf: Any, high: float, low: float, bands: int, number: int) -> Any:
-    """Of a sound in three windows."""
+    """A sound in three windows."""
     rng = np.random.default_rng(7)
     sound = tf.constant(rng.uniform(-1, 1, [1000, 1]).astype(np.float32))
     ops = _audio_ops(tf)
@@ -179,7 +179,7 @@ def words_to_recognize(tf: Any, shift: int, volume: float) -> Any:
 
 @case(("empty",), ("header",), ("cut",))
 def damaged_sound(tf: Any, what: str) -> Any:
-    """What cannot be decoded."""
+    """Sounds that cannot be decoded."""
     with tf.Session() as session:
         data = session.run(tf.audio.encode_wav([[0.5], [0.25]], 100))
         wrong = {"empty": b"", "header": b"X" + data[1:], "cut": data[:-1]}[what]

@@ -22,7 +22,7 @@ def table_of(tf: Any, keys: Any, values: Any, default: Any, **types: Any) -> Any
     [["a"], [1], -1, [1]],
 )
 def found(tf: Any, keys: Any, values: Any, default: Any, wanted: Any) -> Any:
-    """What a table gives for some keys, and its size before and after it is filled."""
+    """The results of a table for some keys, and its size before and after it is filled."""
     table = table_of(tf, keys, values, default)
     looked_up, size = table.lookup(tf.constant(wanted)), table.size()
     with tf.Session() as session:

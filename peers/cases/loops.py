@@ -106,7 +106,7 @@ REFUSED: list[Any] = [
 
 @case(*[(number,) for number in range(len(REFUSED))])
 def refused(tf: Any, number: int) -> Any:
-    """What no loop can be made of, or run with."""
+    """Loops that cannot be made, or run."""
     return REFUSED[number](tf)
 
 
@@ -236,7 +236,7 @@ def sparse_variables(tf: Any) -> Any:
 
 @case(("assigned",), ("read",), ("dequeued",), ("enqueued",), ("waits",), ("closed",))
 def effects(tf: Any, what: str) -> Any:
-    """What iterations do besides."""
+    """Side effects of iterations."""
     variable = tf.Variable(1)
     queue = tf.FIFOQueue(10, [tf.int32], [[]])
     fill = queue.enqueue_many([[1, 2, 3]])
@@ -268,7 +268,7 @@ def effects(tf: Any, what: str) -> Any:
 
 @case(("outside",), ("fetched",), ("fed",), ("other",), ("control",), ("pruned",))
 def borders(tf: Any, what: str) -> Any:
-    """What crosses the border of a loop."""
+    """Values that cross the border of a loop."""
     found: list[Any] = []
     outer = tf.Variable(0)
     before = outer.assign_add(5)
@@ -348,7 +348,7 @@ def twice_read(tf: Any, clears: Any) -> Any:
 
 
 def collected(tf: Any) -> Any:
-    """What a loop writes."""
+    """The elements that a loop writes."""
     return tf.while_loop(
         lambda i, a: i < 3,
         lambda i, a: (i + 1, a.write(i, tf.fill([2], i))),
@@ -419,7 +419,7 @@ def arrays(tf: Any, number: int) -> Any:
 
 @case()
 def array_facts(tf: Any) -> Any:
-    """What an array says of itself."""
+    """The properties of an array."""
     array = tf.TensorArray(tf.float32, 2, dynamic_size=True, clear_after_read=False)
     written = array.write(0, [1.0, 2.0])
     names = [array.handle.name, array.flow.name, written.flow.name, written.handle.name]

@@ -83,7 +83,7 @@ def parsed(tf: Any, wanted: dict[str, Any]) -> Any:
     ({"a": None},),
 )
 def parsed_with_other_features(tf: Any, features: Any) -> Any:
-    """What describes no features."""
+    """Invalid descriptions of features."""
     return tf.parse_example([ONE], features)
 
 
@@ -103,7 +103,7 @@ def parsed_with_default(tf: Any, default: Any) -> Any:
     (5, None),
 )
 def serialized_as(tf: Any, serialized: Any, names: Any) -> Any:
-    """What is taken as serialized examples."""
+    """Valid forms of serialized examples."""
     return tf.parse_example(serialized, {"a": tf.VarLenFeature("int64")}, example_names=names)
 
 

@@ -83,7 +83,7 @@ PRODUCERS: list[Make] = [
 
 @case(*[(number,) for number in range(len(PRODUCERS))])
 def produced(tf: Any, number: int) -> Any:
-    """What a producer is made of and what it gives."""
+    """The arguments of a producer, and its elements."""
     queue = PRODUCERS[number](tf)
     made = queue.name, [shape.as_list() for shape in queue.shapes], collected(tf)
     is_fed = any(op.type == "Placeholder" for op in tf.get_default_graph().get_operations())
@@ -179,7 +179,7 @@ BATCHES: list[Make] = [
 
 @case(*[(number,) for number in range(len(BATCHES))])
 def batched(tf: Any, number: int) -> Any:
-    """What a batcher is made of, or the class of the error."""
+    """The arguments of a batcher, or the class of the error."""
     return described(tf, BATCHES[number](tf))
 
 
@@ -241,7 +241,7 @@ SHUFFLED: list[Make] = [
 
 @case(*[(number,) for number in range(len(SHUFFLED))])
 def drained_in_any_order(tf: Any, number: int) -> Any:
-    """What comes out of a batcher in an order that is left to chance."""
+    """The results of a batcher in an order that is left to chance."""
     *batches, end = to_the_end(tf, SHUFFLED[number](tf))
     return sorted(value for batch in batches for value in batch.tolist()), end
 
@@ -266,7 +266,7 @@ SPARSE_PIPELINES: list[Make] = [
 
 @case(*[(number,) for number in range(len(SPARSE_PIPELINES))])
 def sparse_drained(tf: Any, number: int) -> Any:
-    """What comes out of a batcher of sparse tensors, the first few batches."""
+    """The first few batches of a batcher of sparse tensors."""
     return to_the_end(tf, SPARSE_PIPELINES[number](tf), limit=4)
 
 
@@ -286,7 +286,7 @@ def _shuffled(tf: Any, tensor: Any, *sizes: int, **options: Any) -> Any:
 
 @case(*[(number,) for number in range(len(SHUFFLED))])
 def shuffled_with_seeds(tf: Any, number: int) -> Any:
-    """What comes out of a shuffling batcher in a single thread, with all seeds set."""
+    """The results of a shuffling batcher in a single thread, with all seeds set."""
     tf.set_random_seed(1)
     return to_the_end(tf, SHUFFLED[number](tf))
 
@@ -321,7 +321,7 @@ def operations(tf: Any, number: int) -> Any:
 
 @case(*[(number,) for number in range(len(PIPELINES))])
 def drained(tf: Any, number: int) -> Any:
-    """What comes out of a batcher with one thread, and how it ends."""
+    """The results of a batcher with one thread, and its end."""
     return to_the_end(tf, PIPELINES[number](tf))
 
 

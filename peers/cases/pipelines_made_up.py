@@ -53,7 +53,7 @@ def recorded(tf: Any, records: list[bytes], compression: str, cut: int, director
 
 @case(("text",), (b"bytes",), (3,), (None,), ([b"a"],), with_files=True)
 def written(tf: Any, record: Any, directory: Path) -> Any:
-    """What a writer takes for a record."""
+    """Values that a writer accepts as a record."""
     path = directory / "records"
     with tf.python_io.TFRecordWriter(str(path)) as writer:
         writer.write(record)

@@ -31,7 +31,7 @@ def made_of(tf: Any, kind: str, arguments: dict[str, Any]) -> Any:
 
 @case((-1, 5), (3, 3), (2, 3), (0, 0), (5, -1), (0, 3))
 def kept_back(tf: Any, least: int, capacity: int) -> Any:
-    """How many elements a shuffle queue may keep back."""
+    """The number of elements that a shuffle queue may keep back."""
     return tf.RandomShuffleQueue(capacity, least, [tf.int32]).size()
 
 
@@ -58,7 +58,7 @@ def shuffled(tf: Any, seed: int | None, graph_seed: int | None, shared_name: str
 
 @case(*[(priorities,) for priorities in ([7] * 13, [1, 0] * 7, [2, 1, 2, 0, 1, 2, 2, 0, 1, 1, 0])])
 def ties(tf: Any, priorities: list[int]) -> Any:
-    """Which of several elements of one priority comes first."""
+    """The order of several elements of one priority."""
     queue = tf.PriorityQueue(20, [tf.int32], [()])
     rows = np.array(priorities, np.int64), np.arange(len(priorities), dtype=np.int32)
     with tf.control_dependencies([queue.enqueue_many(rows)]):
@@ -86,7 +86,7 @@ SHARED: list[tuple[Any, ...]] = [
 
 @case(*SHARED)
 def shared(tf: Any, kind: str, first: dict[str, Any], second: dict[str, Any]) -> Any:
-    """Whether two queues of one shared name may differ so."""
+    """Returns whether two queues of one shared name may differ so."""
     outcomes = []
     with tf.Session() as session:
         for given in (first, second):
@@ -114,7 +114,7 @@ def chosen(tf: Any, index: Any) -> Any:
 
 @case(*[(dtype,) for dtype in ("float16", "int8", "uint16", "uint64", "complex64", "bool")])
 def padded(tf: Any, dtype: str) -> Any:
-    """What fills up a batch."""
+    """The values that fill up a batch."""
     queue = tf.PaddingFIFOQueue(9, [dtype, tf.string], [[None, None], [None]])
     number, word = tf.placeholder(dtype), tf.placeholder(tf.string)
     enqueue, dequeue = queue.enqueue([number, word]), queue.dequeue_many(3)
@@ -126,7 +126,7 @@ def padded(tf: Any, dtype: str) -> Any:
 
 @case(*[(rank, known) for rank in (4, 5) for known in (False, True)])
 def padded_rank(tf: Any, rank: int, known: bool) -> Any:
-    """How many dimensions can be padded."""
+    """The number of dimensions that can be padded."""
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[1 if known else None] * rank])
     with tf.control_dependencies([queue.enqueue(np.ones([1] * rank, np.int32))]):
         return queue.dequeue_many(1)

@@ -61,7 +61,7 @@ def what_is_known_of_a_dequeue(tf: Any, kind: str, what: str) -> Any:
     ({"a": 1},),
 )
 def enqueue_of(tf: Any, value: Any) -> Any:
-    """What a queue of one int32 component takes."""
+    """Values that a queue of one int32 component accepts."""
     queue = tf.FIFOQueue(10, tf.int32)
     with tf.control_dependencies([queue.enqueue(value)]):
         return queue.size()

@@ -83,7 +83,7 @@ def seeds_of(tf: Any, graph_seed: int | None, seed: int | None) -> Any:
 
 @case(("a",), (1.5,), ([1],))
 def seed_of_the_wrong_type(tf: Any, seed: Any) -> Any:
-    """What cannot be a seed."""
+    """Values that cannot be a seed."""
     return tf.random_uniform([2], seed=seed)
 
 
@@ -96,6 +96,6 @@ def seed_of_the_wrong_type(tf: Any, seed: Any) -> Any:
     digits=4,
 )
 def initial_values(tf: Any, name: str, options: dict[str, Any]) -> Any:
-    """What initializers fill a variable with."""
+    """The values that initializers fill a variable with."""
     initializer = getattr(tf, f"{name}_initializer", None) or getattr(tf.initializers, name)
     return tf.get_variable("v", [3, 4], initializer=initializer(seed=5, **options))

@@ -24,7 +24,10 @@ LETTERS = bytes(range(65, 91))
 
 
 def read_all(tf: Any, make: Any, contents: list[Any], directory: Path, limit: int | None) -> Any:
-    """What each read gives, with the counts after it: of files with these contents, or of names."""
+    """The results of reads, with the counts after them.
+
+    Of files with these contents, or of names.
+    """
     names = []
     for number, data in enumerate(contents):
         if isinstance(data, bytes):
@@ -144,7 +147,7 @@ def tfrecords(tf: Any, compression: str, number: int, directory: Path) -> Any:
 
 
 def after_damage(tf: Any, position: int, limit: int | None, directory: Path) -> Any:
-    """What reads give of a damaged file and, after two errors and a reset, of the next one."""
+    """The reads of a damaged file and, after two errors and a reset, of the next one."""
     good, bad = directory / "good", directory / "bad"
     with tf.python_io.TFRecordWriter(str(good)) as writer:
         for record in (b"one", b"two", b"three"):
@@ -195,7 +198,7 @@ def several_read_on_after_damage(tf: Any, position: int, directory: Path) -> Any
 
 @case((True,), (False,), with_files=True)
 def consumed_after_damage(tf: Any, asks: bool, directory: Path) -> Any:
-    """What is left in the queue when a reader fails, for a loop that asks whether to stop."""
+    """The rest of the queue when a reader fails, for a loop that asks if it should stop."""
     path = directory / "bad"
     with tf.python_io.TFRecordWriter(str(path)) as writer:
         for number in range(5):
@@ -223,7 +226,7 @@ def consumed_after_damage(tf: Any, asks: bool, directory: Path) -> Any:
 
 @case(("TFRecordWriter",), ("GFile",))
 def written_to_a_full_disk(tf: Any, name: str) -> Any:
-    """Which calls fail when there is no room."""
+    """The calls that fail when there is no room."""
     if name == "GFile":
         file, data = tf.gfile.GFile("/dev/full", "w"), "x" * 1_000_000
     else:

@@ -24,7 +24,7 @@ def _write(tf: Any, counts: list[int]) -> None:
 
 @case((1, 1, None), (10, 3, None), (100, 2, 2))
 def epochs_of_records(tf: Any, buffer_size: int, parallelism: int, batches: int | None) -> Any:
-    """What three epochs hold, and the names of the operations."""
+    """The records of three epochs, and the names of the operations."""
     _write(tf, [3, 0, 9, 8])
     source = _input_of(tf, "part-*", 5, buffer_size, parallelism, name="r", batches=batches)
     records = source.get_yield_op()

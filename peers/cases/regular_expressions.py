@@ -7,7 +7,7 @@ from peers.table import case, generated
 
 @generated("expressions")
 def searched(tf: Any, pattern: str, rewrite: str, texts: list[bytes]) -> Any:
-    """What an expression finds in texts, some of which are not UTF-8."""
+    """The matches of an expression in texts, some of which are not UTF-8."""
     feeds = {
         tf.placeholder(tf.string, shape): value
         for shape, value in (([None], texts), ([], pattern), ([], rewrite))

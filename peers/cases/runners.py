@@ -15,7 +15,7 @@ def make_queue(tf: Any, capacity: int = 10) -> Any:
 
 
 def drained(tf: Any, session: Any, queue: Any) -> list[Any]:
-    """What a queue gives until it is closed, or until nothing comes any more."""
+    """The elements of a queue until it is closed, or until nothing comes any more."""
     dequeue = queue.dequeue()
     values: list[Any] = []
     try:
@@ -77,7 +77,7 @@ def fed_by_a_subclass(tf: Any, has_coordinator: bool) -> Any:
 
 @case()
 def body_run_by_the_program(tf: Any) -> Any:
-    """What a filling thread does, called by the program."""
+    """The work of a filling thread, called by the program."""
     queue = make_queue(tf)
     counter = tf.Variable(0, name="counter")
     runner = tf.train.QueueRunner(queue, [queue.enqueue([counter.count_up_to(3)])])
@@ -90,7 +90,7 @@ def body_run_by_the_program(tf: Any) -> Any:
 
 @case()
 def stop_awaited_by_the_program(tf: Any) -> Any:
-    """What the thread does that waits for the stop, called by the program."""
+    """The work of the thread that waits for the stop, called by the program."""
     queue = make_queue(tf)
     runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
     coord = tf.train.Coordinator()

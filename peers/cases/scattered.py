@@ -49,7 +49,7 @@ def scattered_slices(tf: Any, function: str, dtype: str) -> Any:
 
 @case(("string",), ("bool",))
 def scattered_others(tf: Any, dtype: str) -> Any:
-    """What is only replaced."""
+    """Values that are only replaced."""
     values = [b"a", b"b"] if dtype == "string" else [True, False]
     variable = tf.Variable(values)
     with tf.Session() as session:
@@ -92,7 +92,7 @@ _WRONG: list[Any] = [
 
 @case(*[(*wrong, fed) for wrong in _WRONG for fed in (False, True)])
 def scattered_wrongly(tf: Any, function: str, places: Any, given: Any, fed: bool) -> Any:
-    """What does not fit, when the graph is built and when it runs."""
+    """Arguments that do not fit, when the graph is built and when it runs."""
     variable = _variable(tf)
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     scatter = getattr(tf, f"scatter_{function}")

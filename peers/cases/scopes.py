@@ -118,7 +118,7 @@ USES: list[Use] = [
 
 @case(*[(number,) for number in range(len(USES))])
 def used(tf: Any, number: int) -> Any:
-    """What scopes and `get_variable` do."""
+    """The effects of scopes and `get_variable`."""
     return USES[number](tf)
 
 
@@ -127,7 +127,7 @@ KEYS = ["global_variables", "trainable_variables", "local_variables", "variables
 
 @case(*[(key, scope) for key in KEYS for scope in (None, "a", "a/", "b", ".*b", "no", "v")])
 def listed(tf: Any, key: str, scope: str | None) -> Any:
-    """What collections hold, of a scope or in all."""
+    """The contents of collections, of a scope or in all."""
     with tf.variable_scope("a"):
         tf.get_variable("v", [1])
         with tf.variable_scope("b"):

@@ -296,7 +296,7 @@ def fed_instead_of_a_default(tf: Any, values: Any) -> Any:
 
 @case(("product",), ("branch",), ("variable",), ("queue",))
 def traced(tf: Any, what: str) -> Any:
-    """Which of some operations a traced run tells of, and what they returned."""
+    """The operations in the trace of a run, and the results."""
     fed = tf.placeholder(tf.float32, [1, 2], name="fed")
     queue = tf.FIFOQueue(3, tf.int32, [[]])
     variable = tf.Variable([1, 2, 3], name="variable")

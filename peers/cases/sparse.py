@@ -88,7 +88,7 @@ def fed_with_a_list(tf: Any) -> Any:
 
 @case(([None, 3],), ([None, None],))
 def partly_known(tf: Any, shape: Any) -> Any:
-    """What is known of a sparse placeholder with an open size."""
+    """The known facts about a sparse placeholder with an open size."""
     return str(tf.sparse_placeholder(tf.int32, shape).get_shape())
 
 

@@ -71,7 +71,7 @@ _WRONG = ["type", "shape", "number", "dict", "no dict", "key", "names", "shapes"
 
 @case(*[(what,) for what in [*_WRONG, "capacity"]])
 def wrong_arguments_of_a_staging_area(tf: Any, what: str) -> Any:
-    """What does not fit."""
+    """Arguments that do not fit."""
     one = tf.constant([1, 2])
     if what == "names":
         return area_of(tf, [tf.int32], names=["a", "b"])

@@ -81,18 +81,18 @@ def read_shapes(tf: Any, value: Any) -> Any:
     (np.array(["a", 1], object),),
 )
 def constant_of(tf: Any, value: Any) -> Any:
-    """What is taken as strings."""
+    """Values that are accepted as strings."""
     return tf.constant(value), tf.placeholder_with_default(value, None)
 
 
 @case(*[(payload, kind) for payload in (b"", b"abc" * 50) for kind in ("", "ZLIB", "GZIP", "X")])
 def decompressed(tf: Any, payload: bytes, kind: str) -> Any:
-    """What was compressed, and what was not."""
+    """Compressed strings, and others."""
     packed = {"ZLIB": zlib.compress(payload), "GZIP": gzip.compress(payload)}.get(kind, payload)
     return tf.decode_compressed([packed, packed], kind)
 
 
 @case(*[(kind,) for kind in ("ZLIB", "GZIP")])
 def decompressed_junk(tf: Any, kind: str) -> Any:
-    """What is not compressed at all."""
+    """Strings that are not compressed at all."""
     return tf.decode_compressed([b"junk junk junk junk"], kind)

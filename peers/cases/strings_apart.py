@@ -119,7 +119,7 @@ def of_unknown_shape(tf: Any, name: str, values: list[Any], options: dict[str, A
 
 @case(*[(*pattern, replace_global) for pattern in PATTERNS for replace_global in (True, False)])
 def replaced(tf: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
-    """What a pattern finds, replaced."""
+    """The matches of a pattern, replaced."""
     return tf.regex_replace(SEARCHED, pattern, rewrite, replace_global)
 
 
@@ -131,7 +131,7 @@ def replaced_badly(tf: Any, pattern: str, rewrite: str) -> Any:
 
 @case(*[(pattern,) for pattern in (*[pattern for pattern, _ in PATTERNS], "a.*", "ab|aab b", ".*")])
 def matched(tf: Any, pattern: str) -> Any:
-    """Which strings a pattern fits to as a whole."""
+    """The strings that match a pattern as a whole."""
     return tf.strings.regex_full_match(SEARCHED, pattern)
 
 

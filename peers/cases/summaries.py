@@ -26,7 +26,7 @@ def scalar(tf: Any, name: str, family: str | None) -> Any:
 
 @case(*[(value,) for value in (3, 2.5, "text", True, [1.0], [1.0, 2.0], None, np.uint8(7))])
 def scalar_of(tf: Any, value: Any) -> Any:
-    """What may be summarized."""
+    """Values that may be summarized."""
     return tf.summary.scalar("a", value)
 
 
@@ -109,7 +109,7 @@ def written(tf: Any, number: int, directory: Path) -> Any:
 
 @case(("text",), (3,), (None,), with_files=True)
 def written_without_a_summary(tf: Any, value: Any, directory: Path) -> Any:
-    """What is no summary."""
+    """Invalid summaries."""
     with tf.summary.FileWriter(str(directory)) as writer:
         writer.add_summary(value, 1)
 
@@ -124,7 +124,7 @@ def not_written(tf: Any, directory: Path) -> Any:
 
 @case(("suffix",), ("graph",), ("file",), with_files=True)
 def writers(tf: Any, what: str, directory: Path) -> Any:
-    """What a writer is made with."""
+    """The arguments of a writer."""
     tf.constant(1, name="c")
     if what == "file":
         (directory / "file").touch()

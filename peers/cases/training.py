@@ -153,7 +153,7 @@ def timer(tf: Any) -> Any:
 
 @case((1, False), (2, False), (3, True), (None, True))
 def logged(tf: Any, every: int | None, at_end: bool) -> Any:
-    """What is logged, at which runs."""
+    """The logged texts, and their runs."""
     _, count = counted(tf)
     tf.identity(count, name="counted")
     lines: list[str] = []
@@ -283,7 +283,7 @@ def closed(tf: Any) -> Any:
 
 @case(with_files=True)
 def checkpoints_of_a_training(tf: Any, directory: Path) -> Any:
-    """Which files there are after two trainings, and where the second begins."""
+    """The files after two trainings, and the start of the second one."""
     _, count = counted(tf)
     tf.summary.scalar("one", tf.constant(1.0))
     steps = []
@@ -318,7 +318,7 @@ def events(tf: Any, directory: Path) -> Any:
 
 @case(with_files=True)
 def listeners(tf: Any, directory: Path) -> Any:
-    """What listeners of checkpoints are told, and that one may end the training."""
+    """Calls of listeners of checkpoints, one of which may end the training."""
     _, count = counted(tf)
     calls: list[Any] = []
 
@@ -500,7 +500,7 @@ CLUSTERS: list[Any] = [
 
 @case(*((cluster,) for cluster in CLUSTERS))
 def clusters(tf: Any, cluster: Any) -> Any:
-    """What a description of a cluster tells."""
+    """The contents of a description of a cluster."""
     spec = tf.train.ClusterSpec(cluster)
     jobs = sorted(spec.jobs)
     tasks = [(spec.num_tasks(job), spec.task_indices(job), spec.job_tasks(job)) for job in jobs]
@@ -509,7 +509,7 @@ def clusters(tf: Any, cluster: Any) -> Any:
 
 @case((0, None), (2, None), (1, ["NoOp"]), (0, {"ps": ["a:1", "b:2"]}), (0, {"worker": ["a:1"]}))
 def devices_of_replicas(tf: Any, ps_tasks: int, given: Any) -> Any:
-    """Which devices variables and other operations get."""
+    """The devices of variables and other operations."""
     arguments = {"cluster": given} if isinstance(given, dict) else {"ps_ops": given}
     setter = tf.train.replica_device_setter(ps_tasks=ps_tasks, **arguments)
     with tf.device(setter):

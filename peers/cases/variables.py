@@ -35,7 +35,7 @@ VARIABLES: list[tuple[Any, dict[str, Any]]] = [
 
 @case(*VARIABLES)
 def made_of(tf: Any, value: Any, options: dict[str, Any]) -> Any:
-    """What a variable is made of and where it is listed."""
+    """The initial value of a variable and the collections that list it."""
     variable = tf.Variable(value, **options)
     keys = ("variables", "trainable_variables", "local_variables", "mine")
     listed = [key for key in keys if variable in tf.get_collection(key)]
@@ -228,7 +228,7 @@ def variable_scopes(tf: Any, first: Any, second: Any) -> Any:
 
 @case(("reused",), ("scope itself",), ("back outside",), ("initializer",))
 def variable_scope_rules(tf: Any, what: str) -> Any:
-    """What holds inside a scope."""
+    """The rules inside a scope."""
     with tf.variable_scope("a", initializer=tf.constant_initializer(4)) as scope:
         first = tf.get_variable("v", [2])
         if what == "initializer":

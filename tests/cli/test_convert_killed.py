@@ -49,7 +49,7 @@ def contents(pattern="b*"):
 
 @pytest.fixture
 def whole(here):
-    """What an undisturbed conversion writes."""
+    """Returns the files that an undisturbed conversion writes."""
     write_numbers("a", 120)
     assert call(*COMMAND).exit_code == 0
     found = contents()

@@ -15,7 +15,7 @@ def here(tmp_path, monkeypatch):
 
 
 def places(data: bytes) -> list[str]:
-    """What the script `tfrecord2idx` of NVIDIA DALI writes for a file."""
+    """Returns the text that the script `tfrecord2idx` of NVIDIA DALI writes for a file."""
     found, offset = [], 0
     while offset < len(data):
         (length,) = struct.unpack_from("<Q", data, offset)

@@ -31,7 +31,7 @@ def state_of(pipe, number):
 
 
 def said(state):
-    """What is said of a state."""
+    """Returns the report of a state."""
     Path("state.json").write_text(json.dumps(state))
     done = call("state", "state.json")
     assert (done.exit_code, done.stderr) == (0, "")

@@ -22,7 +22,7 @@ def here(tmp_path, monkeypatch):
 
 
 def on_a_terminal(*arguments, **variables) -> str:
-    """What a command prints on a terminal."""
+    """Returns the output of a command on a terminal."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "headrace", *arguments],

@@ -1,4 +1,4 @@
-"""What waits in a queue takes about as much memory as it has bytes, and long runs do not grow.
+"""The memory of queues and long runs: about as much as there are bytes, and it does not grow.
 
 Each is measured in a process of its own, whose heap nothing else has used and whose allocator
 gives back at once what is freed.
@@ -25,7 +25,7 @@ def figures_of(program, *arguments):
 
 
 def output_of(*arguments):
-    """What Python prints."""
+    """Returns the output of a Python program."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What runs in native threads goes on while Python does not."""
+"""Native threads continue while Python code holds the GIL."""
 
 import ctypes
 import sys

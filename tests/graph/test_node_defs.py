@@ -1,4 +1,4 @@
-"""What an operation says of itself, in the form in which programs of TensorFlow read it."""
+"""The description of an operation, in the form in which programs of TensorFlow read it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What every file is replaced by: whole or not at all, with the mode of the old one."""
+"""A file is replaced as a whole or not at all, with the mode of the old one."""
 
 import functools
 import os

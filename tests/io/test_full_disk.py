@@ -34,7 +34,7 @@ KEPT = "Nothing of that name was written or replaced. Write the file again."
 
 
 def outcomes(tmp_path, program):
-    """What the calls of a program gave, which prints them as JSON."""
+    """Returns the results of a program's calls; the program prints them as JSON."""
     done = subprocess.run(
         [sys.executable, "-c", START + textwrap.dedent(program)],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""What fuzzers have found worth keeping is given to each parser in Python once more.
+"""Each parser in Python gets the inputs that fuzzers found worth keeping.
 
 `cargo test` does the same for the parsers of the engine. See fuzz/README.md.
 """

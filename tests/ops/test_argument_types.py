@@ -1,4 +1,4 @@
-"""What a type checker says of calls of operations: right arguments pass, wrong ones are refused."""
+"""Types of calls of operations: right arguments pass a type checker, wrong ones are refused."""
 
 import re
 import subprocess
@@ -74,7 +74,7 @@ WRONG = (
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory) -> dict[str, str]:
-    """What mypy refuses, with its reasons."""
+    """Returns the lines that mypy refuses, with its reasons."""
     calls = [*RIGHT, *WRONG]
     program = tmp_path_factory.mktemp("types") / "program.py"
     program.write_text(PREPARATION + "\n".join(calls))

@@ -1,4 +1,4 @@
-"""What tests of pipelines share: small data sets, and running a pipeline in several ways."""
+"""Helpers of tests of pipelines: small data sets, and running a pipeline in several ways."""
 
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
@@ -95,7 +95,7 @@ def generated_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two lists of examples or batches are equal, types and shapes included."""
+    """Returns whether two lists of examples or batches are equal, types and shapes included."""
     return len(one) == len(other) and all(map(_same_components, one, other))
 
 

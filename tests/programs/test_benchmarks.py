@@ -33,7 +33,7 @@ def test_the_other_programs_run(program):
 
 
 def figures_of(program, *arguments):
-    """What a program of the queue benchmarks prints."""
+    """Returns the figures that a program of the queue benchmarks prints."""
     script, *words = program.split()
     command = [sys.executable, BENCHMARKS / "queues" / script, *words, *arguments]
     done = subprocess.run(

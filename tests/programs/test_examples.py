@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run(program, *arguments):
-    """What a program prints."""
+    """Returns the output of a program."""
     command = [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
     assert (done.returncode, done.stderr) == (0, "")

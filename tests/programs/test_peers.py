@@ -76,7 +76,7 @@ def test_a_sample_of_the_programs_runs(lines: list[str]) -> None:
 
 
 def test_programs_run_in_a_directory_of_their_own(tmp_path: Path, monkeypatch) -> None:
-    """What a program writes beside itself does not stay in the directory of the caller."""
+    """Files that a program writes beside itself do not stay in the directory of the caller."""
     made: list[Path] = []
 
     def run(command: list[str], *, cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""What all kinds of queues without a graph do alike."""
+"""The contract of all kinds of queues without a graph."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What each kind of queue without a graph does by itself, and how it is made."""
+"""The properties of each single kind of queue without a graph, and its construction."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What may go into a queue without a graph, and what is said of the rest."""
+"""The elements that a queue without a graph accepts, and its errors for others."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ TYPES = ["float16", "float32", "float64", "complex64", "complex128", "bool"] + [
 
 
 def through(dtype, value, shape=None):
-    """What comes out of a queue after a value has gone in."""
+    """Returns the value that comes out of a queue after a value has gone in."""
     queue = FIFOQueue(1, dtype, shapes=shape)
     queue.enqueue(value, timeout=0)
     return queue.dequeue(timeout=0)

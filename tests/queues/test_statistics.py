@@ -1,4 +1,4 @@
-"""What a queue says of itself, without a graph and in a session."""
+"""The statistics of a queue, without a graph and in a session."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""How many readers there should be, in words."""
+"""The recommended number of readers, in words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which reader gives which batch."""
+"""The reader of each batch."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is under way for a trainer is bounded in bytes, and comes in order."""
+"""The batches under way to a trainer are bounded in bytes, and come in order."""
 
 from headrace.read_service import Window
 

@@ -1,4 +1,4 @@
-"""What stands around a program: its command line, its messages, its text."""
+"""The surroundings of a program: its command line, its messages, its text."""
 
 import logging
 import subprocess

@@ -24,7 +24,7 @@ def logdir(tmp_path):
 
 
 def tensorboard_s_view(logdir):
-    """What TensorBoard's loader makes of a directory."""
+    """Returns the events that TensorBoard's loader reads from a directory."""
     view = EventAccumulator(str(logdir))
     view.Reload()
     return view

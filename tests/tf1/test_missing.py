@@ -1,4 +1,4 @@
-"""What a name gives that is not here, and what `dir` lists."""
+"""Missing names: their errors, and the names that `dir` lists."""
 
 import pkgutil
 from importlib import import_module

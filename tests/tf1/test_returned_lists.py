@@ -1,4 +1,4 @@
-"""What a function returns belongs to the caller: changing it changes no graph.
+"""The result of a function belongs to the caller: changing it changes no graph.
 
 Every exported function and property that says it may return a list or dict stands in `RETURNED`,
 with a call; `NO_LIST` says why some need none.

@@ -1,1 +1,1 @@
-"""What `make docs` writes and checks."""
+"""The pages that `make docs` writes and checks."""

@@ -113,7 +113,7 @@ def _wrong_with_error(
 def _wrong_before(
     subject: Subject, whole: bytes, data: bytes, expected: list[object], values: list[object]
 ) -> str | None:
-    """What stands before the damage has to come."""
+    """Returns the error if the records before the damage are not all there."""
     intact = subject.num_intact(first_change(whole, data))
     if values[:intact] != expected[:intact]:
         return f"of {intact} values before the damage: {_first_other(expected, values)}"

@@ -67,7 +67,7 @@ def run(options: Options) -> Result:
 
 
 class _Faults(list[Fault | None]):
-    """What goes wrong with each request, for ever: now and then something that passes.
+    """The faults of each request, without end: now and then something that passes.
 
     Attributes:
         is_down: Whether the server refuses everything.

@@ -85,7 +85,7 @@ def _ways(kind: Format, urls: Sequence[str], draws: Random) -> Callable[[], Take
 def _remote(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """What passes is done again: the data are whole."""
+    """Faults that pass are tried again: the data are whole."""
     draws = Random(f"{seed} remote {number}")
     kind, urls, expected = _put(server, draws)
     faults = [draws.choice(list(PASSING)) for _ in range(draws.randint(1, 3))]
@@ -105,7 +105,10 @@ def _remote(
 def _lasting(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """What lasts is an error that names the URL, behind what came before; or nothing was read."""
+    """A lasting fault is an error that names the URL, after the data before it.
+
+    Or nothing was read.
+    """
     draws = Random(f"{seed} lasting {number}")
     kind, urls, expected = _put(server, draws)
     name = draws.choice(list(LASTING))

@@ -25,7 +25,7 @@ NAMES = [
 
 
 class MissingSourceError(Exception):
-    """What data are made of cannot be had."""
+    """The material of the data cannot be had."""
 
 
 @cache

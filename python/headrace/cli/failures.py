@@ -1,4 +1,6 @@
-"""How commands fail: one line on stderr and an exit code, never a traceback for a user's mistake.
+"""Failures of commands.
+
+One line on stderr and an exit code, never a traceback for a user's mistake.
 
 Exit codes: 0 for success, 1 for failures of data, 2 for wrong usage (click's), 128 and the number
 of the signal for an end from outside, as shells have it.

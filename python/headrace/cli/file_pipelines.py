@@ -23,7 +23,7 @@ _TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)
 
 
 class Count(NamedTuple):
-    """What all records of a file come to.
+    """Totals over all records of a file.
 
     Attributes:
         num_records: Those that can be read.

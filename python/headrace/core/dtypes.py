@@ -167,7 +167,7 @@ class DType:
         raise ValueError(f"{self} does not have defined limits.")
 
     def is_compatible_with(self, other: "DTypeLike") -> builtins.bool:
-        """Whether a value of type `other` can be used where this type is expected.
+        """Returns whether a value of type `other` can be used where this type is expected.
 
         Args:
             other: Anything that `as_dtype` accepts.

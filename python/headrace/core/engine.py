@@ -199,7 +199,7 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
 
 
 class _Node(NamedNode, Protocol):
-    """What an error needs of the operation that failed."""
+    """The part of an operation that an error about it needs."""
 
     @property
     def node_def(self) -> Any: ...
@@ -209,7 +209,7 @@ class _Node(NamedNode, Protocol):
 
 
 class _Nodes(Protocol):
-    """Where an operation that failed is looked up: a graph."""
+    """A graph, in which operations that failed are looked up."""
 
     def get_operation_by_name(self, name: str) -> _Node: ...
 

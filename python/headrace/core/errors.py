@@ -87,7 +87,7 @@ class SkippedExamples(Exception):
 
 
 class NamedNode(Protocol):
-    """What an error knows of the node that failed: at least its name."""
+    """The part of a failed node that an error keeps: at least its name."""
 
     @property
     def name(self) -> str:
@@ -120,7 +120,7 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """What went wrong."""
+        """A description of the failure."""
         return self._message
 
     @property

@@ -1,4 +1,4 @@
-"""How objects name their package in `repr`, and how messages show names, data and URLs.
+"""Texts for people: package names in `repr`, and names, data and URLs in messages.
 
 `headrace` is what a program sees, unless it has imported `headrace.tf1`: its users know `tf`.
 """

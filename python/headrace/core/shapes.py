@@ -57,7 +57,7 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: "DimensionLike") -> bool:
-        """Whether both can be the same dimension: equal, or one of them unknown."""
+        """Returns whether both can be the same dimension: equal, or one of them unknown."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
@@ -246,7 +246,7 @@ class TensorShape:
         return math.prod(size for size in self._sizes if size is not None)
 
     def is_fully_defined(self) -> bool:
-        """Whether every dimension is known."""
+        """Returns whether every dimension is known."""
         return self._sizes is not None and None not in self._sizes
 
     def assert_is_fully_defined(self) -> None:
@@ -255,7 +255,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: "ShapeLike") -> bool:
-        """Whether one tensor can have both shapes."""
+        """Returns whether one tensor can have both shapes."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
             return True
@@ -265,7 +265,7 @@ class TensorShape:
         )
 
     def admits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether a tensor whose dimensions have these sizes can have this shape."""
+        """Returns whether a tensor whose dimensions have these sizes can have this shape."""
         mine = self._sizes
         return (
             mine is None

@@ -1,4 +1,4 @@
-"""What threads wait for in Python, in words, for `headrace.testing.dump_waits`.
+"""A registry of the waits of Python threads, in words, for `headrace.testing.dump_waits`.
 
 Waits of the engine are noted there; see `headrace.core.engine.waits`.
 """

@@ -1,4 +1,4 @@
-"""How training goes: a bar on a terminal, a plain line after each epoch elsewhere."""
+"""The progress of training: a bar on a terminal, a line after each epoch elsewhere."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class ControlScope:
         self._members.add(op)
 
     def has_member(self, op: Operation) -> bool:
-        """Whether an operation was made inside the block, and so already waits."""
+        """Returns whether an operation was made inside the block, and so already waits."""
         return op in self._members
 
     def __enter__(self) -> None:
@@ -61,7 +61,7 @@ class ControlScope:
 
 
 class ControlStack:
-    """What one thread is in: control scopes, innermost last, a branch and a loop."""
+    """The scopes of one thread: control scopes, innermost last, a branch and a loop."""
 
     def __init__(self) -> None:
         self.scopes: list[ControlScope] = []

@@ -17,7 +17,7 @@ __all__ = ["DeviceLike", "DeviceScope", "DeviceSpec", "as_device_scope", "device
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """Where an operation is to run. What is None is not specified.
+    """A device for an operation. A part that is None is not specified.
 
     Attributes:
         job: Name of a group of processes.

@@ -1,4 +1,4 @@
-"""Which session `tensor.eval()` and `operation.run()` use.
+"""The session that `tensor.eval()` and `operation.run()` use.
 
 Source: `tf.Tensor.eval` and `tf.Operation.run` of TensorFlow 1.15.
 """

@@ -37,7 +37,7 @@ _R = TypeVar("_R")
 
 
 class _ThreadState(threading.local):
-    """What the `with` blocks of one thread have set for one graph."""
+    """The settings of one thread's `with` blocks for one graph."""
 
     def __init__(self) -> None:
         self.name_scope = ""
@@ -297,7 +297,7 @@ class Graph:
 
     @property
     def finalized(self) -> bool:
-        """Whether `finalize` was called."""
+        """True if `finalize` was called."""
         return self._is_finalized
 
     @property
@@ -308,7 +308,7 @@ class Graph:
     # Feeding and fetching
 
     def is_feedable(self, tensor: object) -> bool:
-        """Whether a run may be fed a value for the tensor."""
+        """Returns whether a run may be fed a value for the tensor."""
         return tensor not in self._unfeedable
 
     def prevent_feeding(self, tensor: Tensor) -> None:
@@ -317,7 +317,7 @@ class Graph:
             self._unfeedable.add(tensor)
 
     def is_fetchable(self, tensor_or_op: object) -> bool:
-        """Whether a run may fetch the tensor or operation."""
+        """Returns whether a run may fetch the tensor or operation."""
         return tensor_or_op not in self._unfetchable
 
     def prevent_fetching(self, op: Operation) -> None:
@@ -645,7 +645,7 @@ def _place(op: Operation, thread: _ThreadState) -> None:
 
 
 def _stands_beside(op: Operation) -> bool:
-    """Whether an operation is colocated with its first input, which is a reference.
+    """Returns whether an operation is colocated with its first input, which is a reference.
 
     One on a variable or a barrier is; one that reads what an assignment returns is not.
     """

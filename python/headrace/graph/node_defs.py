@@ -46,7 +46,7 @@ _INTERNAL: Final = frozenset({"python_function"})
 
 
 class DescribedTensor(Protocol):
-    """What is said of a tensor."""
+    """The description of a tensor."""
 
     value_index: int
     dtype: DType
@@ -60,7 +60,10 @@ class DescribedTensor(Protocol):
 
 
 class DescribedOperation(Protocol):
-    """What is said of an operation, whose class is in a module above this one."""
+    """The part of an operation that a description needs.
+
+    Its class is in a module above this one.
+    """
 
     name: str
     type: str

@@ -434,7 +434,7 @@ class Branch:
 
 @dataclass(eq=False)
 class Loop:
-    """What one operation runs again and again: a part of the graph.
+    """A part of the graph that one operation runs again and again.
 
     Attributes:
         name: Name of the scope of what is repeated, for errors.
@@ -456,18 +456,18 @@ class Loop:
 
     @property
     def needed(self) -> list[Tensor]:
-        """What each iteration computes."""
+        """The tensors and operations that each iteration computes."""
         return [*([] if self.condition is None else [self.condition]), *self.results]
 
     def encloses(self, other: "Loop | None") -> bool:
-        """Whether another loop is this one or inside of it."""
+        """Returns whether another loop is this one or inside of it."""
         while other is not None and other is not self:
             other = other.outer
         return other is self
 
 
 class _Graph(Protocol):
-    """What nodes need of their graph. The class `Graph` is in a module above this one."""
+    """The part of a graph that nodes need. The class `Graph` is in a module above this one."""
 
     seed: int | None
     tensor_class: "type[Tensor]"

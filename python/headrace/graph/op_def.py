@@ -14,7 +14,7 @@ __all__ = ["Computed", "Kept", "Known", "OpDef", "Role", "define", "defined_type
 
 
 class Role(enum.Enum):
-    """What an operation is in a program."""
+    """The role of an operation in a program."""
 
     BARRIER = "a barrier of the session"
     COMPUTED = "a node"
@@ -30,7 +30,7 @@ class Role(enum.Enum):
 
     @property
     def is_resource(self) -> bool:
-        """Whether it is something that the session keeps between runs."""
+        """True if it is something that the session keeps between runs."""
         return self in _RESOURCES
 
 
@@ -47,14 +47,14 @@ _RESOURCES = frozenset(
 
 
 class Kept(enum.Enum):
-    """What a session keeps for operations that have no input that stands for it."""
+    """A resource that a session keeps for operations without an input that means it."""
 
     RECORD_INPUT = "where it is in its files"
     STAGING_AREA = "the staging area of their shared name"
 
 
 class Computed(enum.Enum):
-    """What computes an operation in a run."""
+    """The engine or the library that computes an operation in a run."""
 
     BY_NUMPY = "the NumPy kernel that the operation carries"
     BY_ENGINE = "the native kernel of its type"
@@ -64,7 +64,7 @@ class Computed(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of tensors while the graph is built, for `OpDef.read_sizes`.
+    """Facts about tensors while the graph is built, for `OpDef.read_sizes`.
 
     Attributes:
         value: Returns the array that a tensor holds; None if it is not known.
@@ -77,7 +77,7 @@ class Known:
 
 
 class _HasKernel(Protocol):
-    """What a definition reads of an operation, whose class is in a module above this one."""
+    """The part of an operation that a definition reads; its class is in a module above this one."""
 
     @property
     def kernel(self) -> Callable[..., Any] | None: ...

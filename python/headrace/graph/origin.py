@@ -47,5 +47,5 @@ def find_place() -> str:
 
 
 def is_own_file(filename: str) -> bool:
-    """Whether a source file belongs to this package."""
+    """Returns whether a source file belongs to this package."""
     return filename.startswith(_PACKAGE_PREFIX)

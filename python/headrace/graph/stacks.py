@@ -20,7 +20,7 @@ __all__ = [
 
 
 class SessionLike(Protocol):
-    """What evaluating tensors and running operations needs of a session."""
+    """The part of a session that evaluating tensors and running operations needs."""
 
     @property
     def graph(self) -> object:

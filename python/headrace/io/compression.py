@@ -1,4 +1,4 @@
-"""How files of records are compressed.
+"""Compression of files of records.
 
 Source: `tf.python_io.TFRecordOptions` of TensorFlow 1.15.
 """

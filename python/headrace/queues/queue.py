@@ -1,4 +1,4 @@
-"""What all kinds of queues have in common."""
+"""The common base of all kinds of queues."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -55,12 +55,12 @@ class Queue:
 
     @property
     def capacity(self) -> int | None:
-        """How many elements it holds; None for any number."""
+        """The number of elements that it can hold; None for any number."""
         return self._capacity
 
     @property
     def is_closed(self) -> bool:
-        """Whether the queue was closed, so that nothing can be enqueued any more."""
+        """True if the queue was closed, so that nothing can be enqueued any more."""
         return self._native.is_closed()
 
     @property

@@ -160,7 +160,7 @@ def _as_list(given: object) -> list[Any]:
 
 
 def _holds(wanted: np.dtype[Any], array: _Array) -> bool:
-    """Whether a type can hold Python's numbers, given as an array of what NumPy made of them."""
+    """Returns whether a type can hold Python's numbers, given as NumPy's array of them."""
     if array.size == 0:
         return True
     if array.dtype.kind in "iu" and wanted.kind in "iu":

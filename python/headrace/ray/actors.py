@@ -29,7 +29,7 @@ _SETTLING_S: Final = 10.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What `serve` was given.
+    """The arguments of `serve`.
 
     Attributes:
         num_readers: How many readers there are at first.
@@ -46,14 +46,14 @@ class Settings:
 
 
 class Known(NamedTuple):
-    """What the head tells trainers: who reads what, and the readers of these names."""
+    """The head's answer to trainers: the assignment of readers, and the readers of these names."""
 
     layout: Layout
     readers: dict[str, Any]
 
 
 class Report(NamedTuple):
-    """What a trainer says from time to time.
+    """The regular report of a trainer.
 
     Attributes:
         trainer: Its name.
@@ -110,7 +110,7 @@ class ReaderActor:
 
 @dataclass
 class _Trainer:
-    """What is known of a trainer: its node and its last report."""
+    """The head's record of a trainer: its node and its last report."""
 
     node: str
     report: Report

@@ -1,4 +1,4 @@
-"""What the head answers, or that it is gone."""
+"""Answers of the head, or the news that it is gone."""
 
 from typing import Any
 

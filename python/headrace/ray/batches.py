@@ -1,4 +1,4 @@
-"""What a trainer iterates over: batches that readers elsewhere have made."""
+"""The batches of a trainer, which readers elsewhere have made."""
 
 import logging
 import os
@@ -31,7 +31,7 @@ _MOST_REPORTS: Final = 100
 
 
 class Part(NamedTuple):
-    """Which batches a trainer has.
+    """The part of the batches that a trainer has.
 
     Attributes:
         rank: The trainer, from 0.
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class FeedStatistics:
-    """What a trainer has measured since it began.
+    """Measurements of a trainer since it began.
 
     Attributes:
         seconds: How long it has run.
@@ -74,7 +74,7 @@ class FeedStatistics:
 
 
 class _Asked(NamedTuple):
-    """How a batch comes: who makes it, and the reference that it will have."""
+    """A batch that was requested: the reader that makes it, and the reference that it will have."""
 
     reader: str
     answer: Any
@@ -240,7 +240,10 @@ class FeedBatches:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
+        """The examples that `skip_errors` has skipped so far, in order.
+
+        Works after `close`, too.
+        """
         return list(self._skipped)
 
     def statistics(self) -> FeedStatistics:

@@ -176,7 +176,7 @@ class Feed:
 
     @property
     def num_readers(self) -> int:
-        """How many readers there are."""
+        """The number of readers."""
         return len(answer_of("num_readers", self._head.known.remote()).layout.readers)
 
     def add_readers(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Whether there are too few readers, or too many: in words, and as a number."""
+"""Returns whether there are too few readers, or too many: in words, and as a number."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LEAST_SECONDS: Final = 1.0
 
 @dataclass(frozen=True)
 class Loads:
-    """What was measured over some time.
+    """Measurements over some time.
 
     Attributes:
         seconds: How long.
@@ -35,7 +35,7 @@ class Loads:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to change.
+    """A recommended change.
 
     Attributes:
         text: One sentence for people.

@@ -1,4 +1,4 @@
-"""Which reader gives which batch of the one order."""
+"""The layout of batches: the reader that gives each batch of the one order."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ __all__ = ["Layout", "Turn", "arranged"]
 
 @dataclass(frozen=True)
 class Turn:
-    """Who gives the batches from a number on: reader `number % len(readers)` gives that number.
+    """The readers from a batch number on: reader `number % len(readers)` gives that number.
 
     Attributes:
         first: The number of the first batch.
@@ -23,7 +23,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Layout:
-    """Who gives each batch.
+    """The assignment of batches to readers.
 
     It says who does best ask whom, and no more: a reader gives any batch that it is asked for. So
     trainers may go by different layouts while one replaces the other.

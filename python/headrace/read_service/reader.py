@@ -17,7 +17,7 @@ _MOST_SHARES: Final = 2
 
 
 class Ask(NamedTuple):
-    """What a trainer asks for. It has all that a reader needs that knows nothing.
+    """A trainer's request. It has all that a reader without any state needs.
 
     Attributes:
         number: The number of the batch in the one order.
@@ -37,7 +37,7 @@ class Ask(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a reader gives.
+    """A reader's answer.
 
     Attributes:
         batch: Its components; None if the order has ended before it.

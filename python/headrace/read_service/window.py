@@ -1,4 +1,4 @@
-"""What one trainer has asked for and not taken yet: in order, and bounded in bytes."""
+"""The requests of one trainer that it has not taken yet: in order, and bounded in bytes."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -49,12 +49,12 @@ class Window(Generic[_T]):
 
     @property
     def under_way(self) -> dict[int, _T]:
-        """What was asked for, by number, rising."""
+        """The numbers of the requested batches, rising."""
         return self._asked
 
     @property
     def expected_bytes(self) -> int:
-        """What a batch is taken for; 0 before the first one has come."""
+        """The assumed size of a batch in bytes; 0 before the first one has come."""
         return max(self._sizes, default=0)
 
     def to_ask(self, num_readers: int) -> Iterator[int]:

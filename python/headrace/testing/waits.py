@@ -1,4 +1,4 @@
-"""What every thread waits for, for tests and programs that hang."""
+"""The waits of all threads, for tests and programs that hang."""
 
 import os
 import signal

@@ -82,11 +82,11 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether `join` has ended since the last `clear_stop`."""
+        """True if `join` has ended since the last `clear_stop`."""
         return self._joined
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested. Never blocks."""
+        """Returns whether a stop was requested. Never blocks."""
         return self._stop_requested
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
@@ -121,7 +121,7 @@ class Coordinator:
                 _log.exception("Exception in a stop callback of a Coordinator: %r", callback)
 
     def _is_clean(self, ex: BaseException | tuple[Any, ...] | None) -> bool:
-        """Whether the argument of `request_stop`, as it is given, asks for a plain stop."""
+        """Returns whether the argument of `request_stop`, as it is given, asks for a plain stop."""
         reason = ex[1] if isinstance(ex, tuple) and len(ex) > 1 else ex
         return ex is None or isinstance(reason, self._clean_stop_exception_types)
 

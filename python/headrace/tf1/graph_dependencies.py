@@ -1,4 +1,4 @@
-"""What tensors depend on, also through queues: the runners of queues, and variables.
+"""The dependencies of tensors, also through queues: the runners of queues, and variables.
 
 From the tensors that it fetches, a program finds all that it has to start and initialize first, and
 needs no collections of the graph.

@@ -50,7 +50,7 @@ class IndexedSlices:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape of the whole tensor."""
+        """The known part of the shape of the whole tensor."""
         if self._dense_shape is None:
             return TensorShape(None)
         return constant_value_as_shape(self._dense_shape)

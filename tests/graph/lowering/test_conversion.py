@@ -177,7 +177,7 @@ def test_numbers_pass_unchanged_or_are_refused(array, name):
 
 
 def is_held(item: int | float, dtype: np.dtype) -> bool:
-    """Whether a type has a number, by Python's own exact arithmetic."""
+    """Returns whether a type has a number, by Python's own exact arithmetic."""
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
             return not math.isfinite(item) or bool(np.isfinite(np.array(float(item)).astype(dtype)))

@@ -324,7 +324,7 @@ class Program:
             self.counts += [reader.num_records_produced(), reader.num_work_units_completed()]
 
     def run(self, level):
-        """What there is to see of the program: of each run what it gave, and how it ended."""
+        """Returns all that can be seen of the program: the result of each run, and its end."""
         seen = []
 
         def see(*fetches):

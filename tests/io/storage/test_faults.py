@@ -1,4 +1,4 @@
-"""What goes wrong on the way: it is tried again, or said."""
+"""Faults on the way to a server: the read is tried again, or the fault is reported."""
 
 import threading
 from contextlib import suppress

@@ -273,7 +273,7 @@ def test_files_are_written_to_other_storages(server: Server, root):
 
 
 def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
-    """Of a program whose main thread reads."""
+    """The main thread of the program reads."""
     goes_on = threading.Event()
     server.files["bucket/a"] = bytes(100_000)
     server.faults = [stalls(goes_on)]

@@ -1,4 +1,4 @@
-"""Who is told a secret: the host that it is for, and nobody else."""
+"""A secret is sent to the host that it is for, and to no other."""
 
 import base64
 import json

@@ -25,7 +25,7 @@ slices = st.builds(slice, bounds, bounds, st.none() | st.sampled_from([-3, -2, -
 
 @st.composite
 def keys(draw, shape):
-    """What can stand in brackets behind an array of a shape: without places out of bounds."""
+    """Draws an index for an array of a shape: without positions out of bounds."""
     key = []
     for size in shape[: draw(st.integers(0, len(shape)))]:
         places = st.integers(-size, size - 1) if size else slices

@@ -164,7 +164,7 @@ def test_a_predicate_that_turns_out_a_vector_names_the_operation():
 
 
 def test_a_loop_takes_both_branches():
-    """What `maybe_batch` does: a runner whose enqueue is conditional."""
+    """The program is that of `maybe_batch`: a runner whose enqueue is conditional."""
     source = tf.train.range_input_producer(100, num_epochs=1, shuffle=False)
     number = source.dequeue()
     queue = tf.FIFOQueue(100, tf.int32, shapes=[()])

@@ -151,7 +151,7 @@ def test_what_is_no_exception_comes_out_as_it_is(run, error):
 
 
 def test_a_panic_in_a_function_comes_out_as_it_is(run):
-    """Of another library in Rust, for example: it is no Exception."""
+    """A panic of another library in Rust, for example, is not an Exception."""
 
     class PanicException(BaseException):
         pass

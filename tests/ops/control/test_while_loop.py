@@ -19,7 +19,7 @@ def run(fetches, feeds=None):
 
 
 def called(function, value, name=None):
-    """What a Python function makes of an int32 scalar."""
+    """Returns the result of a Python function for an int32 scalar."""
     result = tf.py_func(function, [value], tf.int32, name=name)
     result.set_shape([])
     return result

@@ -1,4 +1,4 @@
-"""What operations are called when nobody names them."""
+"""The default names of operations."""
 
 import pytest
 

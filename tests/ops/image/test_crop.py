@@ -14,7 +14,7 @@ BATCH = np.stack([IMAGE, -IMAGE])
 
 
 def middle(size, target):
-    """Where an axis is cut, and how it is padded, to get another size."""
+    """Returns the cut of an axis, and its padding, for another size."""
     cut, pad = max(size - target, 0) // 2, max(target - size, 0) // 2
     kept = min(size, target)
     return slice(cut, cut + kept), (pad, target - kept - pad)

@@ -134,7 +134,12 @@ DAMAGES = [
         ]
     ],
     ("BMP", "empty", lambda _: b"", ["requires at least 32 bytes", "got 0 bytes", AGAIN]),
-    ("BMP", "text", lambda _: b"<html>" * 9, ["The file is not a BMP: unknown format starting with"]),
+    (
+        "BMP",
+        "text",
+        lambda _: b"<html>" * 9,
+        ["The file is not a BMP: unknown format starting with"],
+    ),
 ]
 
 

@@ -17,7 +17,7 @@ GRIDS = ("legacy", "align_corners", "half_pixel_centers")
 
 
 def places(size, new_size, grid):
-    """Where in an axis the pixels of a resized one lie."""
+    """Returns the positions of the pixels of a resized axis."""
     scale = size / new_size
     if grid == "align_corners" and new_size > 1:
         scale = (size - 1) / (new_size - 1)

@@ -1,4 +1,4 @@
-"""What `parse` is asked for: words of TensorFlow 1, and lists that no record has."""
+"""The features of `parse`: words of TensorFlow 1, and lists that no record has."""
 
 import warnings
 

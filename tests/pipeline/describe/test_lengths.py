@@ -13,7 +13,7 @@ import headrace as hr
 
 
 def length(pipe):
-    """What comes out of a pipeline."""
+    """Returns the length of a pipeline's output."""
     return sum(1 for _ in pipe)
 
 

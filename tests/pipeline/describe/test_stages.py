@@ -1,4 +1,4 @@
-"""What each stage does, for all numbers of threads and all budgets."""
+"""The result of each stage, for all numbers of threads and all budgets."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_text_is_decoded(records):
 
 @pytest.mark.parametrize("text_bytes", [10, 10_000])
 def test_strings_are_the_same_in_short_and_in_long_records(tmp_path, given, text_bytes):
-    """Those of short records are copied, those of long ones keep their records."""
+    """Strings of short records are copied, strings of long ones keep their records."""
     texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
     with TFRecordWriter(tmp_path / "a") as writer:
         for text in texts:

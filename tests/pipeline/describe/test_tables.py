@@ -1,4 +1,4 @@
-"""What `arrays` takes beside a dict of arrays."""
+"""The tables that `arrays` takes, beside a dict of arrays."""
 
 import numpy as np
 import pytest

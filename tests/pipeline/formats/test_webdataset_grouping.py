@@ -1,4 +1,4 @@
-"""Which members of archives are a sample: what the library webdataset 1.0.2 makes of the same ones.
+"""The grouping of an archive's members to samples, beside the library webdataset 1.0.2.
 
 The samples in the table are that library's, with all their files. Its results do not depend on the
 form of the archive, so each case is tried in all forms that can hold it.
@@ -168,7 +168,7 @@ def test_samples_end_with_their_archive(tmp_path):
 
 
 class TestDifferences:
-    """What the library does otherwise, on purpose: docs/sources.md says so."""
+    """The deliberate differences from the library, as docs/sources.md lists them."""
 
     @pytest.mark.parametrize("kind", LINKS)
     def test_what_is_no_file_is_an_error(self, tmp_path, kind):

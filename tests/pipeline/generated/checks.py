@@ -1,4 +1,4 @@
-"""What is compared: a program with its model, with itself under other options, and resumed."""
+"""The comparisons: a program with its model, with itself under other options, and resumed."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What stages mean, in plain Python: generators over examples, which are dicts of plain values.
+"""The meaning of stages in plain Python: generators over examples, which are dicts of plain values.
 
 A batch is a dict as well, of lists. Nothing here knows blocks, threads or marks. Orders of shuffles
 and draws of mixes come from the engine itself, which gives them for plain numbers in one thread:
@@ -98,7 +98,7 @@ def stacked(
 
 
 def zero_like(value: Any, fill: int = 0) -> Any:
-    """What a batch is filled up with."""
+    """Returns the value that fills up a batch."""
     if isinstance(value, list):
         return [zero_like(one) for one in value]
     return ANYTHING if value is ANYTHING else type(value)()

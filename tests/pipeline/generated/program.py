@@ -1,4 +1,4 @@
-"""What a drawn pipeline is made of."""
+"""The parts of a drawn pipeline."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ import headrace as hr
 
 
 class Ranks(NamedTuple):
-    """Which of how many ranks a pipeline is for."""
+    """The rank that a pipeline is for, and the number of ranks."""
 
     rank: int = 0
     world: int = 1
@@ -21,7 +21,7 @@ ALONE = Ranks()
 
 
 class At(NamedTuple):
-    """Where the model is: in which pass, for which rank, in which part of what is combined."""
+    """The position of the model: the pass, the rank, the part of a combination."""
 
     run: Run
     number: int
@@ -40,7 +40,7 @@ Model: TypeAlias = Callable[[At], Items]
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of the items behind a step.
+    """The known facts about the items behind a step.
 
     Attributes:
         names: The components.
@@ -108,19 +108,19 @@ class Program:
 
     @property
     def model(self) -> Model:
-        """What it means."""
+        """The meaning of the program, as a model."""
         model = self.beginning.model
         for step in self.steps:
             model = step.model(model)
         return model
 
     def expected(self, ranks: Ranks = ALONE) -> list[Example]:
-        """What an iteration gives."""
+        """Returns the expected items of an iteration."""
         return list(self.model(At(Run(), 0, ranks)))
 
     @property
     def shape(self) -> Shape:
-        """What is known of its items."""
+        """Returns the known facts about its items."""
         shape = self.beginning.shape
         for step in self.steps:
             shape = step.shape(shape.with_tags(step.kind))

@@ -28,7 +28,7 @@ NUMBERS = (range(53), range(53, 53), range(53, 97))
 
 @dataclass(frozen=True)
 class Source:
-    """Where examples come from.
+    """A source of examples.
 
     Attributes:
         text: What it is.

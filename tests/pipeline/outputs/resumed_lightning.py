@@ -53,7 +53,7 @@ class Line(lightning.LightningModule):
 
 
 def fit(kind, epochs, saved, checkpoint=None, validates=False):
-    """What a model has seen."""
+    """Returns the examples that a model has seen."""
     model = Line()
     options = {**QUIET, "accelerator": "cpu", "default_root_dir": tempfile.mkdtemp()}
     trainer = lightning.Trainer(max_epochs=epochs, callbacks=[saved], **options)

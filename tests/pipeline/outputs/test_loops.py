@@ -20,7 +20,7 @@ pipe = hr.arrays({"x": numbers, "y": 3 * numbers}).shuffle(seed=3).batch(20)
 
 
 def run(program):
-    """What a program prints last, as JSON."""
+    """Returns the last line that a program prints, as JSON."""
     done = subprocess.run(
         [sys.executable, "-c", DATA + program],
         capture_output=True,
@@ -34,7 +34,7 @@ def run(program):
 
 
 def run_script(name, argument):
-    """What a program beside this one prints last, as JSON."""
+    """Returns the last line that a program beside this one prints, as JSON."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name(name)), argument],
         capture_output=True,

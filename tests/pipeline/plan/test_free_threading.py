@@ -1,4 +1,4 @@
-"""What a free-threaded Python changes: functions of a pipeline run side by side there.
+"""Free-threaded Python: functions of a pipeline run side by side there.
 
 What needs two calls at once is skipped where the GIL is on: a function has one thread there.
 """
@@ -181,7 +181,10 @@ def test_what_is_left_out_is_reported_in_order(num_threads):
 
 @without_gil
 def test_a_close_ends_all_threads_of_a_function(large):
-    """Those that wait for a task, those that have one; `no_thread_left` looks for them."""
+    """Threads that wait for a task end, and threads that have one.
+
+    `no_thread_left` looks for them.
+    """
     is_over = threading.Event()
     meet, is_begun = threading.Barrier(3), []
 

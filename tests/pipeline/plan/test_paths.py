@@ -1,4 +1,4 @@
-"""Which files paths stand for, for each source alike."""
+"""The files that paths mean, the same for each source."""
 
 import pytest
 
@@ -18,7 +18,7 @@ SOURCES = {
 
 @pytest.fixture(params=SOURCES)
 def read(request):
-    """What a source reads from paths."""
+    """Returns the contents that a source reads from paths."""
     make, value = SOURCES[request.param]
     return lambda paths: [value(row) for row in make(paths)]
 

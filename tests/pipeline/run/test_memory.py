@@ -1,4 +1,4 @@
-"""What a pipeline holds is kept within `memory_bytes`, measured from outside.
+"""The memory of a pipeline stays within `memory_bytes`, measured from outside.
 
 Each is a process of its own that reads a sparse file of 10 GB. `SLACK_BYTES` is for what differs
 between machines and runs.

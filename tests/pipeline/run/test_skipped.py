@@ -1,4 +1,4 @@
-"""What `skip_errors` leaves out, what it says of it, and when it is too much."""
+"""The examples that `skip_errors` skips, its reports, and its limits."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What follows a resume is what would have followed."""
+"""A resumed iteration continues exactly as the first one would have."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""What takes too long is named, and the pipeline can be closed all the same."""
+"""A step that takes too long is named, and the pipeline can still be closed."""
 
 import itertools
 import logging

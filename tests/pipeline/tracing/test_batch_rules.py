@@ -153,7 +153,7 @@ def gathers_along_axis(draw):
 
 @st.composite
 def joins(draw):
-    """Of two that differ between rows and one that does not."""
+    """Returns joins of two tensors that differ between rows and one that does not."""
     count, shape = draw(st.integers(1, 5)), draw(shapes)
     a, b = (draw(blocks(["bytes"], shape, TEXTS, count)) for _ in "ab")
     return Case(lambda e: ops.string_join([e["a"], "x", e["b"]], ", "), {"a": a, "b": b})
@@ -255,7 +255,7 @@ def unstacks(draw):
 
 @st.composite
 def substrings(draw):
-    """Of strings and positions that differ between rows, or of which one is the same for all."""
+    """Returns substrings, of strings and positions that differ between rows or are all the same."""
     count, shape = draw(st.integers(1, 5)), draw(shapes)
     partner = tuple(draw(st.sampled_from([size, 1])) for size in shape[draw(st.integers(0, 3)) :])
     x = draw(blocks(["bytes"], shape, TEXTS, count))

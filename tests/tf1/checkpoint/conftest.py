@@ -1,4 +1,4 @@
-"""What tests of checkpoints share: a small program, and sessions of it."""
+"""Helpers of tests of checkpoints: a small program, and sessions of it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a checkpoint of a session holds, and what becomes of the session that it is restored in."""
+"""The contents of a session's checkpoint, and the session that it is restored in."""
 
 import os
 import signal

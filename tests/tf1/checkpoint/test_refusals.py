@@ -1,4 +1,4 @@
-"""What is not saved or restored, and that the session is then as it was."""
+"""Refusals to save or restore, after which the session is as it was."""
 
 import json
 import os

@@ -100,7 +100,7 @@ class TestInputs:
 
 
 class TestRefusals:
-    """What is wrong with a message is found before anything is added."""
+    """A wrong message is refused before anything is added."""
 
     def refused(self, message, error, match, **arguments):
         with pytest.raises(error, match=match):
@@ -186,7 +186,7 @@ class TestComputation:
     """An imported graph computes what the first one does."""
 
     def both(self, build, feeds):
-        """What a graph and its copy give for the tensor "out"."""
+        """Returns the values of the tensor "out" in a graph and in its copy."""
         found = []
         first = tf.Graph()
         with first.as_default():

@@ -1,4 +1,4 @@
-"""What tests of sessions share: runs in threads, and waiting until one is blocked."""
+"""Helpers of tests of sessions: runs in threads, and waiting until one is blocked."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

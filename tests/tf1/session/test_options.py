@@ -1,4 +1,4 @@
-"""How long a run may wait: which times are taken, and which are none."""
+"""The longest wait of a run: valid times, and invalid ones."""
 
 import numpy as np
 import pytest

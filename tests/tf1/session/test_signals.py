@@ -14,7 +14,7 @@ TIMEOUT = 10.0
 
 
 class Abandoned(BaseException):
-    """What is no Exception either."""
+    """Another class that does not derive from Exception."""
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_handler_may_wait_in_the_thread_that_waits(session, queue, on_signal, 
 
 
 def test_a_function_may_wait_in_the_thread_of_its_run(session, queue, when):
-    """What waits beside the function in the run is served while the function waits."""
+    """Other waits of the run are served while the function waits."""
     inside = FIFOQueue(1, "int64", shapes=())
     value = tf.py_func(inside.dequeue, [], tf.int64)
     with tf.control_dependencies([value]):

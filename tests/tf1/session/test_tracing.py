@@ -18,7 +18,7 @@ FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
 def traced(
     fetches: Any, feed_dict: Any = None, options: tf.RunOptions = FULL
 ) -> tuple[Any, dict[str, NodeExecStats]]:
-    """What a run gives, and what it tells of each operation."""
+    """Returns the results of a run, and its trace of each operation."""
     metadata = tf.RunMetadata()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

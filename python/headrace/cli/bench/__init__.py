@@ -1,1 +1,1 @@
-"""How ``headrace bench`` measures a pipeline."""
+"""The measurements of ``headrace bench``."""

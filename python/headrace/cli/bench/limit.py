@@ -1,4 +1,4 @@
-"""What the machine gives: the bytes of files, read by threads that do nothing else."""
+"""The limit of the machine: reads the bytes of files with threads that do nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READ_BYTES: Final = 1 << 20
 
 
 class Limit(NamedTuple):
-    """How quickly the bytes of files can be had.
+    """The rate at which the machine can read the bytes of files.
 
     Attributes:
         bytes_per_second: Of all threads together.

@@ -29,7 +29,7 @@ _LIMIT_SECONDS: Final = 3.0
 
 
 class Measured(NamedTuple):
-    """What was measured.
+    """The measurements of a pipeline.
 
     Attributes:
         num_batches: How many batches were taken; 0 for a pipeline without batches.
@@ -59,7 +59,7 @@ class Measured(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """Which share of the limit the pipeline reaches."""
+        """The share of the limit that the pipeline reaches."""
         if self.limit is None or self.bytes_per_second is None:
             return None
         return self.bytes_per_second / self.limit.bytes_per_second

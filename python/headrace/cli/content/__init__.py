@@ -1,1 +1,1 @@
-"""What a file is, told by what is in it."""
+"""The kinds of files, told by their contents."""

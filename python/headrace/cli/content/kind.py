@@ -33,7 +33,7 @@ class Kind:
 
 
 class Content(NamedTuple):
-    """What a file is.
+    """The kind of a file, and facts found while telling it.
 
     Attributes:
         path: The file.

@@ -21,7 +21,7 @@ _MORE_THAN_ANY: Final = 1 << 62
 
 
 class Start(NamedTuple):
-    """What is looked at.
+    """The first bytes of a file.
 
     Attributes:
         data: The first bytes, decompressed.

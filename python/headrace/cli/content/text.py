@@ -1,4 +1,4 @@
-"""Which text a file is: CSV, JSON lines, the state of an iteration, or any other."""
+"""The kinds of text files: CSV, JSON lines, the state of an iteration, or any other."""
 
 from __future__ import annotations
 

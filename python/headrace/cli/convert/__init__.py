@@ -1,1 +1,1 @@
-"""How ``headrace convert`` goes from files of one format to those of another."""
+"""The steps of ``headrace convert``, from files of one format to files of another."""

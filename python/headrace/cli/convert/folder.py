@@ -38,7 +38,7 @@ _EXTENSIONS: Final = {
 
 
 class FolderPlan(NamedTuple):
-    """Which features say what.
+    """The roles of features in an image folder.
 
     Attributes:
         image: The file of the image.

@@ -1,4 +1,4 @@
-"""What a conversion has done so far: a hidden file beside its output, until all is done.
+"""The progress of a conversion: a hidden file beside its output, until all is done.
 
 Its first line says what was asked for, each other one which shard is whole and where the next one
 begins. A line that was cut short by a kill counts for nothing. The file is locked while a process

@@ -1,4 +1,4 @@
-"""What ``headrace convert`` is asked for."""
+"""The request to ``headrace convert``: its arguments, checked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORMAT_OF_KIND: Final = {
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted. A run that goes on with another one must be asked for the same.
+    """A conversion that is wanted. A run that continues another one must have an equal request.
 
     Attributes:
         sources: Files, directories and patterns.

@@ -30,7 +30,7 @@ _ANEW: Final = "Give the same arguments to go on, or --overwrite to start anew."
 
 
 class Converted(NamedTuple):
-    """What was done.
+    """The result of a conversion.
 
     Attributes:
         files: The files of the output; of an image folder the directory alone.

@@ -29,7 +29,7 @@ _TYPES: Final[dict[str, Any]] = {
 
 
 class Source(NamedTuple):
-    """What is converted.
+    """The examples to convert.
 
     Attributes:
         format: A `Format`.

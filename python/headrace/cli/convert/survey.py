@@ -1,4 +1,4 @@
-"""What has to be known of all examples before the first file is written."""
+"""The survey of all examples, made before the first file is written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOOKED_AT: Final = 1000
 
 
 class Survey(NamedTuple):
-    """What is known of all examples.
+    """Facts about all examples.
 
     Attributes:
         num_examples: How many there are; None if nobody needs to know.

@@ -1,1 +1,1 @@
-"""What examples hold: the values of their features, and what these have in common."""
+"""The contents of examples: the values of their features, and their common schema."""

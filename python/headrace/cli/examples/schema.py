@@ -1,4 +1,4 @@
-"""What the examples of a file have in common: their features, and what those hold."""
+"""The common schema of a file's examples: their features, and the types and counts of values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLOATS: Final = ("float", "halffloat", "double", "list<element: float", "list<e
 
 @dataclass
 class FeatureSummary:
-    """What the values of one feature have in common.
+    """A summary of the values of one feature.
 
     Attributes:
         count: How many examples have it.
@@ -53,17 +53,17 @@ class FeatureSummary:
 
     @property
     def is_string(self) -> bool:
-        """Whether it holds strings."""
+        """True if it holds strings."""
         return self.num_strings > 0
 
     @property
     def is_scalar(self) -> bool:
-        """Whether each example that has it has one value."""
+        """True if each example that has it has one value."""
         return self.lengths == (1, 1) and self.shapes <= {None, ()}
 
     @property
     def format(self) -> str | None:
-        """What its strings are: "JPEG", "PNG", ..., "text"; None for anything else."""
+        """The format of its strings: "JPEG", "PNG", ..., "text"; None for anything else."""
         if self.formats and self.formats.total() == self.num_strings:
             return ", ".join(sorted(self.formats))
         return "text" if self.is_string and self.is_text and self.most else None

@@ -1,4 +1,4 @@
-"""Where the records of TFRecord files are, as other readers want to know it."""
+"""The positions of the records of TFRecord files, in the format that other readers expect."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What ``headrace inspect`` finds out of files, and how it shows it."""
+"""Reports of ``headrace inspect``, and their output."""

@@ -21,7 +21,7 @@ _MOST_LETTERS: Final = 60
 
 
 class Folder:
-    """What the files of a folder come to.
+    """A summary of the files of a folder.
 
     Args:
         path: The folder.

@@ -15,7 +15,7 @@ __all__ = ["Looked", "Shown", "counts", "damage_of"]
 
 
 class Looked(NamedTuple):
-    """How closely files are looked at.
+    """Options for the depth of an inspection.
 
     Attributes:
         num_records: From how many records the features are learned.

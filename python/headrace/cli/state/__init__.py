@@ -1,1 +1,1 @@
-"""What ``headrace state`` says of saved states."""
+"""The report of ``headrace state`` about saved states."""

@@ -1,4 +1,4 @@
-"""What a state means."""
+"""The report of a state, in words."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What ``headrace verify`` reads, and what it reports."""
+"""The checks of ``headrace verify``, and their report."""

@@ -19,7 +19,7 @@ __all__ = ["Verified", "verified"]
 
 
 class Verified(NamedTuple):
-    """What is known of all files.
+    """The result for all files.
 
     Attributes:
         results: Of each file, in the order in which they were given.
@@ -31,7 +31,7 @@ class Verified(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all files were read, and none is damaged."""
+        """True if all files were read, and none is damaged."""
         return not self.unreadable and not any(result.damage for result in self.results)
 
 

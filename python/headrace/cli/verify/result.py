@@ -1,4 +1,4 @@
-"""What is known of a file when all of it was read."""
+"""The result of reading all of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Result"]
 
 @dataclass
 class Result:
-    """What is known of a file.
+    """The result for one file.
 
     Attributes:
         content: The file.

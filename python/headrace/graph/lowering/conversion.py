@@ -80,14 +80,14 @@ def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
 
 @cache
 def _holds_all(given: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether a type holds every value of another one."""
+    """Returns whether a type holds every value of another one."""
     is_wide = dtype.kind in "fc" and dtype != np.float16
     is_truth = dtype.kind == "b" and given.kind in _NUMBERS
     return np.can_cast(given, dtype, "safe") or is_truth or (is_wide and given.kind in "iu")
 
 
 def _is_within(given: _Array, dtype: np.dtype[Any]) -> bool:
-    """Whether integers are in the range of another type of integers."""
+    """Returns whether integers are in the range of another type of integers."""
     if not given.size:
         return True
     smallest, largest = _limits(dtype)

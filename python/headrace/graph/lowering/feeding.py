@@ -128,7 +128,7 @@ def _as_array_of(
 
 
 def _fits(value: int, dtype: DType) -> bool:
-    """Whether a type can hold a Python int. NumPy would wrap it around for some types."""
+    """Returns whether a type can hold a Python int. NumPy would wrap it around for some types."""
     if dtype.is_integer:
         smallest, largest = _bounds(dtype)
         return smallest <= value <= largest
@@ -136,7 +136,7 @@ def _fits(value: int, dtype: DType) -> bool:
 
 
 def _is_ordinary(value: object, dtype: DType) -> bool:
-    """Whether a value is an int or float that certainly fits, as most are."""
+    """Returns whether a value is an int or float that certainly fits, as most are."""
     if type(value) is int:
         return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
     return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
@@ -175,7 +175,7 @@ def _incompatible(
 
 
 def _values_of(dtype: DType) -> str:
-    """What a type holds."""
+    """Returns the values that a type can hold."""
     if dtype.is_integer:
         return "a whole number from {} to {}".format(*_bounds(dtype))
     if dtype.is_floating or dtype.is_complex:

@@ -397,7 +397,7 @@ def _code(tensor: Tensor) -> int:
 
 
 def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
-    """Whether an operation is a placeholder with a value: nothing has to wait for it."""
+    """Returns whether an operation is a placeholder with a value: nothing has to wait for it."""
     return op.definition.is_placeholder and op.outputs[0] in fed
 
 

@@ -1,4 +1,4 @@
-"""What a session holds for its graph, made when first used: queues, readers, generators and more.
+"""The resources of a session, made when first used: queues, readers, generators and more.
 
 A resource belongs to the operation that names it, or to all operations with the same `shared_name`
 in the same container.

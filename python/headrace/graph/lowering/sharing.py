@@ -1,4 +1,4 @@
-"""Whether operations that share a name describe the same resource."""
+"""Returns whether operations that share a name describe the same resource."""
 
 from headrace.core import errors
 from headrace.core.dtypes import kernel_name

@@ -118,12 +118,12 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writing behind the end makes it longer."""
+        """True if writing behind the end makes it longer."""
         return self._dynamic_size
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the shape of each element."""
+        """The known part of the shape of each element."""
         return self._known[0]
 
     def with_flow(self, flow: Tensor) -> TensorArray:
@@ -251,7 +251,7 @@ class TensorArray:
         return tensor
 
     def _known_size(self) -> int | None:
-        """How many elements there are, if that is known before a run."""
+        """Returns the number of elements if it is known before a run."""
         return None if self._size is None else fold_scalar(convert_to_tensor(self._size))
 
     def _learn(self, shape: TensorShape) -> None:

@@ -23,7 +23,7 @@ __all__ = ["setdiff1d", "unique", "unique_with_counts"]
 
 
 class Unique(NamedTuple):
-    """What `unique` returns.
+    """The result of `unique`.
 
     Attributes:
         y: The elements that differ, each once, in the order in which they come first.
@@ -35,7 +35,7 @@ class Unique(NamedTuple):
 
 
 class UniqueWithCounts(NamedTuple):
-    """What `unique_with_counts` returns.
+    """The result of `unique_with_counts`.
 
     Attributes:
         y: The elements that differ, each once, in the order in which they come first.
@@ -49,7 +49,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """What `setdiff1d` returns.
+    """The result of `setdiff1d`.
 
     Attributes:
         out: The elements that are left, in order.

@@ -74,7 +74,7 @@ def cond(
 
 
 class _Branch:
-    """What one function returned, with its leaves as tensors of the branch."""
+    """The result of one function, with its leaves as tensors of the branch."""
 
     def __init__(
         self,

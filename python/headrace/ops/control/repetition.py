@@ -151,7 +151,7 @@ def as_results(values: Iterable[Any]) -> list[Tensor]:
 
 
 def is_within(shape: TensorShape, bound: TensorShape) -> bool:
-    """Whether all that is known of a bound holds for a shape."""
+    """Returns whether all that is known of a bound holds for a shape."""
     if bound.rank is None:
         return True
     if shape.rank != bound.rank:
@@ -214,7 +214,7 @@ def _with_controls(
 
 
 def _is_pure(op: Operation) -> bool:
-    """Whether an operation computes its outputs natively and does nothing else."""
+    """Returns whether an operation computes its outputs natively and does nothing else."""
     definition = op.definition
     return (
         definition.role in (Role.COMPUTED, Role.CONSTANT, Role.MERGE)

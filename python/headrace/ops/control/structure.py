@@ -18,7 +18,7 @@ __all__ = ["check_same_structure", "flatten", "is_nested", "map_leaves", "pack"]
 
 
 def is_nested(value: object) -> bool:
-    """Whether a structure is more than one tensor; a sparse tensor is one."""
+    """Returns whether a structure is more than one tensor; a sparse tensor is one."""
     return isinstance(value, (list, tuple, dict)) and not isinstance(value, SparseTensor)
 
 

@@ -22,7 +22,7 @@ __all__ = ["Merge", "Switch", "merge", "switch"]
 
 
 class Switch(NamedTuple):
-    """Where a value comes out of `switch`.
+    """The two outputs of `switch`.
 
     Attributes:
         output_false: The value, if the predicate is false.
@@ -34,7 +34,7 @@ class Switch(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """What `merge` returns.
+    """The result of `merge`.
 
     Attributes:
         output: The value of the input that has one.

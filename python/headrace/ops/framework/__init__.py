@@ -1,1 +1,1 @@
-"""How operations are made: arguments, static shapes, NumPy kernels, folding."""
+"""The framework of operations: arguments, static shapes, NumPy kernels, folding."""

@@ -1,4 +1,4 @@
-"""How the caller's arguments become the inputs of an operation.
+"""Conversion of the caller's arguments to the inputs of an operation.
 
 `apply_op` does for every operation what its definition asks for: it opens a name scope, converts
 each argument to a tensor in it, checks the types against each other, infers the static shape and

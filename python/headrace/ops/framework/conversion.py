@@ -144,7 +144,7 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """Whether `x` is a tensor, or an object such as a variable that stands for one."""
+    """Returns whether `x` is a tensor, or an object such as a variable that stands for one."""
     return isinstance(x, Tensor) or callable(getattr(x, "_as_graph_element", None))
 
 

@@ -1,4 +1,4 @@
-"""How elementwise operations are made: type lists, static shapes, NumPy kernels."""
+"""Elementwise operations: type lists, static shapes, NumPy kernels."""
 
 from __future__ import annotations
 

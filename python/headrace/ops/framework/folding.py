@@ -1,4 +1,4 @@
-"""What is known of a tensor's value when the graph is built.
+"""Constant folding: values of tensors that are known when the graph is built.
 
 Static shapes depend on it: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a constant. How
 an operation folds stands in its definition (`OpDef.fold`, `OpDef.read_sizes`).
@@ -99,7 +99,10 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
 
 
 class _Evaluation:
-    """What is known of the tensors that one tensor depends on. Each is evaluated once."""
+    """A search for constants among the tensors that one tensor depends on.
+
+    Each is evaluated once.
+    """
 
     def __init__(self) -> None:
         self._values: dict[Tensor, Array | None] = {}

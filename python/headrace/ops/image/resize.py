@@ -43,7 +43,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """How a pixel is computed: from the nearest pixels, or by a filter over several."""
+    """The method of computing a pixel: from the nearest pixels, or by a filter over several."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"

@@ -312,7 +312,7 @@ def remove_squeezable_dimensions(
 
 
 def _may_be_one(tensor: Tensor) -> bool:
-    """Whether the last axis of a tensor of known rank may have size 1."""
+    """Returns whether the last axis of a tensor of known rank may have size 1."""
     return bool(tensor.shape.rank) and tensor.shape[-1].is_compatible_with(1)
 
 

@@ -22,7 +22,7 @@ __all__ = ["in_top_k", "top_k"]
 
 
 class TopKV2(NamedTuple):
-    """What `top_k` returns.
+    """The result of `top_k`.
 
     Attributes:
         values: The largest elements of each row.

@@ -18,7 +18,7 @@ __all__ = ["sample_distorted_bounding_box"]
 
 
 class SampleDistortedBoundingBox(NamedTuple):
-    """What `sample_distorted_bounding_box` returns.
+    """The result of `sample_distorted_bounding_box`.
 
     Attributes:
         begin: (3,), the type of `image_size`: where the window begins; the last number is 0.

@@ -103,7 +103,7 @@ class DenseFeature(NamedTuple):
 
     @property
     def has_rows(self) -> bool:
-        """Whether there may be any number of rows."""
+        """True if there may be any number of rows."""
         return bool(self.shape.rank) and self.shape.as_list()[0] is None
 
 

@@ -120,7 +120,7 @@ def parse_sequence_example(
 
 
 class _Plan:
-    """What is asked for of the contexts and of the lists.
+    """The requested features of the contexts and of the lists.
 
     Raises:
         ValueError: If a feature is incomplete or of another kind.

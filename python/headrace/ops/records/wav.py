@@ -27,7 +27,7 @@ _PCM, _BITS = 1, 16
 
 
 class DecodedWav(NamedTuple):
-    """What `decode_wav` returns.
+    """The result of `decode_wav`.
 
     Attributes:
         audio: The samples, from -1 to 1: float32 (samples, channels).

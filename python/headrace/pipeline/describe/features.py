@@ -1,4 +1,4 @@
-"""What `parse` is asked for: features by their names, also in the words of TensorFlow 1."""
+"""The features of `parse`, by their names, also in the words of TensorFlow 1."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How many examples or batches a pipeline gives, where that is known before it runs."""
+"""The number of examples or batches that a pipeline gives, if it is known before a run."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""What a pipeline knows of functions that the engine computes.
+"""Facts that a pipeline has about functions that the engine computes.
 
 How they are traced is in `headrace.pipeline.tracing`, which needs all operations and is loaded when
 a program names `headrace.native`.

@@ -52,7 +52,7 @@ __all__ = ["Pipeline"]
 
 
 class Pipeline:
-    """Where examples come from and what is done with them.
+    """A source of examples and the stages that they go through.
 
     Made by a function such as `headrace.tfrecords`, not by its constructor. Each method returns a
     new pipeline. Nothing is opened and no thread is started before it is iterated. The batches are
@@ -864,7 +864,7 @@ class Pipeline:
 
     @property
     def chosen_options(self) -> dict[str, Any]:
-        """What `options` was given, by name."""
+        """The options that `options` was given, by name."""
         return dict(self._options)
 
     def known(self) -> Known:
@@ -897,5 +897,5 @@ class Pipeline:
 
 
 def _has_skipped(chain: tuple[Stage, ...]) -> bool:
-    """Whether failures are left out; then what is before must not fail alone."""
+    """Returns whether failures are left out; then what is before must not fail alone."""
     return any(isinstance(stage, stages.SkipErrors) for stage in chain)

@@ -1,4 +1,4 @@
-"""Whether all examples of a pipeline can be reached, in any order."""
+"""Returns whether all examples of a pipeline can be reached, in any order."""
 
 from collections.abc import Sequence
 from typing import Final

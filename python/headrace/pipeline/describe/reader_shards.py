@@ -22,7 +22,7 @@ _ONE_TO_ONE: Final = (stages.Parse, stages.Select, stages.Rename, stages.Prefetc
 
 
 class Description(Protocol):
-    """What is needed of a `Pipeline`."""
+    """The part of a `Pipeline` that is needed here."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -30,14 +30,14 @@ class Description(Protocol):
 
     @property
     def chosen_options(self) -> dict[str, Any]:
-        """What `options` was given."""
+        """The options that `options` was given."""
 
     def known(self) -> Known:
         """Returns the components after each stage."""
 
 
 class Place(NamedTuple):
-    """Where any share can be taken up: before batch number `first` of the one order.
+    """A position at which any share can resume: before batch number `first` of the one order.
 
     Attributes:
         first: The number of the batch, from 0.

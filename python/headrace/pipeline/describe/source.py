@@ -1,4 +1,4 @@
-"""What sources have in common that know the format of their files."""
+"""The common base of sources that know the format of their files."""
 
 import os
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ _Found = TypeVar("_Found")
 
 
 class SourcePlan(NamedTuple):
-    """What the engine does for a source.
+    """The work of the engine for a source.
 
     Attributes:
         plan: Gives records.

@@ -1,4 +1,4 @@
-"""Where examples come from. Nothing is opened before a pipeline is iterated."""
+"""Sources of examples. Nothing is opened before a pipeline is iterated."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is known of the components after each stage, without running anything."""
+"""The specs of components after each stage, found without running anything."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class Known:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the components are known everywhere, also in all parts."""
+        """True if the components are known everywhere, also in all parts."""
         return self.empty_at is None and all(part.is_whole for part in self.parts)
 
 
@@ -76,14 +76,14 @@ def static_specs(chain: Sequence[Stage]) -> Specs | None:
 
 
 def gives_anything(stage: Stage) -> bool:
-    """Whether the components after a stage are those that a Python function returns."""
+    """Returns whether the components after a stage are those that a Python function returns."""
     return isinstance(stage, (stages.Map, stages.FlatMap)) and not isinstance(
         stage.function, NativeFunction
     )
 
 
 def runs_python(stage: Stage) -> bool:
-    """Whether a stage calls a function of Python for each example."""
+    """Returns whether a stage calls a function of Python for each example."""
     functions = (stages.Map, stages.FlatMap, stages.Filter)
     return isinstance(stage, stages.Iterable_) or (
         isinstance(stage, functions) and not isinstance(stage.function, NativeFunction)

@@ -478,7 +478,7 @@ class Unbatch(Stage):
 
 @dataclass(frozen=True)
 class SkipErrors(Stage):
-    """What fails before is left out.
+    """Skips examples that stages before this one fail at.
 
     Attributes:
         budget: How many examples may be left out, or which share of them.
@@ -491,7 +491,7 @@ class SkipErrors(Stage):
 
 @dataclass(frozen=True)
 class Prefetch(Stage):
-    """How many batches may be ready before they are asked for."""
+    """The number of batches that may be ready before they are asked for."""
 
     count: int
 

@@ -1,4 +1,7 @@
-"""What `arrays` takes: arrays by name, one array or list, a data frame, an Arrow table."""
+"""The arguments that `arrays` takes.
+
+Arrays by name, one array or list, a data frame, an Arrow table.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

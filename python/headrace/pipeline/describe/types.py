@@ -40,7 +40,7 @@ _CARRIED: Final = {"bfloat16": np.dtype(np.uint16)}
 
 
 class Spec(NamedTuple):
-    """What is known of a component before an example is there.
+    """The dtype and shape of a component, as far as they are known before there is an example.
 
     Attributes:
         dtype: A NumPy type, `bytes` or `str`.
@@ -54,7 +54,7 @@ class Spec(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether the length of its first axis may differ between examples."""
+        """True if the length of its first axis may differ between examples."""
         return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
 
     def merged(self, other: "Spec") -> "Spec":
@@ -126,7 +126,7 @@ def engine_code(dtype: ElementType) -> int:
 
 
 def is_carried(dtype: ElementType) -> bool:
-    """Whether the engine hands on numbers of a type, such as `bfloat16`, without knowing it."""
+    """Returns whether the engine passes a type that it does not know on, such as `bfloat16`."""
     return not isinstance(dtype, type) and dtype.name in _CARRIED
 
 

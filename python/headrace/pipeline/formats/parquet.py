@@ -117,7 +117,7 @@ def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
 
 
 class _Reading:
-    """What the thread of this source does: reads the next rows of a pass."""
+    """The reader of this source's thread: reads the next rows of a pass."""
 
     is_sequential = True
     initial = None

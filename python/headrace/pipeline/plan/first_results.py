@@ -1,4 +1,4 @@
-"""What a function made of the first example while its components were learned.
+"""The results of the first example, computed while the components were learned.
 
 The iteration that follows takes it, so that the function is called once for that example.
 """
@@ -15,7 +15,7 @@ __all__ = ["Remembered"]
 
 @dataclass(frozen=True)
 class Remembered:
-    """What was made of one example.
+    """The result of one example.
 
     Attributes:
         place: Epoch, record, file, and number within the record: what random draws are keyed by.

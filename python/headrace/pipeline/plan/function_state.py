@@ -68,7 +68,7 @@ def unchanged(function: object) -> Iterator[None]:
 
 
 class _Known:
-    """What is known of a function.
+    """Facts about a function.
 
     Attributes:
         initial: The state that it had first.

@@ -65,7 +65,7 @@ def check_again(items: object) -> None:
 
 
 class Examples:
-    """What an iterator yields, from its first example on.
+    """The examples that an iterator yields, from the first one on.
 
     Attributes:
         number: That of the next example, from 0; None after `go_on` with a state.

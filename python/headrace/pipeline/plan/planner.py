@@ -112,7 +112,7 @@ def plan(
 
 
 class _Shared(NamedTuple):
-    """What pipelines that are put together have in common; see `Planned`."""
+    """State that the parts of a combined pipeline share; see `Planned`."""
 
     lanes: list[Lane]
     counted: list[Counted]

@@ -67,7 +67,7 @@ class Running(Protocol):
 
 
 class Lane(Protocol):
-    """What a thread does with its blocks.
+    """The work of a thread: it calls a function for each of its blocks.
 
     Attributes:
         is_sequential: Whether the blocks have to be done one after the other. Others are, too,
@@ -363,7 +363,7 @@ class LearnFunction(_Function):
 
 @dataclass(eq=False)
 class Result:
-    """What is given with rows that an iterator yields; see `_Calls`."""
+    """A result that goes along with the rows that an iterator yields; see `_Calls`."""
 
     where: str
     since: float = field(default_factory=time.monotonic)

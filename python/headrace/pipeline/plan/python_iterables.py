@@ -1,4 +1,4 @@
-"""What the iterator of a Python function yields, as blocks.
+"""Blocks of the examples that the iterator of a Python function yields.
 
 One thread asks the iterator, and another gives on what came: an iterator that waits keeps nobody
 from what it has yielded before.
@@ -106,7 +106,7 @@ class Feed:
 
 
 class IterableFunction:
-    """What the iterator of a function yields; a new iterator for each pass."""
+    """The examples of a function's iterator; a new iterator for each pass."""
 
     is_sequential = True
     initial = None

@@ -50,7 +50,9 @@ def as_value(where: str, name: str, value: Any) -> Any:
 
 
 def has_type(given: Any, made: Any) -> bool:
-    """Whether a value says of itself which type it has: all but empty lists and the like do.
+    """Returns whether a value says of itself which type it has.
+
+    All but empty lists and the like do.
 
     Args:
         given: The value.
@@ -144,7 +146,7 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
 
 
 def _has_too_large(value: Any, array: npt.NDArray[Any]) -> bool:
-    """Whether a list has an int that int64 does not hold, or that became a float beside others."""
+    """Returns whether a list has an int outside of int64, or one that became a float."""
     if array.dtype.kind == "f" and not np.any(np.abs(array) >= _MOST_EXACT):
         return False
     return any(type(item) is int and not _fits(item, array) for item in _leaves(value))

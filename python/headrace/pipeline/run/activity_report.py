@@ -1,4 +1,4 @@
-"""What a pipeline does at one moment, in words: why nothing comes, for example."""
+"""A report of a pipeline's activity at one moment, in words: for example, why nothing comes."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -335,7 +335,10 @@ class Batches:
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
+        """The examples that `skip_errors` has skipped so far, in order.
+
+        Works after `close`, too.
+        """
         if self._end is None:
             return []
         return list(self._report.skipped)
@@ -348,7 +351,7 @@ class Batches:
 
     @property
     def num_threads(self) -> int:
-        """How many threads of the engine work for the iteration."""
+        """The number of the engine's threads that work for the iteration."""
         return self._num_threads
 
     def close(self) -> None:
@@ -369,7 +372,7 @@ class Batches:
 
     @property
     def is_open(self) -> bool:
-        """Whether its threads were not ended yet."""
+        """True if its threads were not ended yet."""
         return self._learn is not None if self._end is None else self._end.alive
 
     @property
@@ -387,7 +390,7 @@ class Batches:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether there is an order, which `state` can be asked for."""
+        """True if there is an order, which `state` can be asked for."""
         return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
@@ -498,7 +501,7 @@ def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lan
 
 
 class _Ending(NamedTuple):
-    """What has to end with an iteration."""
+    """The parts of an iteration that have to end with it."""
 
     execution: engine.Execution
     name: str

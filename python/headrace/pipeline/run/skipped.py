@@ -1,4 +1,4 @@
-"""What an iteration over a pipeline has left out, and whether that is too much."""
+"""Examples that an iteration has skipped, and the check that they are not too many."""
 
 import hashlib
 import os
@@ -135,7 +135,7 @@ def _left_out(count: int, total: int | None = None) -> str:
 
 
 class Report:
-    """What an iteration has left out so far, each once.
+    """The examples that an iteration has skipped so far, each once.
 
     Where an iteration is taken up again, some failures come again that were reported before: they
     are told by their keys.

@@ -68,7 +68,7 @@ Words: TypeAlias = "str | list[Any]"
 
 @dataclass(frozen=True)
 class Resumed:
-    """What a pipeline goes on with.
+    """The data that a pipeline resumes with.
 
     Attributes:
         chain: Its stages, with the seeds of the state where the program gave none.

@@ -1,4 +1,4 @@
-"""What the stages of a running pipeline have done."""
+"""Statistics of the stages of a running pipeline."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ __all__ = ["Readings", "StageReadings", "StageStatistics", "Statistics"]
 
 @dataclass(frozen=True)
 class StageStatistics:
-    """What one stage has done.
+    """Statistics of one stage.
 
     Attributes:
         name: The stage, and its function if it has one.
@@ -38,7 +38,7 @@ class StageStatistics:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What an iteration over a pipeline has done.
+    """Statistics of an iteration over a pipeline.
 
     Attributes:
         seconds: Since it began, until now or its end.
@@ -52,7 +52,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StageReadings:
-    """What the engine has counted of a stage."""
+    """The engine's counters of a stage."""
 
     counted: Counted
     examples: int
@@ -88,7 +88,7 @@ class StageReadings:
 
 @dataclass(frozen=True)
 class Readings:
-    """What the engine has counted of an iteration, in seconds.
+    """The engine's counters of an iteration, in seconds.
 
     Attributes:
         seconds: Since it began.

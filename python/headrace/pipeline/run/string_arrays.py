@@ -1,4 +1,4 @@
-"""How the strings of batches come: as NumPy's arrays of objects, or as Arrow's arrays."""
+"""The strings of batches, as NumPy's arrays of objects or as Arrow's arrays."""
 
 from importlib import import_module
 from typing import Any, Final, Literal

@@ -1,4 +1,4 @@
-"""Which part of a running pipeline limits its speed, and what to change."""
+"""The verdict on a running pipeline: the part that limits its speed, and a remedy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LEAST_LOAD: Final = 0.5
 
 @dataclass(frozen=True)
 class _Suspect:
-    """What may limit: the share of the time in which it could not have done more; and words."""
+    """A possible limit: the share of the time in which it could not have done more; and words."""
 
     load: float
     finding: str
@@ -159,7 +159,7 @@ def _parallel(stage: StageReadings, readings: Readings) -> int:
 
 
 def _stored(stage: StageReadings, readings: Readings) -> float:
-    """How long the reads of files waited for storage.
+    """Returns the time for which reads of files waited for storage.
 
     A thread that is not running waits for storage or for a processor. How long for a processor is
     judged by the tasks that read nothing.
@@ -171,7 +171,10 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
 
 
 def _scheduled(readings: Readings) -> float:
-    """How long a worker had work or waited for it; less than all the time on a crowded machine."""
+    """Returns the time for which a worker had work or waited for it.
+
+    Less than all on a crowded machine.
+    """
     read = sum(stage.busy for stage in readings.stages if stage.counted.reads_files)
     known = readings.tasks_busy + read + readings.idle
     return min(max(known / readings.num_threads, 1e-9), readings.seconds)

@@ -48,7 +48,7 @@ class TracedGraph(Graph):
         self._varying: set[Operation] = set()
 
     def is_varying(self, tensor: Tensor) -> bool:
-        """Whether a value depends on the arguments of the function."""
+        """Returns whether a value depends on the arguments of the function."""
         return tensor.op in self._varying
 
     def create_op(

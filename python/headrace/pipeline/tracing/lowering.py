@@ -23,7 +23,7 @@ class RowLowering(Lowering):
 
     @property
     def is_random(self) -> bool:
-        """Whether there are random operations."""
+        """True if there are random operations."""
         return bool(self._random)
 
     def generator(self, op: Operation) -> engine.RandomGenerator:

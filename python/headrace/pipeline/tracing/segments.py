@@ -1,4 +1,4 @@
-"""How a native function is computed for the rows of a block in few calls.
+"""Native functions over segments: few calls for all the rows of a block.
 
 Operations whose definition has a batch rule become operations over all rows; they make segments of
 their own, which run once for a block. Between them, segments of the other operations run for each

@@ -61,7 +61,7 @@ class TracedTensor(Tensor):
 
 
 def _is_for_user() -> bool:
-    """Whether the method that asks was called by the user's program."""
+    """Returns whether the method that asks was called by the user's program."""
     return not sys._getframe(2).f_globals.get("__name__", "").startswith(_OWN)
 
 

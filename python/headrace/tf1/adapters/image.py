@@ -29,7 +29,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """How `resize_images` computes a pixel."""
+    """The method by which `resize_images` computes a pixel."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

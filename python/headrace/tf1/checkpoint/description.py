@@ -1,4 +1,4 @@
-"""What the resources of a graph are, in words that two graphs can be compared by."""
+"""Descriptions of a graph's resources, by which two graphs can be compared."""
 
 from typing import Any, TypeAlias
 

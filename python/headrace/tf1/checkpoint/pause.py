@@ -121,7 +121,7 @@ def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
 
 
 def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> bool:
-    """Whether a runner waits for elements that nothing feeds, and holds nothing yet."""
+    """Returns whether a runner waits for elements that nothing feeds, and holds nothing yet."""
     if runner.entry is None or runner.is_fed_by(feeding):
         return False
     sharing = [other for other in busy if runner.entry in other.drained]

@@ -51,7 +51,7 @@ class Runner:
 
     @property
     def can_pause(self) -> bool:
-        """Whether its threads run loops that can pause."""
+        """True if its threads run loops that can pause."""
         return self._producer.can_pause_in(self._session)
 
     def busy_threads(self) -> list[threading.Thread]:
@@ -88,7 +88,7 @@ def _takes_elements(op: Operation) -> bool:
 
 
 def _has_effect(op: Operation) -> bool:
-    """Whether a session is another one after an operation has run."""
+    """Returns whether a session is another one after an operation has run."""
     definition = op.definition
     if definition.role is not Role.COMPUTED:
         return False

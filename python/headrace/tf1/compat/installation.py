@@ -154,7 +154,7 @@ class _Stand(ModuleType):
         raise AttributeError(problem)
 
     def _is_value(self, name: str) -> bool:
-        """Whether a name that may be a module is something else in the modules looked into."""
+        """Returns whether a name that may be a module is a value in one of its homes."""
         found = [vars(import_module(space)).get(name) for space in self._spaces]
         return any(item is not None and not isinstance(item, ModuleType) for item in found)
 

@@ -1,4 +1,4 @@
-"""Where the modules inside TensorFlow find their names here.
+"""The places in headrace of names that TensorFlow has in modules of its own.
 
 Programs import from `tensorflow.python.*` and `tensorflow.contrib.*` what also has a public name.
 So each of those paths stands for some public modules, in which its names are looked for in order.

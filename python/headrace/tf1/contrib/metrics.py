@@ -124,7 +124,7 @@ def streaming_recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How often the label is among the k largest predictions; ties count.
+    """The rate at which the label is among the k largest predictions; ties count.
 
     Args:
         predictions: A number for each class, float32, (batch, classes).

@@ -1,4 +1,4 @@
-"""How an operation of each type is made of a message."""
+"""Makers of operations from messages, by the type of the operation."""
 
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ def maker_of(op_type: str, is_declared: bool) -> Maker | None:
 
 
 def is_control_flow(op_type: str) -> bool:
-    """Whether it is a part of a loop or of a condition, or a tensor array."""
+    """Returns whether it is a part of a loop or of a condition, or a tensor array."""
     return op_type in _CONTROL_FLOW or op_type.startswith("TensorArray")
 
 

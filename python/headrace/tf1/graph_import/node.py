@@ -16,7 +16,7 @@ Outputs: TypeAlias = Sequence[tuple[DType, TensorShape]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What an operation is to be made of.
+    """The parts of an operation that is to be made.
 
     Attributes:
         graph: Where it will be.

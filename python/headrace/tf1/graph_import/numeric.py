@@ -1,4 +1,4 @@
-"""How operations on diagonals, segments, boxes, losses, bits and sound are made of messages."""
+"""Makers of operations on diagonals, segments, boxes, losses, bits and sound from messages."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,4 @@
-"""How operations on sparse tensors are made of messages."""
+"""Makers of operations on sparse tensors from messages."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""What batchers have in common: threads enqueue examples, and batches of them are dequeued.
+"""The common base of batchers: threads enqueue examples, and batches of them are dequeued.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
@@ -37,7 +37,7 @@ __all__ = ["Batcher", "InOrder", "Shuffled"]
 
 
 class _Waiting(Protocol):
-    """How examples wait for their batch."""
+    """A queue of examples that wait for their batch."""
 
     def make_queue(self, types: list[DType], shapes: list[TensorShape]) -> QueueBase: ...
 

@@ -165,7 +165,7 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """How much predictions are below a margin of 1 on the right side.
+    """The amount by which predictions are below a margin of 1 on the right side.
 
     Args:
         labels: The labels, 0 or 1.

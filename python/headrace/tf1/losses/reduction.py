@@ -1,4 +1,4 @@
-"""How losses become one number, and the collection that they are in.
+"""The reduction of losses to one number, and the collection that they are in.
 
 Source: `tf.losses.Reduction`, `compute_weighted_loss`, `get_total_loss` and their kin of TensorFlow
 1.15.

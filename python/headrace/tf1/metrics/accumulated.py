@@ -1,4 +1,4 @@
-"""What all metrics are made of: local variables, and a pair of value and update."""
+"""The parts of all metrics: local variables, and a pair of value and update."""
 
 from __future__ import annotations
 

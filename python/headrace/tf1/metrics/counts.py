@@ -33,7 +33,7 @@ def true_positives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions are true, and rightly so.
+    """The number of true predictions that are right.
 
     Args:
         labels: The labels of a batch; converted to bool.
@@ -61,7 +61,7 @@ def true_negatives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions are false, and rightly so; see `true_positives`."""
+    """The number of false predictions that are right; see `true_positives`."""
     collections = metrics_collections, updates_collections
     return _count("true_negatives", False, False, labels, predictions, weights, collections, name)
 
@@ -74,7 +74,7 @@ def false_positives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions are true, and the label is false; see `true_positives`."""
+    """The number of true predictions whose label is false; see `true_positives`."""
     collections = metrics_collections, updates_collections
     return _count("false_positives", False, True, labels, predictions, weights, collections, name)
 
@@ -87,7 +87,7 @@ def false_negatives(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions are false, and the label is true; see `true_positives`."""
+    """The number of false predictions whose label is true; see `true_positives`."""
     collections = metrics_collections, updates_collections
     return _count("false_negatives", True, False, labels, predictions, weights, collections, name)
 
@@ -100,7 +100,7 @@ def precision(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of the true predictions is right; 0 if there are none.
+    """The share of the true predictions that is right; 0 if there are none.
 
     Args:
         labels: The labels of a batch; converted to bool.
@@ -129,7 +129,7 @@ def recall(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of the true labels was predicted; 0 if there are none; see `precision`."""
+    """The share of the true labels that was predicted; 0 if there are none; see `precision`."""
     collections = metrics_collections, updates_collections
     given = labels, predictions, weights
     return _share("recall", false_negatives, *given, collections, name)

@@ -116,7 +116,7 @@ def accuracy(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How often predictions equal labels.
+    """The rate at which predictions equal labels.
 
     Args:
         labels: The labels of a batch.
@@ -276,7 +276,7 @@ def percentage_below(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of all values, from 0 to 1, is below a threshold.
+    """The share of all values, from 0 to 1, that is below a threshold.
 
     Args:
         values: The numbers of a batch.

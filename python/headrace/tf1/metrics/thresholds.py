@@ -96,7 +96,7 @@ def precision_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of the predictions above each threshold is right.
+    """The share of the predictions above each threshold that is right.
 
     Args:
         labels: The labels of a batch; converted to bool.
@@ -133,7 +133,7 @@ def recall_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of true labels has a prediction above each threshold.
+    """The share of true labels with a prediction above each threshold.
 
     Takes the arguments of `precision_at_thresholds`.
     """
@@ -155,7 +155,7 @@ def sensitivity_at_specificity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of true labels is predicted where a share of false ones is.
+    """The share of true labels that is predicted at a given share of false ones.
 
     Args:
         labels: The labels of a batch; converted to bool.
@@ -196,7 +196,7 @@ def specificity_at_sensitivity(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of false labels is predicted where a share of true ones is.
+    """The share of false labels that is predicted at a given share of true ones.
 
     Args:
         labels: The labels of a batch; converted to bool.
@@ -239,7 +239,7 @@ def true_positives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions above each threshold are right.
+    """The number of predictions above each threshold that are right.
 
     Args:
         labels: The labels of a batch; converted to bool.
@@ -270,7 +270,10 @@ def true_negatives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions up to each threshold are right; see `true_positives_at_thresholds`."""
+    """The number of predictions up to each threshold that are right.
+
+    See `true_positives_at_thresholds`.
+    """
     collections = metrics_collections, updates_collections
     given = labels, predictions, thresholds, weights
     return _count("true_negatives", *given, collections, name)
@@ -285,7 +288,10 @@ def false_positives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions above each threshold are wrong; see `true_positives_at_thresholds`."""
+    """The number of predictions above each threshold that are wrong.
+
+    See `true_positives_at_thresholds`.
+    """
     collections = metrics_collections, updates_collections
     given = labels, predictions, thresholds, weights
     return _count("false_positives", *given, collections, name)
@@ -300,7 +306,10 @@ def false_negatives_at_thresholds(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """How many predictions up to each threshold are wrong; see `true_positives_at_thresholds`."""
+    """The number of predictions up to each threshold that are wrong.
+
+    See `true_positives_at_thresholds`.
+    """
     collections = metrics_collections, updates_collections
     given = labels, predictions, thresholds, weights
     return _count("false_negatives", *given, collections, name)

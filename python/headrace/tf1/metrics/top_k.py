@@ -38,7 +38,7 @@ def recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of all labels is among the k classes with the largest predictions.
+    """The share of all labels that is among the k classes with the largest predictions.
 
     Args:
         labels: The classes of each example, integers: (…, labels), a sparse tensor if examples have
@@ -89,7 +89,7 @@ def precision_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """Which share of the k classes with the largest predictions are labels.
+    """The share of the k classes with the largest predictions that are labels.
 
     Takes the arguments of `recall_at_k`.
     """

@@ -34,17 +34,17 @@ _log = logging.getLogger(__name__)
 
 
 class SupportsRun(Protocol):
-    """What a runner needs of a session: those of headrace, and others."""
+    """The part of a session that a runner needs: headrace's sessions, and others."""
 
     def run(self, fetches: Any, /) -> object:
         """Runs an operation."""
 
 
 class CoordinatorLike(Protocol):
-    """What a runner needs of a coordinator: `Coordinator`, and others."""
+    """The part of a coordinator that a runner needs: `Coordinator`, and others."""
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested."""
+        """Returns whether a stop was requested."""
 
     def request_stop(self, ex: BaseException, /) -> object:
         """Requests a stop because of an error."""

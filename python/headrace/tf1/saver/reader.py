@@ -43,7 +43,7 @@ class CheckpointReader:
         self._bundle = BundleReader(filepattern)
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether the checkpoint has a tensor of a name."""
+        """Returns whether the checkpoint has a tensor of a name."""
         return tensor_str in self._bundle
 
     def get_tensor(self, tensor_str: str) -> Any:

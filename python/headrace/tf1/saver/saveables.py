@@ -1,4 +1,4 @@
-"""What a saver saves: how it comes into a checkpoint and out of it.
+"""The objects that a saver saves, and their way into a checkpoint and out of it.
 
 A variable has its name there, a table `NAME-keys` and `NAME-values`.
 

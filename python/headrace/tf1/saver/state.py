@@ -33,7 +33,7 @@ _REMEDY = (
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Whether there is a checkpoint of a prefix."""
+    """Returns whether there is a checkpoint of a prefix."""
     return storage.exists(f"{os.fspath(checkpoint_prefix)}.index")
 
 

@@ -1,4 +1,4 @@
-"""What a session keeps, and how it makes and runs programs.
+"""The base of sessions: the state that they keep, and the programs that they make and run.
 
 A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
 is one native call, which releases the GIL; a run that only moves an element releases it where it
@@ -95,7 +95,7 @@ class BaseSession:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the session was closed: headrace's own."""
+        """True if the session was closed: headrace's own."""
         return self._cancellation.is_cancelled()
 
     @property
@@ -105,7 +105,7 @@ class BaseSession:
 
     @property
     def resources(self) -> Resources:
-        """What this session holds: headrace's own, for checkpoints."""
+        """The resources of this session: headrace's own, for checkpoints."""
         return self._resources
 
     def make_stop_flag(self) -> engine.StopFlag:

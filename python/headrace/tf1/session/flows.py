@@ -1,4 +1,4 @@
-"""Which queues an operation fills and drains when it runs."""
+"""The queues that an operation fills and drains when it runs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -59,7 +59,7 @@ class _TimedOptions(Options):
 
 
 class OptimizerOptions(Options):
-    """How a session may rewrite programs.
+    """Options for the rewriting of programs.
 
     Attributes:
         opt_level: `L0` for programs without rewrites: the results are the same, only slower.
@@ -108,7 +108,7 @@ class ConfigProto(_TimedOptions):
 
     @property
     def rewrites(self) -> bool:
-        """Whether programs may be rewritten."""
+        """True if programs may be rewritten."""
         options = getattr(self.graph_options, "optimizer_options", None)
         return getattr(options, "opt_level", None) != OptimizerOptions.L0
 
@@ -136,7 +136,7 @@ class RunOptions(_TimedOptions):
 
 
 class CallableOptions(Options):
-    """What `Session._make_callable_from_options` makes a function of.
+    """The arguments of the function that `Session._make_callable_from_options` makes.
 
     Attributes:
         feed: Names of the tensors to feed, in the order of the function's arguments.

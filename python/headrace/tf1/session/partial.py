@@ -92,7 +92,7 @@ class PartialRun:
 
     @property
     def is_over(self) -> bool:
-        """Whether all was fed and fetched."""
+        """True if all was fed and fetched."""
         return all(self._feeds.values()) and all(self._fetches.values())
 
     def _needed(
@@ -139,7 +139,7 @@ class PartialRun:
 
 
 def _runs(op: Operation) -> bool:
-    """Whether it is more than the name of something that a session keeps."""
+    """Returns whether it is more than the name of something that a session keeps."""
     role = op.definition.role
     return not (role.is_resource or role is Role.SELECTION)
 

@@ -12,7 +12,7 @@ __all__ = ["Loop", "Pausing"]
 
 
 class Pausing:
-    """Which loops of a session run, and which of them are to pause. Used from many threads.
+    """The loops of a session that run, and those that are to pause. Used from many threads.
 
     Attributes:
         turn: Held by the thread that lets loops pause: one at a time.

@@ -1,4 +1,4 @@
-"""What a session knows of queue runners: which there are, why they ended, how long they may live.
+"""The queue runners of a session: their list, why they ended, how long they may live.
 
 `QueueRunner` itself is in a layer above; this module uses only the protocol `Producer`.
 """
@@ -18,7 +18,7 @@ __all__ = ["Life", "Producer", "Progress", "Runners", "Term", "register_producer
 
 
 class Progress(Enum):
-    """How far a runner has come in a session."""
+    """The progress of a runner in a session."""
 
     NOT_STARTED = "it has no threads"
     THREADS_NOT_STARTED = "its threads were made and not started"
@@ -27,7 +27,7 @@ class Progress(Enum):
 
 
 class Producer(Protocol):
-    """What fills a queue: a queue runner."""
+    """A queue runner, as the source of a queue's elements."""
 
     @property
     def queue(self) -> object:
@@ -69,7 +69,7 @@ class Term:
 
 
 class Life:
-    """How long the runners of a session live: until it ends, or until their graph is reset.
+    """The lifetime of a session's runners: until it ends, or until their graph is reset.
 
     Holds neither the session nor its runners, so that a session nobody uses can be collected while
     their threads run.

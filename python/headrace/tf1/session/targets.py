@@ -1,4 +1,4 @@
-"""Where sessions run: in this process, whatever name it was given.
+"""The targets of sessions: all run in this process, whatever the name.
 
 Source: the argument `target` of `tf.Session` of TensorFlow 1.15.
 """

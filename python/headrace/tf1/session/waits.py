@@ -37,7 +37,7 @@ class _Session(Protocol):
 
 @dataclass(frozen=True)
 class _Wait:
-    """What an operation waits for."""
+    """The wait of an operation."""
 
     op: Operation
     queue: Operation | None
@@ -102,7 +102,10 @@ class Waits:
                 )
 
     def _is_new(self, queue: Operation) -> bool:
-        """Whether this is the first warning of a queue; never once the session is closed."""
+        """Returns whether this is the first warning of a queue.
+
+        Never once the session is closed.
+        """
         session = self._find_session()
         if session is None or session.is_closed:
             return False
@@ -248,7 +251,7 @@ def _other_threads() -> list[threading.Thread]:
 
 
 def _summary(error: BaseException) -> str:
-    """What an error says, in one line, without where its operation was made."""
+    """Returns the text of an error in one line, without the origin of its operation."""
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if not line.startswith(("[[{{node", "defined at "))]
     return f"{type(error).__name__}: {'. '.join(line.removesuffix('.') for line in lines)}"

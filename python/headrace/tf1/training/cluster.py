@@ -185,7 +185,7 @@ class Server:
 
     @property
     def target(self) -> str:
-        """What `tf.Session` takes to run here."""
+        """The target that `tf.Session` takes to run here."""
         return self._target
 
     def start(self) -> None:

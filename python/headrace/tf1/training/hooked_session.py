@@ -63,7 +63,7 @@ class HookedSession:
         return self._sess
 
     def should_stop(self) -> bool:
-        """Whether a hook or a thread has asked for the end.
+        """Returns whether a hook or a thread has asked for the end.
 
         Raises:
             BaseException: What has ended a thread.

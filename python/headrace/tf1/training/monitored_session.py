@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class StepContext:
-    """What a step function gets: the session, with and without the hooks."""
+    """The argument of a step function: the session, with and without the hooks."""
 
     def __init__(self, session: Session, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
@@ -59,7 +59,7 @@ class StepContext:
 
 
 class _MonitoredSession:
-    """What monitored sessions have in common."""
+    """The common base of monitored sessions."""
 
     StepContext = StepContext
 
@@ -171,7 +171,7 @@ class _MonitoredSession:
                 sess.close()
 
     def should_stop(self) -> bool:
-        """Whether the training is to end: a hook or the end of a thread has asked for it.
+        """Returns whether the training is to end: a hook or the end of a thread has asked for it.
 
         Raises:
             BaseException: What has ended a thread, from a `SingularMonitoredSession` only; from

@@ -14,7 +14,7 @@ __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunV
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run, or what the program gave to it.
+    """The fetches and feeds that a hook adds to a run, or that the program gave to it.
 
     Attributes:
         fetches: What is fetched besides; None for nothing.
@@ -28,7 +28,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a run gave to a hook.
+    """The results of a run for a hook.
 
     Attributes:
         results: The values of the hook's fetches, in their structure; None if it fetched nothing.
@@ -51,7 +51,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the program gave to `run`."""
+        """The arguments that the program gave to `run`."""
         return self._original_args
 
     @property
@@ -61,7 +61,7 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook has asked for the end of the training."""
+        """True if a hook has asked for the end of the training."""
         return self._stop_requested
 
     def request_stop(self) -> None:

@@ -1,4 +1,4 @@
-"""What a monitored session needs of a graph: initializers, readiness, summaries, a saver.
+"""The parts of a graph that a monitored session needs: initializers, readiness, summaries, a saver.
 
 Source: `tf.train.Scaffold` of TensorFlow 1.15.
 """
@@ -34,7 +34,9 @@ _log = logging.getLogger(__name__)
 
 
 class Scaffold:
-    """What a monitored session needs of a graph. `finalize` makes what is not given.
+    """The parts of a graph that a monitored session needs.
+
+    `finalize` makes those that are not given.
 
     Args:
         init_op: Initializes the variables; by default all global ones.
@@ -150,7 +152,7 @@ class Scaffold:
 
     @property
     def local_init_feed_dict(self) -> Mapping[Any, Any] | None:
-        """What is fed to `local_init_op`."""
+        """The feeds of `local_init_op`."""
         return self._local_init_feed_dict
 
     @property
@@ -165,7 +167,7 @@ class Scaffold:
 
     @property
     def init_feed_dict(self) -> Mapping[Any, Any] | None:
-        """What is fed to `init_op`."""
+        """The feeds of `init_op`."""
         return self._init_feed_dict
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""How a monitored session makes its sessions.
+"""The making of sessions for monitored sessions.
 
 Source: `tf.train.ChiefSessionCreator` and `tf.train.WorkerSessionCreator` of TensorFlow 1.15.
 """

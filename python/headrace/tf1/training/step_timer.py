@@ -34,7 +34,7 @@ class SecondOrStepTimer:
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is due at a step: not twice at the same one."""
+        """Returns whether it is due at a step: not twice at the same one."""
         if self._last_step is None or self._last_time is None:
             return True
         if step == self._last_step:

@@ -188,7 +188,7 @@ class Supervisor:
 
     @property
     def is_chief(self) -> bool:
-        """Whether it initializes variables, saves checkpoints and writes summaries."""
+        """True if it initializes variables, saves checkpoints and writes summaries."""
         return self._is_chief
 
     @property
@@ -208,7 +208,7 @@ class Supervisor:
 
     @property
     def init_feed_dict(self) -> Mapping[Any, Any] | None:
-        """What is fed to `init_op`."""
+        """The feeds of `init_op`."""
         return self._init_feed_dict
 
     @property
@@ -253,7 +253,10 @@ class Supervisor:
 
     @property
     def save_path(self) -> str | None:
-        """How the names of the checkpoints begin; None if there is no directory for them."""
+        """The common beginning of the checkpoints' names.
+
+        None if there is no directory for them.
+        """
         return self._save_path
 
     def start_standard_services(self, sess: Session) -> list[LooperThread] | None:
@@ -430,7 +433,7 @@ class Supervisor:
         self._coord.request_stop(ex=ex)
 
     def should_stop(self) -> bool:
-        """Whether somebody has asked for a stop."""
+        """Returns whether somebody has asked for a stop."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> AbstractContextManager[None]:

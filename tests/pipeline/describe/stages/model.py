@@ -109,7 +109,7 @@ def side_by_side(one: Modelled, other: Modelled, names: dict[str, str]) -> Model
 
 
 def cached(made: Modelled) -> Modelled:
-    """What is before a cache is always epoch 0."""
+    """Returns the items before a cache, which are always those of epoch 0."""
     pipeline = made.pipeline.cache()
     return Modelled(pipeline, lambda epoch: made.items(0), made.depth, made.lists, made.has_length)
 

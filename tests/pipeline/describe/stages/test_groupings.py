@@ -137,7 +137,7 @@ def padded(made, size, value, multiple_of, remainder):
 
 
 def has_lists(made, longest):
-    """Whether examples have lists, none of which is longer."""
+    """Returns whether examples have lists, none of which is longer."""
     items = made.items(0) + made.items(1)
     return made.depth == 0 and all(
         np.ndim(item.get("l", 0)) == 1 and len(item["l"]) <= longest for item in items

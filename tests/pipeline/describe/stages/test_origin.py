@@ -1,4 +1,4 @@
-"""Where examples come from, as components."""
+"""The origin of examples, as components."""
 
 import numpy as np
 import pytest

@@ -38,21 +38,21 @@ class Kind:
         return getattr(tf, self.name)(capacity, dtypes, shapes, **kwargs)
 
     def element(self, *components: Any) -> Any:
-        """What to enqueue for one element."""
+        """Returns the argument that enqueues one element."""
         return (_priority(components[0]), *components) if self.is_priority else components
 
     def rows(self, *columns: Any) -> Any:
-        """What to enqueue for several elements."""
+        """Returns the argument that enqueues several elements."""
         is_number = len(columns[0]) and np.asarray(columns[0]).ndim == 1
         numbers = columns[0] if is_number else range(len(columns[0]))
         return self.batch([_priority(number) for number in numbers], *columns)
 
     def batch(self, priorities: Sequence[int], *columns: Any) -> Any:
-        """What to enqueue for several elements of these priorities, if the queue has any."""
+        """Returns the argument that enqueues several elements with priorities, if it has any."""
         return (np.array(priorities, np.int64), *columns) if self.is_priority else columns
 
     def components(self, result: Any) -> Any:
-        """What was dequeued, as a list of components without the priority."""
+        """Returns a dequeued result as a list of components without the priority."""
         result = result if isinstance(result, list) else [result]
         return result[1:] if self.is_priority else result
 

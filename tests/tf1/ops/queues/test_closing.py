@@ -82,7 +82,7 @@ def test_a_batch_that_is_too_large_takes_nothing(kind, sess, queue):
 
 
 def test_dequeue_up_to_takes_the_rest(kind, sess, queue):
-    """Of a priority queue too, where TensorFlow loses the rest."""
+    """A priority queue gives the rest too, where TensorFlow loses it."""
     assert numbers(kind, sess.run(queue.dequeue_up_to(5))) == [1, 2, 3]
     assert sess.size(queue) == 0
 

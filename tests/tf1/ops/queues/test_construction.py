@@ -1,4 +1,4 @@
-"""What a queue may be made of, and what it says of itself."""
+"""The arguments of queues, and their properties."""
 
 import re
 

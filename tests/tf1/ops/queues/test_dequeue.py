@@ -1,4 +1,4 @@
-"""What comes out of a queue: structure, static shapes, values of all types."""
+"""The results of dequeues: structure, static shapes, values of all types."""
 
 import re
 

@@ -1,4 +1,7 @@
-"""What may be enqueued: structure, conversion and shapes, when the graph is built and when run."""
+"""The arguments of enqueues.
+
+Structure, conversion and shapes, when the graph is built and when run.
+"""
 
 import re
 

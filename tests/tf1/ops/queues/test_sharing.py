@@ -1,4 +1,4 @@
-"""Which operations stand for one queue: shared names, sessions."""
+"""Operations that share one queue: shared names, sessions."""
 
 import re
 

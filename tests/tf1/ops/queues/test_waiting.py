@@ -12,7 +12,7 @@ DEQUEUE_CANCELLED = "Dequeue operation was cancelled"
 
 
 def numbers(kind, taken):
-    """What a batch of one int32 component holds."""
+    """Returns the numbers of a batch of one int32 component."""
     return kind.in_order(kind.components(taken)[0].tolist())
 
 

@@ -1,4 +1,4 @@
-"""What holds for every kind of reader."""
+"""The contract of all kinds of readers."""
 
 import re
 import threading

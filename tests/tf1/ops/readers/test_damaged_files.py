@@ -55,7 +55,7 @@ def flipped(data, position):
 
 
 def outcome(reading, path):
-    """How many records are read, and the text of the error after them, without the path."""
+    """Returns the number of records read, and the error after them, without the path."""
     records = []
     while True:
         try:

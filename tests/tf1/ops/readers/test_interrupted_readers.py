@@ -25,7 +25,7 @@ def count_signals():
 
 
 def is_asleep(thread: int) -> bool:
-    """Whether a thread of this process waits in the system."""
+    """Returns whether a thread of this process waits in the system."""
     text = Path(f"/proc/self/task/{thread}/stat").read_text()
     return text.rpartition(")")[2].split()[0] == "S"
 

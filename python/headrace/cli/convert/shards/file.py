@@ -12,7 +12,7 @@ __all__ = ["WholeFile"]
 
 
 class _Raw(io.RawIOBase):
-    """What Python's streams are put on."""
+    """The lowest layer of a stream, below Python's own."""
 
     def __init__(self, file: AtomicFile) -> None:
         self._file = file

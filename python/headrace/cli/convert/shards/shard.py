@@ -1,4 +1,4 @@
-"""What shards of all formats can do."""
+"""The interface of shards, the same for all formats."""
 
 from __future__ import annotations
 

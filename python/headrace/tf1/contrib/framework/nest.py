@@ -28,7 +28,7 @@ __all__ = [
 
 
 def is_nested(seq: object) -> bool:
-    """Whether it is a list, tuple or dict, and no leaf."""
+    """Returns whether it is a list, tuple or dict, and no leaf."""
     return isinstance(seq, (Sequence, Mapping)) and not isinstance(seq, (str, bytes, bytearray))
 
 

@@ -12,7 +12,7 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """What is known of a data set. All arguments are attributes.
+    """A data set: files, their reader and decoder, and facts. All arguments are attributes.
 
     Args:
         data_sources: Its files: names or patterns of names.

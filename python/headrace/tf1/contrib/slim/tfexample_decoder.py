@@ -138,7 +138,7 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """What a lookup table gives for a feature.
+    """Looks a feature's values up in a table.
 
     Args:
         tensor_key: As for `Tensor`.

@@ -65,12 +65,15 @@ class NextQueuedSequenceBatch:
 
     @property
     def length(self) -> Tensor:
-        """How many steps of each segment are no padding: a vector of int32, 0 to `num_unroll`."""
+        """The number of steps of each segment without padding.
+
+        A vector of int32, 0 to `num_unroll`.
+        """
         return self._length
 
     @property
     def batch_size(self) -> Tensor:
-        """How many segments there are: a scalar int32."""
+        """The number of segments: a scalar int32."""
         return self._batch_size
 
     @property
@@ -95,12 +98,12 @@ class NextQueuedSequenceBatch:
 
     @property
     def sequence_count(self) -> Tensor:
-        """How many segments each sequence has: a vector of int32."""
+        """The number of segments of each sequence: a vector of int32."""
         return self._sequence_count
 
     @property
     def context(self) -> dict[str, Any]:
-        """What belongs to whole sequences, by name, a new dict: a row for each segment."""
+        """The components of whole sequences, by name, a new dict: a row for each segment."""
         return dict(self._context)
 
     @property

@@ -36,7 +36,7 @@ __all__ = [
 
 
 class HasherSpec(NamedTuple):
-    """How keys are hashed.
+    """The hash function of keys.
 
     Attributes:
         hasher: "fasthash", "stronghash" or "legacy".

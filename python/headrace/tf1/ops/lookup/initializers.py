@@ -1,4 +1,4 @@
-"""What fills tables: tensors, and lines of text files.
+"""Initializers of tables: tensors, and lines of text files.
 
 Source: `tf.lookup.KeyValueTensorInitializer` and `tf.lookup.TextFileInitializer` of TensorFlow
 1.15.
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class TextFileIndex:
-    """What of a line is a key or a value, but for columns."""
+    """The part of a line that is a key or a value, apart from columns."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1

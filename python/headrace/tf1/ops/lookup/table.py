@@ -37,7 +37,7 @@ _SCALAR = TensorShape([])
 
 
 class LookupInterface(Protocol):
-    """What all tables have."""
+    """The interface of all tables."""
 
     @property
     def key_dtype(self) -> DType:
@@ -63,7 +63,7 @@ class LookupInterface(Protocol):
 
 
 class Initializer(Protocol):
-    """What fills a table."""
+    """The interface of initializers of tables."""
 
     @property
     def key_dtype(self) -> DType:

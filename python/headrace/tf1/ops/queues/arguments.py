@@ -91,7 +91,7 @@ def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str
 
 
 def is_single_shape(shapes: Sequence[Any]) -> bool:
-    """Whether a list is one shape, of integers and None, and no list of shapes."""
+    """Returns whether a list is one shape, of integers and None, and no list of shapes."""
     return all(_is_size(item) for item in shapes)
 
 

@@ -22,7 +22,7 @@ _SCALAR = TensorShape([])
 
 
 class TakenFromBarrier(NamedTuple):
-    """What `Barrier.take_many` returns.
+    """The result of `Barrier.take_many`.
 
     Attributes:
         indices: The number of the insertion that brought each key, from -2**63: a vector of int64.

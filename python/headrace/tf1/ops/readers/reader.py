@@ -32,7 +32,7 @@ _VECTOR = TensorShape([None])
 
 
 class ReadResult(NamedTuple):
-    """What a read returns.
+    """The result of a read.
 
     Attributes:
         key: Names the record: file and position in it. A string scalar.
@@ -44,7 +44,7 @@ class ReadResult(NamedTuple):
 
 
 class ReadUpToResult(NamedTuple):
-    """What a read of several records returns.
+    """The result of a read of several records.
 
     Attributes:
         keys: Names the records: file and position in it. A string vector.
@@ -77,7 +77,7 @@ class ReaderBase:
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether its state can be saved."""
+        """True if its state can be saved."""
         return self._supports_serialize
 
     def read(self, queue: QueueBase | Tensor, name: str | None = None) -> ReadResult:

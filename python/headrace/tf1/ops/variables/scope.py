@@ -67,7 +67,7 @@ class VariableScope:
 
     @property
     def reuse(self) -> Reuse:
-        """Whether variables must be there (True), must not be (False), or either (AUTO_REUSE)."""
+        """True if variables must be there (True), must not be (False), or either (AUTO_REUSE)."""
         return self._reuse
 
     @property

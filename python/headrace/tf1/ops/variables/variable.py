@@ -177,7 +177,7 @@ class Variable:
 
     @property
     def trainable(self) -> bool:
-        """Whether it was made for training."""
+        """True if it was made for training."""
         return self._trainable
 
     @property
