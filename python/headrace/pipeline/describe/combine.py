@@ -18,8 +18,8 @@ def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
     """Gives the examples of pipelines one after the other.
 
     Raises:
-        TypeError: If one is no pipeline.
-        ValueError: If there are none, or they are known to have other components.
+        TypeError: If one is not a pipeline.
+        ValueError: If there are none, or they are known to have different components.
     """
     parts = _parts("concat", pipelines)
     _check_alike("concat", parts)
@@ -37,15 +37,15 @@ def mix(
     Args:
         pipelines: At least one.
         weights: How often each is drawn, in any unit; None for equally often.
-        seed: From 0 to 2^63 - 1; the same seed gives the same draws, other ones in each epoch. None
-            to draw one now.
-        stop: "first" ends when an example is drawn from a pipeline that has no more, "all" goes on
-            with those that are left.
+        seed: From 0 to 2^63 - 1. The same seed gives the same draws, which differ in each epoch.
+            None draws a seed now.
+        stop: "first" ends when an example is drawn from a pipeline that has no more; "all"
+            continues with the remaining pipelines.
 
     Raises:
-        TypeError: If one is no pipeline.
-        ValueError: If there are none, they are known to have other components, or another argument
-            is out of range.
+        TypeError: If one is not a pipeline.
+        ValueError: If there are none, they are known to have different components, or another
+            argument is out of range.
     """
     parts = _parts("mix", pipelines)
     _check_alike("mix", parts)
@@ -64,14 +64,14 @@ def zip(pipelines: Iterable[Pipeline], strict: bool = True) -> Pipeline:
     """Gives the components of pipelines side by side: example n has those of example n of each.
 
     Args:
-        pipelines: At least one. They must not have components of one name.
-        strict: Whether unequal lengths are an error, which comes where the shortest ends; False to
+        pipelines: At least one. Their components must have different names.
+        strict: True to raise an error where the shortest ends if the others are longer; False to
             stop there.
 
     Raises:
-        TypeError: If one is no pipeline.
+        TypeError: If one is not a pipeline.
         ValueError: If there are none, some give batches and others examples, or two are known to
-            have components of one name.
+            have components of the same name.
     """
     parts = _parts("zip", pipelines)
     depths = {batch_depth(part) for part in parts}

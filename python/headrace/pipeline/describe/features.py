@@ -26,8 +26,8 @@ def as_feature(name: str, given: Any) -> Feature | Ragged:
             `FixedLenSequenceFeature` of scalars.
 
     Raises:
-        TypeError: If it is none of these, or of a type that no `Example` holds.
-        ValueError: If its shape is not known.
+        TypeError: If it is none of these, or of a type that an `Example` cannot hold.
+        ValueError: If its shape is unknown.
     """
     chosen = _chosen(name, given)
     dtype = element_type("parse", chosen.dtype)

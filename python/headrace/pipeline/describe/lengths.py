@@ -15,7 +15,7 @@ from headrace.pipeline.plan.splits import num_kept
 
 __all__ = ["has_known_length", "length_after", "length_of"]
 
-# Stages after which nobody knows how many examples there are.
+# Stages after which the number of examples is unknown.
 _UNKNOWN: Final = (
     stages.Filter,
     stages.FlatMap,
@@ -24,7 +24,7 @@ _UNKNOWN: Final = (
     stages.Pack,
     stages.SkipErrors,
 )
-# Stages that leave each example as a record of the source.
+# Stages that keep each example as one record of the source.
 _OF_RECORDS: Final = (
     stages.Parse,
     stages.Map,
@@ -42,11 +42,11 @@ _OF_RECORDS: Final = (
 def length_of(chain: Sequence[Stage]) -> int:
     """Returns how many examples, or batches, the stages give.
 
-    Nothing is read but the names and sizes of files, their first bytes if they may be compressed,
-    and the footers of Parquet files.
+    Reads only the names and sizes of files, their first bytes if they may be compressed, and the
+    footers of Parquet files.
 
     Raises:
-        TypeError: If that is not known before they run.
+        TypeError: If the number is unknown before they run.
         NotFoundError: If there are no such files.
     """
     length = _length(chain, _index_of(chain), 0)
@@ -64,11 +64,11 @@ def length_after(stage: Stage, length: float) -> float:
     """Returns how many examples come out of a stage.
 
     Args:
-        stage: The stage, which is not the source.
-        length: How many examples come to it; `math.inf` for a pipeline without end.
+        stage: The stage; not a source.
+        length: The number of its input examples; `math.inf` for an endless pipeline.
 
     Raises:
-        TypeError: If that is not known before it runs.
+        TypeError: If the number is unknown before it runs.
     """
     match stage:
         case stages.Take(count=count):

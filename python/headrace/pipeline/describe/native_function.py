@@ -1,7 +1,7 @@
 """Facts that a pipeline has about functions that the engine computes.
 
-How they are traced is in `headrace.pipeline.tracing`, which needs all operations and is loaded when
-a program names `headrace.native`.
+Tracing is in `headrace.pipeline.tracing`, which needs all operations and is loaded when a program
+uses `headrace.native`.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from headrace.pipeline.describe.types import Spec
 
 __all__ = ["NativeFunction", "Traced", "Use"]
 
-# The stage that a function is given to, or a call outside of a pipeline.
+# The stage that a function is used in, or a call outside a pipeline.
 Use: TypeAlias = Literal["call", "filter", "flat_map", "map"]
 
 
@@ -23,7 +23,7 @@ class Traced(ABC):
     """A native function for components of known types.
 
     Attributes:
-        specs: The components that it makes; those that it is given, where it only says which stay.
+        specs: The components that it returns; for a filter, its input components.
     """
 
     specs: dict[str, Spec]
@@ -45,12 +45,13 @@ class NativeFunction(ABC):
         """Returns the function for the components of an example, or of a batch.
 
         Args:
-            use: The stage that it is given to.
+            use: The stage that it is used in.
             specs: The components.
-            seed: That of its random operations; None if it may have none.
+            seed: The seed of its random operations; None if it may have none.
 
         Raises:
-            TypeError: If it does what cannot be traced, or returns the wrong kind of thing.
+            TypeError: If it does something that cannot be traced, or returns the wrong kind of
+                value.
             ValueError: If it uses an operation that the engine cannot compute in a pipeline.
         """
 

@@ -10,9 +10,9 @@ from headrace.pipeline.describe.types import Spec, carried, engine_code, exactly
 
 __all__ = ["Values", "as_values", "check_values", "fillers"]
 
-# Stages that fill up.
+# Stages that pad.
 _Padded: TypeAlias = stages.PaddedBatch | stages.BucketByLength
-# One value for all components of its kind, or one for some names.
+# One value for all components of its kind, or one for each of some names.
 Values: TypeAlias = tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
 
 _SCALARS: Final = (bool, int, float, complex, bytes, str, np.generic)

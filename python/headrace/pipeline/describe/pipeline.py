@@ -55,14 +55,14 @@ class Pipeline:
     """A source of examples and the stages that they go through.
 
     Made by a function such as `headrace.tfrecords`, not by its constructor. Each method returns a
-    new pipeline. Nothing is opened and no thread is started before it is iterated. The batches are
-    a function of this description and the data alone: not of the number of threads, of memory or
-    of timing.
+    new pipeline. No file is opened and no thread is started before it is iterated. The batches
+    depend only on this description and the data, not on the number of threads, on memory or on
+    timing.
 
-    Two pipelines are equal if their stages are: seeds included, Python functions by identity.
+    Two pipelines are equal if their stages are equal: seeds included, Python functions by identity.
 
     Attributes:
-        stages: The source, and what is done after it.
+        stages: The source, and the stages after it.
     """
 
     __slots__ = ("_base", "_history", "_known", "_options", "_specs", "stages")
@@ -87,12 +87,13 @@ class Pipeline:
         Args:
             features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`; or
                 TensorFlow 1's `FixedLenFeature`, `VarLenFeature` and `FixedLenSequenceFeature` of
-                scalars, which are lists. An `Example` holds int64, float32 and bytes. A list that
-                none of the first 1,000 records has is warned of.
+                scalars, which are lists. An `Example` holds int64, float32 and bytes. A warning
+                names each list that none of the first 1,000 records has.
 
         Raises:
-            TypeError: If a feature is no type that an `Example` holds.
-            ValueError: If there are no features, no component `record`, or a name is taken.
+            TypeError: If a feature does not have a type that an `Example` holds.
+            ValueError: If there are no features, there is no component `record`, or a name is
+                taken.
         """
         if not isinstance(features, Mapping) or not all(isinstance(n, str) for n in features):
             raise TypeError(
@@ -109,21 +110,21 @@ class Pipeline:
     ) -> "Pipeline":
         """Replaces each example (after `batch` each batch) by what a function returns for it.
 
-        The function gets a dict of NumPy scalars, `bytes` and `str` objects and arrays that cannot
-        be written, and returns a dict of such values, with the same names for each example. It is
-        called in order, in a thread of its own. Which components it returns is learned from the
-        first example, in a call of its own if `spec` is asked for before an iteration begins.
+        The function gets a dict of NumPy scalars, `bytes` and `str` objects and read-only arrays,
+        and returns a dict of such values, with the same names for each example. It is called in
+        order, in a separate thread. The components that it returns are learned from the first
+        example, in an extra call if `spec` is used before an iteration begins.
 
-        Values of Python may be returned too, and nothing is rounded: `bool` becomes bool, `int`
-        int64, `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have
-        equal lengths. An empty list takes the type that the component has in other examples.
+        It may return Python values too, and nothing is rounded: `bool` becomes bool, `int` int64,
+        `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have equal
+        lengths. An empty list gets the type that the component has in other examples.
 
         Args:
-            function: What is called for each example, or for each batch.
+            function: The function, called for each example, or for each batch.
             seed: With a seed, from 0 to 2^63 - 1, the function gets a `numpy.random.Generator` as
-                its second argument. What that draws depends on the seed, the epoch and the place of
-                the example in its source (after `batch` the number of the batch), and on nothing
-                else. Two functions with one seed get the same draws.
+                its second argument. Its draws depend only on the seed, the epoch and the position
+                of the example in its source (after `batch` the number of the batch). Two functions
+                with one seed get the same draws.
 
         Raises:
             TypeError: If the function cannot be called.
@@ -137,7 +138,7 @@ class Pipeline:
         """Adds where each example came from: `file`, as found, and `record_number`, from 0.
 
         Raises:
-            ValueError: If it does not stand right after a source of files, or there is a component
+            ValueError: If it does not come right after a source of files, or there is a component
                 of one of these names.
         """
         if len(self.stages) > 1 or not isinstance(self.stages[0], (stages.Files, Source)):
@@ -162,7 +163,7 @@ class Pipeline:
         """Replaces each example by all those that a function returns or yields for it.
 
         Args:
-            function: What is called for each example; values are those of `map`.
+            function: The function, called for each example; its values are as for `map`.
             seed: As for `map`: with a seed, the function gets a generator as its second argument.
 
         Raises:
@@ -180,20 +181,21 @@ class Pipeline:
 
         Raises:
             TypeError: If one is not a string.
-            ValueError: If there are no names, one comes twice, or there is no component of a name.
+            ValueError: If there are no names, a name occurs twice, or there is no component of a
+                name.
         """
         return self._then(stages.Select(checked_names("select", names)))
 
     def rename(self, **names: str) -> "Pipeline":
         """Renames components: after `rename(old="new")` the component `old` is called `new`.
 
-        This is the direction of pandas, polars and xarray. A name that is not an identifier goes
-        into `rename(**{"old name": "new"})`.
+        The old name comes first, as in pandas, polars and xarray. For a name that is not an
+        identifier write `rename(**{"old name": "new"})`.
 
         Raises:
             TypeError: If a new name is not a string.
-            ValueError: If there are no names, there is no component of an old name, or two would
-                have one name.
+            ValueError: If there are no names, there is no component of an old name, or two
+                components would have the same name.
         """
         checked_names("rename", names.values())
         return self._then(stages.Rename(tuple(names.items())))
@@ -218,22 +220,22 @@ class Pipeline:
         """Returns pipelines that divide the examples, such as those for training and validation.
 
         `train, held_out = pipe.split(0.9, 0.1)`. Each example is in one of them, in the same one in
-        all epochs, processes, ranks and resumes, wherever a shuffle stands: which one follows from
-        the seed, the number of its file and the number of its record there. Examples of a part
-        keep their order. What `flat_map` or `unbatch` makes of one record stays together. Shares
-        hold on average: of 1,000 examples, 0.1 are 100 give or take 10 or 20.
+        all epochs, processes, ranks and resumes, wherever a shuffle comes: it depends on the seed,
+        the number of its file and the number of its record in the file. Examples of a part keep
+        their order. All examples that `flat_map` or `unbatch` makes of one record stay together.
+        Shares hold on average: of 1,000 examples, 0.1 are 100 give or take 10 or 20.
 
-        Examples of `iterable` and `parquet` are numbered as they come, so they have to come in the
-        same order each time.
+        Examples of `iterable` and `parquet` are numbered in order, so they have to come in the same
+        order each time.
 
         Args:
             *shares: The share of each part, above 0; together 1.
-            seed: From 0 to 2^63 - 1. Another seed divides in another way.
+            seed: From 0 to 2^63 - 1. Another seed divides the examples differently.
 
         Raises:
-            TypeError: If a share is no number.
-            ValueError: If there are less than two shares, or they do not add up to 1, if `seed` is
-                out of range, or after stages that put examples together: batches and `pack`.
+            TypeError: If a share is not a number.
+            ValueError: If there are fewer than two shares, or they do not add up to 1, if `seed` is
+                out of range, or after stages that group examples: batches and `pack`.
         """
         return tuple(self._then(stage) for stage in splits(self.stages, shares, seed))
 
@@ -244,14 +246,14 @@ class Pipeline:
         `torch.distributed` or JAX has them, whichever is initialised, or else the variables RANK
         and WORLD_SIZE. They are taken now; `describe()` says which, and from whom.
 
-        All readers need one order. So a shuffle or a mix before it has to have a seed.
+        All readers need the same order. So a shuffle or a mix before this must have a seed.
 
         Raises:
             RuntimeError: If there are no arguments and no rank is known.
-            TypeError: If one of the two is given alone.
+            TypeError: If only one of the two is given.
             ValueError: If `count` is not at least 1, or `index` not below it; if `count` is above 1
-                and a shuffle or a mix before it has no seed: each process would draw its own; if
-                RANK and WORLD_SIZE are not a rank and a number of processes.
+                and a shuffle or a mix before this has no seed, since each process would draw its
+                own; if RANK and WORLD_SIZE are not a rank and a number of processes.
         """
         taken_from = ""
         if index is None and count is None:
@@ -274,19 +276,19 @@ class Pipeline:
         """Puts the examples into another order, which is another one in each epoch.
 
         Args:
-            window: How many examples wait, of which the next is drawn; each is as likely. None for
-                a shuffle of all examples, where each can be reached: behind `arrays`, `tfrecords`,
-                `text_lines`, `csv`, `json_lines`, `fixed_length_records`, `files`, `image_folder`
-                and `webdataset` that are not compressed, and `concat` of such, with only `parse`,
-                `select`, `rename`, `map`, `with_origin` and `cache` between. A first scan finds out
-                where the records of files begin, and keeps four bytes for each record, or eight.
-                Between iterations over one pipeline that is kept, and used for files whose size and
-                time of change are the same.
-            seed: From 0 to 2^63 - 1; the same seed gives the same orders. None to draw one now.
+            window: The number of waiting examples from which the next is drawn, each equally
+                likely. None for a full shuffle, which needs random access to all examples: after
+                `arrays`, `tfrecords`, `text_lines`, `csv`, `json_lines`, `fixed_length_records`,
+                `files`, `image_folder` and `webdataset` without compression, and `concat` of these,
+                with only `parse`, `select`, `rename`, `map`, `with_origin` and `cache` between. A
+                first scan finds the offsets of the records of files, and keeps four or eight bytes
+                for each record. The offsets are kept between iterations over one pipeline, and used
+                for files whose size and time of change are the same.
+            seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
 
         Raises:
-            ValueError: If `window` or `seed` is out of range, if all examples cannot be reached, or
-                after `epochs`, also within pipelines that were put together: epochs never mix.
+            ValueError: If `window` or `seed` is out of range, if there is no random access to all
+                examples, or after `epochs`, also within combined pipelines: epochs never mix.
         """
         if stages.has_epochs(self.stages):
             raise ValueError(
@@ -316,13 +318,12 @@ class Pipeline:
 
         Args:
             size: Examples of a batch, at least 1.
-            remainder: What becomes of the last ones if they are fewer: "keep" gives a smaller
-                batch, "drop" leaves them out, "pad" adds zeros and empty strings up to `size`, and
-                a bool component `mask` to all batches, which is false for what was added.
+            remainder: The treatment of an incomplete last batch: "keep" returns a smaller batch,
+                "drop" drops it, "pad" adds zeros and empty strings up to `size`, and to all batches
+                a bool component `mask`, which is false for the added examples.
 
         Raises:
-            ValueError: If `size` or `remainder` is none of these, or a component is a list of any
-                length.
+            ValueError: If `size` or `remainder` is invalid, or a component is a list of any length.
         """
         checked_int("batch", "size", size, 1)
         check_remainder("batch", remainder)
@@ -338,20 +339,20 @@ class Pipeline:
         """As `batch`; lists of any length are filled up to the longest one of the batch.
 
         A list is a component whose first axis has no known length: see `spec`. Each array that a
-        Python function returns is one, also if all have one shape; a native function with
-        `hr.ops.ensure_shape` says which have.
+        Python function returns is one, even if all have the same shape; in a native function
+        `hr.ops.ensure_shape` sets known lengths.
 
         Args:
             size: Examples of a batch, at least 1.
-            values: What lists are filled up with: None for zeros and empty strings, one number for
-                all numbers or one string for all strings, or a dict with a value for some names.
-                Each has to fit its component: an int64 is not filled up with 0.5.
-            multiple_of: The length is rounded up to a multiple of this, at least 1.
+            values: The padding values: None for zeros and empty strings, one number for all numbers
+                or one string for all strings, or a dict with a value for some names. Each has to
+                fit its component: an int64 cannot be padded with 0.5.
+            multiple_of: Lengths are padded to a multiple of this, at least 1.
             remainder: As for `batch`.
 
         Raises:
             TypeError: If a value is neither a number nor a string.
-            ValueError: If `size`, `multiple_of` or `remainder` is out of range, or a value is of no
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range, or a value has no
                 component, or does not fit it.
         """
         checked_int("padded_batch", "size", size, 1)
@@ -372,18 +373,18 @@ class Pipeline:
     ) -> "Pipeline":
         """Puts examples of similar lengths together, and fills them up as `padded_batch` does.
 
-        Each bucket collects examples in order; a batch leaves as soon as its bucket has enough.
+        Each bucket collects examples in order; a batch is returned as soon as its bucket has
+        enough.
 
         Args:
-            name: The component whose length counts: a list, or an array, by its first axis.
-            boundaries: The longest length of each bucket, rising. Longer examples have a last
+            name: The component whose length decides: a list, or an array, by its first axis.
+            boundaries: The longest length of each bucket, ascending. Longer examples go into a last
                 bucket.
-            size: Examples of a batch.
-            max_elements: A batch has at most so many elements of the component, with those that
-                fill it up; an example that is longer by itself is a batch alone. This, or `size`,
-                or both.
-            pad_to_boundary: Whether lists, and the component, are filled up to the boundary of the
-                bucket, not to the longest of the batch.
+            size: Number of examples in a batch.
+            max_elements: The largest number of elements of the component in a batch, padding
+                included; a longer example is a batch on its own. Give this, or `size`, or both.
+            pad_to_boundary: Whether lists, and the component, are padded to the boundary of the
+                bucket rather than to the longest of the batch.
             remainder: As for `batch`; "pad" needs `size` alone.
             values: As for `padded_batch`.
 
@@ -426,27 +427,27 @@ class Pipeline:
         """Puts lists behind each other in rows of one length, so that little is filled up.
 
         Each example goes, whole, into the first open row that has room for it (first fit). If none
-        has, a row is opened; if there are too many, the fullest leaves. Rows leave as soon as they
-        are full. The rest is filled up with zeros. Lists without an element are left out.
+        has, a new row is opened; if too many are open, the fullest is returned. Rows are returned
+        as soon as they are full. The rest of a row is padded with zeros. Empty lists are skipped.
 
-        An example becomes a row: each component of shape (length,); `segment_ids`, int32, the
-        number of the example in the row that an element belongs to, from 1, and 0 for what fills
-        up; and `positions`, int32, its place in the list, from 0. `statistics()` has the share of
-        what fills up.
+        The result is one example for each row: each component of shape (length,); `segment_ids`,
+        int32, the number of the packed example in the row, from 1, for each element, and 0 for
+        padding; and `positions`, int32, the position in the list, from 0. `statistics()` has the
+        share of padding.
 
         Args:
-            length: Elements of a row, at least 1.
-            names: The components that are packed, whose lists have equal lengths in an example; all
-                that there are.
-            split: Whether lists that are longer than a row are cut into pieces. Their positions go
-                on; each piece has a number of its own. Otherwise they are an error.
-            max_open: How many rows are open at the same time, at least 1. More fill up less and
-                hold more examples back.
+            length: Number of elements in a row, at least 1.
+            names: The components to pack, whose lists have equal lengths in an example; by default
+                all.
+            split: Whether lists longer than a row are cut into pieces. Their positions continue;
+                each piece has its own number. Otherwise they are an error.
+            max_open: The largest number of rows open at the same time, at least 1. More rows need
+                less padding and hold back more examples.
 
         Raises:
-            TypeError: If `split` is no bool, or a name no string.
-            ValueError: If a number is out of range, a component is missing or no list of numbers,
-                or there are others; or after `batch`.
+            TypeError: If `split` is not a bool, or a name not a string.
+            ValueError: If a number is out of range, a component is missing or not a list of
+                numbers, or there are other components; or after `batch`.
         """
         checked_int("pack", "length", length, 1)
         checked_int("pack", "max_open", max_open, 1)
@@ -459,12 +460,12 @@ class Pipeline:
     def cache(self) -> "Pipeline":
         """Keeps all examples in memory, so that what comes before is called once for each.
 
-        Later passes get them from there. What comes before always runs as epoch 0, so a shuffle or
-        random draws before `cache` are the same in all epochs; those behind it differ. The examples
-        count as `memory_bytes`. They live as long as this pipeline or one that was made of it. If a
-        pass is left before its end, the next one resumes behind what it has given; what was read
-        ahead of that is made again. Two iterations that run at the same time, before a whole pass
-        is kept, make the examples each for itself.
+        Later passes read them from there. The stages before always run as epoch 0, so a shuffle or
+        random draws before `cache` are the same in all epochs; those after it differ. The examples
+        count as `memory_bytes`. They live as long as this pipeline or one made from it. If a pass
+        is left before its end, the next one continues after the examples it has returned; examples
+        read ahead are made again. Two iterations that run at the same time, before a whole pass is
+        cached, each make the examples themselves.
 
         Raises:
             ValueError: After `epochs`.
@@ -487,34 +488,35 @@ class Pipeline:
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> "Pipeline":
         """Leaves out damaged records, and examples at which a function raises.
 
-        That holds for the stages before. What is left out stands in `Batches.skipped`, in order:
-        the file, the number and the place of the record, the stage and what happened. It is part of
-        the state. Behind a record of a TFRecord file whose data are damaged the next one is read,
-        and behind a stray quote in a CSV file the next line that fits. Damage that hides where the
-        next record begins ends the file. What is lost counts: lines, or what the rest of the file
-        has by the length of the records before; if nobody can tell, it is an error. What is no
-        fault of an example remains one, too: a file that cannot be opened or read, an iterator or a
-        Parquet file that fails, an interrupt.
+        This applies to the stages before. Skipped examples are listed in `Batches.skipped`, in
+        order: the file, the number and the position of the record, the stage and the failure. The
+        list is part of the state. After a record of a TFRecord file whose data are damaged, the
+        next one is read, and after a stray quote in a CSV file, the next valid line. Damage that
+        hides the beginning of the next record ends the file. Lost records count: lines, or an
+        estimate of the records in the rest of the file from the length of the records before; if
+        none is possible, it is an error. Failures that are not an example's fault remain errors: a
+        file that cannot be opened or read, an iterator or a Parquet file that fails, an interrupt.
 
-        `take`, `skip`, `shard` and `batch` before this count what is not left out. A batch whose
-        examples do not fit together, or at which a function fails, is left out as a whole.
+        `take`, `skip`, `shard` and `batch` before this count only examples that were not skipped. A
+        batch whose examples do not fit together, or at which a function fails, is skipped as a
+        whole.
 
         Args:
-            budget: How many examples may be left out in the whole iteration, at least 0; or which
-                share of those read so far, above 0.0 and below 1.0, which is judged whenever one is
-                left out, from 1,000 examples on, and at the end. 1 << 62 leaves out all, also what
-                nobody can count.
-            raises_at_end: Whether `errors.SkippedExamples` follows the last batch if anything was
-                left out. Its text counts them.
+            budget: The largest number of examples that may be skipped in the whole iteration, at
+                least 0; or the largest share of those read so far, above 0.0 and below 1.0, checked
+                whenever one is skipped, from 1,000 examples on, and at the end. 1 << 62 skips all
+                failures, including losses that cannot be counted.
+            raises_at_end: Whether `errors.SkippedExamples` follows the last batch if any examples
+                were skipped. Its text counts them.
 
         Raises:
-            TypeError: If `budget` is no number, or `raises_at_end` no bool.
-            ValueError: If `budget` is out of range, or a shuffle of all examples of `concat` is
-                before this.
+            TypeError: If `budget` is not a number, or `raises_at_end` not a bool.
+            ValueError: If `budget` is out of range, or a full shuffle of `concat` comes before
+                this.
 
-        If more than the budget is left out, the failure that was too much is raised while the
-        pipeline is iterated, with how many were before; a share that is too large at the end of the
-        data raises `errors.SkippedExamples`.
+        If the budget is exceeded, the failure that exceeded it is raised while the pipeline is
+        iterated, with the number of earlier ones; a share that is too large at the end of the data
+        raises `errors.SkippedExamples`.
         """
         check_budget(budget)
         check_bool("skip_errors", "raises_at_end", raises_at_end)
@@ -543,30 +545,32 @@ class Pipeline:
 
         Args:
             num_threads: Threads of the engine, which read, decode, gather and compute native
-                functions; None for as many as there are cores. A Python function has one thread of
-                its own whatever this says, but on a free-threaded Python.
-            memory_bytes: What may be held of data that is read and not used: what was read ahead,
+                functions; None for as many as there are cores. A Python function always has a
+                separate thread, except on a free-threaded Python.
+            memory_bytes: Limit on the memory of data that are read and not used yet: read-ahead,
                 windows, finished batches. None for a quarter of the memory of the machine or its
                 control group, at least 64 MiB.
-            deterministic: False lets finished parts overtake others: the order of the examples is
-                another one each time, and an error may come before examples that were before it.
-                Otherwise the order does not depend on these options.
-            strings: What a component with one string an example is in a batch: "numpy", an array of
-                `bytes` or `str` objects, or "arrow", a `pyarrow.LargeBinaryArray` or
-                `pyarrow.LargeStringArray`, which has no object for each string and is not to be
-                written. Those with more axes, and examples that are in no batch, stay as they are.
-            stuck_after_s: A call of a Python function, and a read of a file from its beginning to
+            deterministic: False lets finished parts overtake others: the order of the examples
+                differs each time, and an error may come before examples that preceded it. Otherwise
+                the order does not depend on these options.
+            strings: The form in a batch of a component with one string in each example: "numpy", an
+                array of `bytes` or `str` objects, or "arrow", a read-only
+                `pyarrow.LargeBinaryArray` or `pyarrow.LargeStringArray`, which has no object for
+                each string. Components with more axes, and examples that are not in a batch, are
+                not affected.
+            stuck_after_s: A call of a Python function, or a read of a file from its beginning to
                 its end, that takes more seconds is named in a warning of the logger
-                `headrace.pipeline`, with the example it is for: once, while it goes on.
-            cache_directory: Where parts of remote files are kept. Several processes may use it, and
-                one that is killed leaves nothing there that another would mistake for data.
-            cache_bytes: How many bytes are kept at most; what was not used for the longest time is
-                removed, and what does not fit is not kept; parts of files have up to a MiB. Each
-                process may exceed it by a sixteenth. None for 16 GiB.
+                `headrace.pipeline`, with the example it is for: once, while it is still in
+                progress.
+            cache_directory: Directory for parts of remote files. Several processes may use it, and
+                a killed process leaves nothing there that another would mistake for data.
+            cache_bytes: Limit on the size of the cache; the least recently used parts are removed,
+                and parts that do not fit are not kept. Parts have up to a MiB. Each process may
+                exceed the limit by a sixteenth. None for 16 GiB.
 
         Raises:
-            TypeError: If `deterministic` is no bool, `stuck_after_s` no number, or
-                `cache_directory` no path.
+            TypeError: If `deterministic` is not a bool, `stuck_after_s` not a number, or
+                `cache_directory` not a path.
             ValueError: If a number is not at least 1, `strings` is neither of these, or
                 `stuck_after_s` is not above 0; if `cache_bytes` is given without a
                 `cache_directory`, or that is a URL.
@@ -617,13 +621,13 @@ class Pipeline:
     def count(self) -> int:
         """Returns how many examples, or batches, the pipeline gives.
 
-        That is `len` where it is known. Elsewhere all examples are read and counted, which takes as
-        long as an epoch, or less: stages that cannot change the number are left out. Functions
-        before the last stage that can, such as `filter`, are called. If epochs differ, as those of
-        a filter behind random draws do, a pipeline without `epochs` counts epoch 0.
+        This is `len` where it is known. Otherwise all examples are read and counted, which takes as
+        long as an epoch, or less: stages that cannot change the number are skipped. Functions
+        before the last stage that can, such as `filter`, are called. If epochs differ, as after a
+        filter on random draws, a pipeline without `epochs` counts epoch 0.
 
         Raises:
-            TypeError: If the pipeline has no end.
+            TypeError: If the pipeline is endless.
         """
         return count_of(self.stages, self._options, self._all_specs())
 
@@ -631,11 +635,11 @@ class Pipeline:
     def spec(self) -> dict[str, Spec]:
         """The components of an example, or of a batch.
 
-        Behind a Python function, that is called for the first example.
+        After a Python function, it is called for the first example.
 
         Raises:
             OpError: If the first example cannot be read then.
-            OutOfRangeError: If there is none.
+            OutOfRangeError: If there are no examples.
         """
         if self._specs is not None:
             return dict(self._specs)
@@ -693,28 +697,28 @@ class Pipeline:
     def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
         """Goes on where another iteration stood: with the batches that would have followed there.
 
-        They are the same bytes, in another process too, with other options, and with the files in
-        another directory. Where nothing but `map`, `select`, `rename`, `parse`, batches and one
-        `epochs` follows `shard`, also with another number of shards and another size of batches:
-        then the state of one shard serves them all, and the examples of the epoch before it must
-        divide by the new number. That is refused for a shard in a part of `mix`, `concat` or `zip`,
-        before a function with a state, and behind epochs in which shards had different lengths.
+        They are the same bytes, also in another process, with other options, and with the files in
+        another directory. If only `map`, `select`, `rename`, `parse`, batches and one `epochs`
+        follow `shard`, the number of shards and the batch size may change, too: the state of one
+        shard serves them all, and the number of examples read so far in the epoch must be divisible
+        by the new number. This is refused for a shard in a part of `mix`, `concat` or `zip`, before
+        a function with a state, and after epochs in which shards had different lengths.
 
-        Functions are told apart by their names. What they do is not looked at, nor what is in
-        arrays. A Python function may be called again for some examples before the place. What
-        comes from `iterable` is made again from the beginning of the epoch, and left out. A
-        `cache` is empty in another process; it is filled by the next whole epoch.
+        Functions are identified by their names. Their code is not compared, and neither is the
+        content of arrays. A Python function may be called again for some examples before the
+        position. Examples from `iterable` are made again from the beginning of the epoch, and
+        skipped. A `cache` is empty in another process; the next whole epoch fills it.
 
         Args:
-            state: What `Batches.state` has returned, or None for the beginning. Seeds that the
-                program has not given are those of the state.
-            allow: What may differ from the pipeline that the state was taken with: "epochs" for
-                their number, "weights" for those of `mix`.
+            state: The result of `Batches.state`, or None for the beginning. Seeds not given by the
+                program are taken from it.
+            allow: Permitted differences from the pipeline of the state: "epochs" for their number,
+                "weights" for the weights of `mix`.
 
         Raises:
-            TypeError: If the state is no dict.
-            ValueError: If it is damaged, of another pipeline, other files or a newer version; the
-                text says which.
+            TypeError: If the state is not a dict.
+            ValueError: If it is damaged, or of another pipeline, other files or a newer version;
+                the text says which.
         """
         if state is None:
             return self._start(0)
@@ -726,15 +730,16 @@ class Pipeline:
     ) -> TorchLoader:
         """Returns a loader of tensors for PyTorch, to be used as a `DataLoader` is.
 
-        Each `iter` of it is the next epoch, and `state_dict` and `load_state_dict` are those of
+        Each `iter` of it is the next epoch, and `state_dict` and `load_state_dict` work as in
         torchdata's `StatefulDataLoader`. Tensors of the CPU share their memory with the batch.
 
         Args:
-            device: Where tensors go, as `torch.device` takes it, one batch ahead of the loop; on a
-                side stream if it is CUDA. None leaves them on the CPU.
-            pin_memory: Whether they are in pinned memory before; None if the device is CUDA.
-            length: The batches of an epoch, for loops that ask for `len` where the pipeline does
-                not know it; see `count`. An epoch that ends after another number is an error.
+            device: The device of the tensors, as `torch.device` takes it. Copies run one batch
+                ahead of the loop, on a side stream for CUDA. None leaves tensors on the CPU.
+            pin_memory: Whether tensors pass through pinned memory; None means only if the device is
+                CUDA.
+            length: The number of batches in an epoch, for loops that use `len` where the pipeline
+                does not know it; see `count`. An epoch with another number is an error.
 
         Raises:
             ModuleNotFoundError: If PyTorch is not installed.
@@ -748,9 +753,9 @@ class Pipeline:
         """Starts an iteration whose numbers are arrays of JAX, two batches ahead of the loop.
 
         Args:
-            sharding: A `jax.sharding.Sharding`: arrays are global ones, and the batches of this
-                process are its part of them. None for the default device of JAX.
-            state: Where it goes on, as for `resume`; None for the beginning.
+            sharding: A `jax.sharding.Sharding`: arrays are global, and the batches of this process
+                are its part of them. None for the default device of JAX.
+            state: The state to continue from, as for `resume`; None for the beginning.
 
         Raises:
             ModuleNotFoundError: If JAX is not installed.
@@ -763,13 +768,13 @@ class Pipeline:
         """Starts an iteration as a `pyarrow.RecordBatchReader`.
 
         Polars, DuckDB, pandas and others read it through Arrow's C stream interface. A record batch
-        is a batch, or without `batch` some examples. Axes become lists, of a fixed size where that
-        is known. Numbers and strings are not copied.
+        is a batch, or, without `batch`, some examples. Axes become lists, of a fixed size where
+        that is known. Numbers and strings are not copied.
 
         Raises:
             ModuleNotFoundError: If pyarrow is not installed; the extra `headrace[arrow]` installs
                 it.
-            TypeError: If nobody knows how many axes a component has.
+            TypeError: If the number of axes of a component is unknown.
         """
         check_arrow()
         known, options = self._all_specs(), {**self._options, "strings": "arrow"}
@@ -782,12 +787,12 @@ class Pipeline:
     def to_ray_dataset(self, num_blocks: int = 8) -> Any:
         """Returns a `ray.data.Dataset` of the examples of this pipeline of batches.
 
-        Nothing runs before the dataset is used. Block `i` has batches `i`, `i + num_blocks`, … of
-        the one order, made by a task of Ray's where there is room. Ray Data keeps no order among
-        blocks unless it is asked to.
+        Nothing runs before the dataset is used. Block `i` has the batches `i`, `i + num_blocks`, …
+        of the one order, made by a Ray task. Ray Data does not keep the order of blocks unless it
+        is asked to.
 
         Args:
-            num_blocks: How many tasks read, at least 1.
+            num_blocks: Number of reading tasks, at least 1.
 
         Raises:
             ModuleNotFoundError: If Ray is not installed; the extra `headrace[ray]` installs it.
@@ -849,7 +854,7 @@ class Pipeline:
         return str(stage)
 
     def _then(self, stage: Stage) -> "Pipeline":
-        # Names that are not there are refused where they are written.
+        # Missing names are refused here, where they are written.
         known_names((*self.stages, stage))
         return Pipeline((*self.stages, stage), self._options, self)
 
@@ -870,15 +875,15 @@ class Pipeline:
     def known(self) -> Known:
         """Returns the components after each stage.
 
-        Behind a Python function, that is called for the first example.
+        After a Python function, it is called for the first example.
         """
         known = self._all_specs()
-        # Until somebody iterates, the function or what it reads may change.
+        # Until the next iteration, the function or its data may change.
         known.forget()
         return known
 
     def _all_specs(self) -> Known:
-        # A loop, as there may be more stages than calls within each other.
+        # A loop, since there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
         while pipe is not None and pipe._known is None:

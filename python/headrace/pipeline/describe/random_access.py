@@ -10,7 +10,7 @@ from headrace.pipeline.describe.stages import Stage
 
 __all__ = ["check_reachable", "check_skippable", "is_read_late", "needs_scan"]
 
-# Files whose records are reached through an index, if they are not compressed.
+# Sources with random access through an index, if the files are not compressed.
 _INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
 # Stages that make one example of each.
 _ONE_TO_ONE: Final = (
@@ -27,7 +27,7 @@ def check_reachable(chain: Sequence[Stage]) -> None:
     """Checks that a shuffle of all examples may follow.
 
     Raises:
-        ValueError: If not; the message says what is in its way.
+        ValueError: If not; the message names the obstacle.
     """
     reason = _obstacle(chain)
     if reason is not None:
@@ -41,7 +41,7 @@ def check_skippable(chain: Sequence[Stage]) -> None:
     """Checks that what fails in these stages can be left out.
 
     Raises:
-        ValueError: If not; the message says what is in its way.
+        ValueError: If not; the message names the obstacle.
     """
     for part in stages.parts_of(chain[0]):
         check_skippable(part)
@@ -57,8 +57,8 @@ def check_skippable(chain: Sequence[Stage]) -> None:
 def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
     """Returns whether a shuffle of all examples may give their numbers, to be read further on.
 
-    That is so where a `shard`, or a share of the batches, leaves most of them out before anything
-    looks at them.
+    That is so if a `shard`, or a share of the batches, drops most of them before anything reads
+    them.
 
     Args:
         chain: All stages.
@@ -94,7 +94,7 @@ def needs_scan(chain: Sequence[Stage]) -> bool:
 
 def _obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
     if not is_part:
-        # The shuffle is of all examples, and a part is taken of what that gives.
+        # The shuffle is of all examples, and a part is taken of its result.
         split = next((n for n, s in enumerate(chain) if isinstance(s, stages.Split)), len(chain))
         if any(isinstance(stage, stages.Cache) for stage in chain[split:]):
             return "cache keeps a part of them only; write cache() before split(...)"

@@ -1,8 +1,9 @@
 """Shares of the batches of a pipeline, for readers that do the work of one pipeline together.
 
-Reader `index` of `count` gives every `count`-th batch of the one order. What makes one example of
-each, and makes the batches, is done for those alone: the share is taken before it. All that is
-before that (reading, filters, windows) is done by each reader, since the order follows from it.
+Reader `index` of `count` returns every `count`-th batch of the one order. Stages that make one
+example of each, and the batches themselves, are run for these alone: the share is taken before
+them. All stages before that (reading, filters, windows) are run by each reader, since the order
+depends on them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +42,8 @@ class Place(NamedTuple):
 
     Attributes:
         first: The number of the batch, from 0.
-        state: What the pipeline needs to go on there, as plain data that `json` takes; None for
-            the beginning.
+        state: The state from which the pipeline continues there, as plain data that `json` accepts;
+            None for the beginning.
     """
 
     first: int
@@ -56,7 +57,7 @@ def check_shares(where: str, pipe: Description) -> None:
     """Checks that a pipeline has batches in an order.
 
     Raises:
-        ValueError: If it gives examples, or has no order.
+        ValueError: If it returns examples, or has no order.
     """
     if not batch_depth(pipe.stages):
         raise ValueError(
@@ -77,7 +78,7 @@ def work_of_all(pipe: Description) -> tuple[Stage, ...]:
 class ShareBatches:
     """One iteration over the batches `first + index`, `first + index + count`, … of a pipeline.
 
-    May be used by one thread at a time.
+    Must be used by one thread at a time.
     """
 
     def __init__(
@@ -87,14 +88,14 @@ class ShareBatches:
 
         Args:
             pipe: The pipeline, which has passed `check_shares`.
-            index: Which of `count` shares, counted from the place on.
-            count: How many shares there are.
-            epoch: The number of the epoch, if the pipeline is to begin.
-            place: Where it begins.
+            index: The share among `count`, counted from the place on.
+            count: The number of shares.
+            epoch: The number of the epoch, for a pipeline at its beginning.
+            place: The place at which it begins.
         """
         where, run = _divided(pipe.stages)
         chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
-        # Python functions are called for the first example to learn this: the one of all shares.
+        # Python functions are called for the first example to learn this: the first of all shares.
         known = pipe.known()
         specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
         found = None if place.state is None else resumed(chain, place.state)
@@ -153,7 +154,7 @@ def _before_one_to_one(chain: Sequence[Stage], end: int) -> int:
 
 def _is_one_to_one(stage: Stage) -> bool:
     if isinstance(stage, stages.Map):
-        # A function that keeps a state sees what it saw before.
+        # A function that keeps a state must see the same examples as before.
         return not keeps_state(stage.function)
     return isinstance(stage, _ONE_TO_ONE)
 
@@ -162,7 +163,7 @@ def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
     """Returns the state of one share as one that any share can be taken up at.
 
     The checkpoint of one share counts the rows of its own batches. Here they become rows of the
-    stages that all readers do.
+    stages that all readers run.
     """
     place = state["place"]
     if len(place) == 1:
@@ -179,9 +180,9 @@ def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
 
     Args:
         place: The checkpoints. Those of stages with one input follow the checkpoint of `Share`.
-        run: How many of their rows are one of a share.
+        run: The number of rows in one run of a share.
     """
-    # Only the checkpoint of `Share` has one number: how many there are.
+    # Only the checkpoint of `Share` has one number: the number of its rows.
     where = next(i for i in range(len(place) - 1, 0, -1) if len(place[i][1]) == 1)
     (count,) = place[where][1]
     checkpoints: list[Any] = [*place[:where], [0, [count], 1]]

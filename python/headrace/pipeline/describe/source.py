@@ -20,10 +20,10 @@ class SourcePlan(NamedTuple):
     """The work of the engine for a source.
 
     Attributes:
-        plan: Gives records.
-        files: What it reads, in order.
-        stages: What makes examples of them; it may be done later, when they were shuffled.
-        num_parallel: How much may be read at the same time; None for as much as threads.
+        plan: Returns records.
+        files: The files that it reads, in order.
+        stages: The stages that make examples of the records; they may run later, after a shuffle.
+        num_parallel: The largest number of parallel reads; None for the number of threads.
         is_python: Whether a Python function reads.
     """
 
@@ -38,7 +38,7 @@ class Source(Stage, ABC):
     """Files of a format that says what there is in them.
 
     Attributes:
-        is_reachable: Whether its examples can be reached one by one, for a shuffle of all, if the
+        is_reachable: Whether there is random access to its examples, for a full shuffle, if the
             files are not compressed.
     """
 
@@ -62,7 +62,7 @@ class Source(Stage, ABC):
     def counts(self) -> Sequence[int] | None:
         """Returns how many examples each file has, if that is known without reading them.
 
-        Files of which nobody needs the number may be one. None if it is not known.
+        Files whose number is not needed may count as one. None if it is unknown.
         """
         return None
 
@@ -100,11 +100,11 @@ def first_found(
     Args:
         where: The name of the source.
         paths: Paths and patterns, as given.
-        words: What the files have to have, for messages.
-        infer: Looks at the beginning of a file; None if there is nothing.
+        words: The required content of the files, for messages.
+        infer: Examines the beginning of a file; returns None if there is nothing.
 
     Raises:
-        OpError: If a file cannot be read, or none has anything.
+        OpError: If a file cannot be read, or none has any content.
     """
     files = find_files(where, paths)
     for path in files:

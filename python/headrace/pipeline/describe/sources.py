@@ -27,13 +27,13 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
 
     Args:
         paths: A path, a pattern, a directory or several of them; see `find_files`.
-        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", None to take files as they are,
-            or "auto" to go by the first bytes of each file, which tell all of these apart. Members,
-            streams and frames that follow each other are all read.
+        compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4", None for uncompressed files, or
+            "auto" to recognise each file's compression by its first bytes. All members, streams and
+            frames of a file are read.
 
     Raises:
-        TypeError: If a path is none.
-        ValueError: If there are no paths, or no such compression.
+        TypeError: If a path is invalid.
+        ValueError: If there are no paths, or the compression is unknown.
     """
     return _files("tfrecords", paths, compression)
 
@@ -41,17 +41,17 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
 def text_lines(paths: Paths, compression: str | None = "auto") -> Pipeline:
     r"""Reads the lines of text files. An example is `{"text": bytes}`.
 
-    Lines end with `\n` or `\r\n`, which are left out; the last one may do without. A byte order
-    mark of UTF-8 is left out, too. A file that is not a text of lines is an error: one in UTF-16,
-    one whose lines end with `\r` alone, a Parquet file, an image, and the like.
+    Lines end with `\n` or `\r\n`, which are dropped; the last one need not have an end. A byte
+    order mark of UTF-8 is dropped, too. A file that is not lines of text is an error: UTF-16, lines
+    that end with `\r` alone, a Parquet file, an image, and the like.
 
     Args:
         paths: As for `tfrecords`.
         compression: As for `tfrecords`.
 
     Raises:
-        TypeError: If a path is none.
-        ValueError: If there are no paths, or no such compression.
+        TypeError: If a path is invalid.
+        ValueError: If there are no paths, or the compression is unknown.
     """
     return _files("text_lines", paths, compression)
 
@@ -68,13 +68,13 @@ def fixed_length_records(
     Args:
         paths: As for `tfrecords`.
         record_bytes: The length of a record, at least 1.
-        header_bytes: What is left out at the beginning of each file.
-        footer_bytes: What is left out at the end of each file.
+        header_bytes: Bytes to skip at the beginning of each file.
+        footer_bytes: Bytes to skip at the end of each file.
         compression: As for `tfrecords`.
 
     Raises:
-        TypeError: If a path is none.
-        ValueError: If there are no paths, no such compression, or a length is too small.
+        TypeError: If a path is invalid.
+        ValueError: If there are no paths, the compression is unknown, or a length is too small.
     """
     for name, length, least in (
         ("record_bytes", record_bytes, 1),
@@ -93,7 +93,7 @@ def files(paths: Paths) -> Pipeline:
         paths: As for `tfrecords`.
 
     Raises:
-        TypeError: If a path is none.
+        TypeError: If a path is invalid.
         ValueError: If there are no paths.
     """
     return _files("files", paths, None)
@@ -103,15 +103,15 @@ def arrays(components: Any) -> Pipeline:
     """Gives the rows of arrays. An example has a row of each. Numbers of arrays are not copied.
 
     Args:
-        components: An array of at least one dimension, or a list, for each name, all of one length;
-            one array or list without a name, whose component is "x"; a DataFrame of pandas or
-            polars or a table of Arrow, whose components are its columns. In lists, `int` is int64,
-            `float` float64, as in `map`.
+        components: For each name an array of at least one dimension, or a list, all of the same
+            length; or one array or list without a name, whose component is "x"; or a DataFrame of
+            pandas or polars or a table of Arrow, whose components are its columns. In lists, `int`
+            is int64 and `float` float64, as in `map`.
 
     Raises:
-        TypeError: If an array holds what no component can be.
+        TypeError: If an array has a type that a component cannot have.
         ValueError: If there are no arrays, one is a scalar, their lengths differ, a list has lists
-            of different lengths, or a column of a table that are no floats has missing values.
+            of different lengths, or a column of a table that is not floats has missing values.
     """
     found = held(components)
     return Pipeline((Arrays(found.arrays, found.texts),))
@@ -122,15 +122,15 @@ def iterable(
 ) -> Pipeline:
     """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
 
-    An example is given on as soon as there is one: a block waits for no other that takes long.
+    An example is passed on as soon as it is there, without waiting for slower ones.
 
     Args:
         factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it
-            before; the iteration that comes next then begins with that iterator. Or something that
-            can be iterated again and again, as a list of dicts or a `datasets.Dataset`.
+            before; then the next iteration begins with that iterator. Or an object that can be
+            iterated repeatedly, such as a list of dicts or a `datasets.Dataset`.
 
     Raises:
-        TypeError: If it is an iterator, which can be read once, or nothing that gives examples.
+        TypeError: If it is an iterator, which can be read only once, or does not give examples.
     """
     if callable(factory):
         return Pipeline((Iterable_(factory),))

@@ -28,7 +28,7 @@ __all__ = [
     "zipped",
 ]
 
-# Stages that put examples together.
+# Stages that group examples.
 BATCHES: Final = (stages.Batch, stages.PaddedBatch, stages.BucketByLength)
 
 # The components of an example, in order.
@@ -40,12 +40,12 @@ class Known:
     """The components after each stage, and those of the pipelines that a source puts together.
 
     Attributes:
-        specs: After each stage.
-        parts: Those of the pipelines that the source puts together.
-        empty_at: The number of the stage that had no example to learn from: the components behind
-            it are not known, and there are no examples. None if all are known.
-        first: What functions made of the first example, by the number of their stage, for the
-            iteration that begins next.
+        specs: The components after each stage.
+        parts: The components of the pipelines that the source combines.
+        empty_at: The number of the stage that had no example to learn from: the components after it
+            are unknown, and there are no examples. None if all are known.
+        first: The results of functions for the first example, by the number of their stage, for the
+            next iteration.
     """
 
     specs: list[Specs]
@@ -93,7 +93,7 @@ def runs_python(stage: Stage) -> bool:
 def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
     """Returns the names of the components after all stages, as far as they are known.
 
-    Behind a Python function nobody knows the types of components. But their names are those of a
+    After a Python function the types of components are unknown. But their names are those of a
     `select`, until the next function.
     """
     specs = _source(chain[0])
@@ -124,7 +124,7 @@ def _names_after(  # noqa: PLR0911 (one for each stage)
     """Returns the names after a stage, of components whose types are not known.
 
     Raises:
-        ValueError: If the stage names one that is not there.
+        ValueError: If the stage names a missing one.
     """
     match stage:
         case stages.Map() | stages.FlatMap():
@@ -188,7 +188,7 @@ def zipped(parts: Sequence[Specs]) -> Specs:
     """Returns the components of pipelines side by side.
 
     Raises:
-        ValueError: If two have a component of one name.
+        ValueError: If two have a component of the same name.
     """
     specs: Specs = {}
     for part in parts:
@@ -248,7 +248,7 @@ def batch_depth(chain: Sequence[Stage]) -> int:
         if isinstance(stage, BATCHES):
             depth += 1
         elif isinstance(stage, stages.Unbatch):
-            # Examples that have a leading axis of their own are no batches.
+            # Examples that have a leading axis themselves are not batches.
             depth = max(depth - 1, 0)
     return depth
 
@@ -323,7 +323,7 @@ def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
             "an array, whose first axis is its length."
         )
     check_values(stage, specs)
-    # Batches of one size come only of "drop" and "pad", without max_elements.
+    # Only "drop" and "pad", without max_elements, give batches of one size.
     is_fixed = stage.size is not None and stage.max_elements is None
     padded = _padded(specs)
     if stage.pad_to_boundary:

@@ -50,7 +50,7 @@ __all__ = [
     "parts_of",
 ]
 
-# What becomes of the last examples if they are too few for a batch.
+# The treatment of an incomplete last batch.
 Remainder: TypeAlias = Literal["keep", "drop", "pad"]
 
 
@@ -122,7 +122,7 @@ class Arrays(Stage):
 
     Attributes:
         arrays: Strings are arrays of `bytes` objects.
-        texts: The names of those that were given as `str`.
+        texts: The names of the arrays given as `str`.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]]
@@ -170,9 +170,9 @@ class Learn(Stage):
 
     Attributes:
         stage: The function.
-        made: What it has made of the examples so far.
-        first: Where what it makes of the first example is kept, by the number of its stage.
-        number: That number.
+        made: Its results for the examples so far.
+        first: Keeps its result for the first example, by the number of its stage.
+        number: The number of its stage.
     """
 
     stage: "Map | FlatMap"
@@ -209,8 +209,8 @@ class Mix(Stage):
     Attributes:
         parts: The stages of each.
         weights: How often each is drawn.
-        seed: That of the draws.
-        stop: "first" to end with the first that ends, "all" to go on with those that are left.
+        seed: The seed of the draws.
+        stop: "first" to end with the first that ends, "all" to continue with the others.
         is_seed_given: Whether the program gave the seed.
     """
 
@@ -269,7 +269,7 @@ class Map(Stage):
 
     Attributes:
         function: Also gets a generator if there is a seed.
-        seed: That of the generators; None for a function that draws nothing.
+        seed: The seed of the generators; None for a function that draws nothing.
     """
 
     use: ClassVar[Use] = "map"
@@ -293,7 +293,7 @@ class FlatMap(Stage):
 
     Attributes:
         function: Also gets a generator if there is a seed.
-        seed: That of the generators; None for a function that draws nothing.
+        seed: The seed of the generators; None for a function that draws nothing.
     """
 
     use: ClassVar[Use] = "flat_map"
@@ -336,9 +336,9 @@ class Split(Stage):
 
     Attributes:
         index: Its number.
-        shares: How large each part is, of 1.
-        seed: That of the division.
-        keys: The first and the last of the keys of records that belong to it.
+        shares: The size of each part, as a fraction of 1.
+        seed: The seed of the division.
+        keys: The first and the last record key that belongs to it.
     """
 
     index: int
@@ -352,7 +352,7 @@ class Shard(Stage):
     """Every `count`-th example, from number `index` on.
 
     Attributes:
-        taken_from: Names who said index and count; empty where the program gave them.
+        taken_from: The source of index and count; empty where the program gave them.
     """
 
     index: int
@@ -367,9 +367,10 @@ class Share(Stage):
     See `headrace.pipeline.describe.reader_shards`.
 
     Attributes:
-        run: How many examples a run has: as many as a batch that is made of them.
-        index: Which of the runs, counted from where the iteration begins or is taken up again.
-        count: How many shares there are. A state of one is a state of all, also of another number.
+        run: The number of examples in a run: as many as form a batch.
+        index: The number of its run among `count`, from the beginning or the resume on.
+        count: The number of shares. A state of one share is a state of all, also for another
+            number.
     """
 
     run: int
@@ -382,10 +383,10 @@ class Shuffle(Stage):
     """Another order in each epoch: of all examples, or over a window.
 
     Attributes:
-        window: How many examples wait; None for all.
-        seed: That of the orders.
+        window: The number of waiting examples; None for all.
+        seed: The seed of the orders.
         is_seed_given: Whether the program gave the seed.
-        index: Where records of files begin, once that is known. Kept between iterations.
+        index: The record offsets of files, once known. Kept between iterations.
     """
 
     window: int | None
@@ -424,13 +425,13 @@ class BucketByLength(Stage):
     """Groups of examples of similar lengths, filled up.
 
     Attributes:
-        component: The component whose length counts.
+        component: The component whose length decides.
         boundaries: The longest length of each bucket but the last.
-        size: Examples of a batch, if that is limited.
-        max_elements: Elements of the component in a batch, if that is limited.
-        pad_to_boundary: Whether lists are filled up to the boundary, not to the longest.
-        remainder: What becomes of the last examples.
-        values: What lists are filled up with.
+        size: Number of examples in a batch, if that is limited.
+        max_elements: Number of elements of the component in a batch, if that is limited.
+        pad_to_boundary: Whether lists are padded to the boundary rather than to the longest.
+        remainder: The treatment of an incomplete last batch.
+        values: The padding values.
     """
 
     component: str
@@ -447,10 +448,10 @@ class Pack(Stage):
     """Lists behind each other in rows of one length.
 
     Attributes:
-        length: That of a row.
+        length: The length of a row.
         names: The components whose lists are packed, in equal parts.
         split: Whether longer lists are cut; else they are an error.
-        max_open: How many rows are open at the same time, at most.
+        max_open: The largest number of rows open at the same time.
     """
 
     length: int
@@ -464,8 +465,7 @@ class Cache(Stage):
     """Examples that are kept in memory.
 
     Attributes:
-        kept: The examples that passes have given. All pipelines that grow from this stage share
-            them.
+        kept: The examples of earlier passes. All pipelines made from this stage share them.
     """
 
     kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
@@ -481,8 +481,8 @@ class SkipErrors(Stage):
     """Skips examples that stages before this one fail at.
 
     Attributes:
-        budget: How many examples may be left out, or which share of them.
-        raises_at_end: Whether the end of the data is an error if any was left out.
+        budget: The number, or the share, of examples that may be skipped.
+        raises_at_end: Whether the end of the data is an error if any was skipped.
     """
 
     budget: int | float

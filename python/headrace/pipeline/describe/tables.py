@@ -24,7 +24,7 @@ class Held:
 
     Attributes:
         arrays: The columns, all of one length.
-        texts: The names of those that were given as `str`.
+        texts: The names of the columns given as `str`.
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ def held(components: Any) -> Held:
     """Returns what `arrays` was given as columns.
 
     Raises:
-        TypeError: If it is none of these, or holds what no component can be.
+        TypeError: If it is none of these, or holds a value that a component cannot have.
         ValueError: If there are no columns, one is a scalar, has missing values, or is a list of
             lists of different lengths; or if their lengths differ.
     """

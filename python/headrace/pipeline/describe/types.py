@@ -90,7 +90,7 @@ def element_type(where: str, word: TypeWord) -> ElementType:
     """Returns the type that `int`, `float`, `bool`, `bytes`, `str` or a NumPy type stands for.
 
     Raises:
-        TypeError: If it is no type that a component can have.
+        TypeError: If it is not a type that a component can have.
     """
     if word is bytes or word is str:
         return word
@@ -113,7 +113,7 @@ def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
     """Returns the type of a component that an array has: as `element_type`, or `bfloat16`.
 
     Raises:
-        TypeError: If it is no type that a component can have.
+        TypeError: If it is not a type that a component can have.
     """
     return dtype if is_carried(dtype) else element_type(where, dtype)
 
@@ -147,7 +147,7 @@ def delivered(column: Any, spec: Spec) -> Any:
 def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
     """Returns a value, or several, as an array of a type; None if that does not hold them.
 
-    Floats are rounded as their type asks for, but do not become infinite.
+    Floats are rounded to their type, but do not become infinite.
     """
     given = np.asarray(value, object)
     if isinstance(dtype, type):
@@ -186,11 +186,11 @@ class Feature:
     Args:
         dtype: `int`, `float`, `bool`, `bytes`, `str` or a NumPy type.
         shape: Its dimensions; () for a scalar.
-        default: What stands for it where it is missing, of that shape or a scalar for all elements;
-            None if it must be there.
+        default: The value where it is missing, of that shape or a scalar for all elements; None if
+            it is required.
 
     Raises:
-        TypeError: If `dtype` is no type of a component.
+        TypeError: If `dtype` is not a type of a component.
         ValueError: If a dimension is negative, or the default does not fit type and shape.
     """
 
@@ -220,7 +220,7 @@ class Ragged:
         dtype: `int`, `float`, `bytes`, `str` or a NumPy type.
 
     Raises:
-        TypeError: If `dtype` is no type of a component.
+        TypeError: If `dtype` is not a type of a component.
     """
 
     dtype: Any

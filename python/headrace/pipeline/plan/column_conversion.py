@@ -41,7 +41,7 @@ def decoded(value: Any) -> Any:
     """Returns strings of bytes as text.
 
     Raises:
-        ValueError: If they are not in UTF-8.
+        ValueError: If they are not UTF-8.
     """
     if isinstance(value, bytes):
         return value.decode()
@@ -87,9 +87,9 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
     """Returns the components that a function gave, in order, each as `as_value` does and copied.
 
     Raises:
-        TypeError: If it gave no dict, no component can be such a value, or one has another type
-            than that of the first example.
-        ValueError: If the names are not those of the first example.
+        TypeError: If it did not return a dict, a component cannot have such a value, or one has
+            another type than in the first example.
+        ValueError: If the names differ from those of the first example.
     """
     components = check_components(where, given)
     if components.keys() != specs.keys():
@@ -135,7 +135,7 @@ def check_components(where: str, given: object) -> Mapping[str, Any]:
     """Returns what a function gave.
 
     Raises:
-        TypeError: If it is no dict.
+        TypeError: If it is not a dict.
     """
     if not isinstance(given, Mapping):
         raise TypeError(

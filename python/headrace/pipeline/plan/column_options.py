@@ -18,7 +18,7 @@ from headrace.pipeline.describe.types import (
 
 __all__ = ["Component", "Pairs", "as_columns", "as_defaults", "components_of", "native", "specs_of"]
 
-# A dict as plain data: names, and what belongs to each.
+# A dict as plain data: names and their values.
 Pairs: TypeAlias = tuple[tuple[str, Any], ...]
 
 
@@ -28,9 +28,9 @@ class Component:
 
     Attributes:
         name: Its name, also in the file.
-        spec: What it holds.
-        default: What stands for it where it is missing; None if it must be there.
-        is_inferred: Whether its type is what the beginning of the files told.
+        spec: Its type and shape.
+        default: The value where it is missing; None if it is required.
+        is_inferred: Whether its type was inferred from the beginning of the files.
     """
 
     name: str
@@ -43,7 +43,7 @@ def as_columns(where: str, columns: object) -> Pairs | None:
     """Returns the columns that were asked for as plain data.
 
     Raises:
-        TypeError: If it is no dict of types.
+        TypeError: If it is not a dict of types.
         ValueError: If it is empty.
     """
     if columns is None:
@@ -64,8 +64,8 @@ def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
     """Returns defaults as plain data, checked against the columns if those are known.
 
     Raises:
-        TypeError: If it is no dict.
-        ValueError: If there is no such column, or a default is none of its values.
+        TypeError: If it is not a dict.
+        ValueError: If there is no such column, or a default is not one of its values.
     """
     if defaults is None:
         return ()
@@ -84,7 +84,7 @@ def components_of(
     """Returns the components with their defaults.
 
     Raises:
-        ValueError: If there is a default for no component.
+        ValueError: If a default has no component.
     """
     found = dict(defaults)
     for name in found:
@@ -109,7 +109,7 @@ def native(component: Component) -> engine.Given:
     """Returns a component as the engine takes it.
 
     Raises:
-        ValueError: If its default is none of its values.
+        ValueError: If its default is not one of its values.
     """
     name, spec, default = component.name, component.spec, component.default
     shape = [size for size in spec.shape or () if size is not None]

@@ -1,6 +1,6 @@
 """The results of the first example, computed while the components were learned.
 
-The iteration that follows takes it, so that the function is called once for that example.
+The next iteration takes it, so that the function is called once for that example.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ class Remembered:
     """The result of one example.
 
     Attributes:
-        place: Epoch, record, file, and number within the record: what random draws are keyed by.
+        place: Epoch, record, file, and number within the record: the key of random draws.
         example: The values that the function was called with.
-        made: What it returned.
+        made: The function's result.
     """
 
     place: tuple[int, ...]

@@ -1,7 +1,8 @@
 """Python functions that keep a state of their own, such as a count of their calls.
 
-The state belongs to a place of an iteration, not to the object: each iteration begins with the
-state that the function had when the first one began, and two that run at once take turns.
+The state belongs to a position in an iteration, not to the object: each iteration begins with the
+state that the function had when the first one began, and two iterations that run at the same time
+take turns.
 """
 
 import json
@@ -34,7 +35,7 @@ def restore(function: object, state: str | None) -> None:
     """Gives a function a state, if it is not the one it has.
 
     Raises:
-        TypeError: If it keeps none, though the one of this name did that the state is of.
+        TypeError: If the saved function had state and this one has none.
     """
     if state is None:
         return
@@ -71,7 +72,7 @@ class _Known:
     """Facts about a function.
 
     Attributes:
-        initial: The state that it had first.
+        initial: Its first state.
         lock: Held by the iteration that calls it.
         function: Returns the function.
     """
@@ -99,7 +100,7 @@ def _reference(function: object) -> Callable[[], object]:
     try:
         return weakref.ref(function, lambda _: _all.pop(number, None))
     except TypeError:
-        # It cannot be known when it is gone.
+        # A function that is gone cannot be known.
         return lambda: function
 
 

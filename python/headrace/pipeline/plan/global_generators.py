@@ -1,7 +1,7 @@
 """Notices Python functions that draw from generators which the whole process shares.
 
-Such a function runs in a thread beside the training loop, so which draws it gets depends on timing,
-and the loop's own draws do too. Only its first calls are looked at.
+Such a function runs in a thread beside the training loop, so its draws depend on timing, and so do
+the loop's own draws. Only its first calls are checked.
 """
 
 import logging
@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 
 __all__ = ["GlobalDraws"]
 
-# So many calls are looked at, of which more than one has to draw: the loop may draw at that moment.
+# Number of calls that are checked; more than one has to draw, since the loop may draw at the same
+# time.
 _MOST_CALLS: Final = 8
 _LEAST_DRAWING: Final = 2
 

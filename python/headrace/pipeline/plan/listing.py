@@ -1,10 +1,10 @@
 """Local files that directories and patterns stand for.
 
-A directory that cannot be listed is an error: `glob.glob` and `os.walk` leave it out, and its files
-would be missing in silence.
+A directory that cannot be listed is an error: `glob.glob` and `os.walk` skip it, and its files
+would be missing without notice.
 
-Links are followed, and each file comes once: under its own name if it has one in what is listed,
-else under the first name that leads to it. A link to a directory that it is in is not followed.
+Links are followed, and each file is listed once: under its own name if that is among the listed
+ones, else under the first name that leads to it. A link to a directory above it is not followed.
 """
 
 import errno
@@ -51,10 +51,10 @@ def is_left_by_tools(name: str) -> bool:
 def is_directory(path: str) -> bool | None:
     """Returns whether a path leads to a directory; None if there is nothing of that name.
 
-    A link that leads nowhere is something.
+    A link that leads nowhere counts as existing.
 
     Raises:
-        OpError: If that cannot be told.
+        OpError: If that cannot be found out.
     """
     with os_errors(path):
         try:
@@ -68,7 +68,7 @@ def is_directory(path: str) -> bool | None:
 def files_in(directory: str) -> list[str]:
     """Returns the files of a directory, sorted.
 
-    Hidden ones are left out, and so is what tools leave beside data, such as `_SUCCESS`.
+    Skips hidden files and those that tools leave beside data, such as `_SUCCESS`.
 
     Raises:
         OpError: If it cannot be listed.
@@ -84,7 +84,7 @@ def files_in(directory: str) -> list[str]:
 def files_below(directory: str) -> list[str]:
     """Returns the files of a directory, then those of the directories in it; each time sorted.
 
-    Hidden ones are left out, and so is what tools leave beside data.
+    Skips hidden files and those that tools leave beside data.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -96,9 +96,8 @@ def files_below(directory: str) -> list[str]:
 def matching(pattern: str) -> list[str]:
     """Returns the files whose paths match a pattern, sorted.
 
-    `*`, `?` and `[…]` stand for parts of a name, `**` for any number of directories. What begins
-    with a dot is only matched by a dot, and what tools leave beside data by a name that begins with
-    `_`.
+    `*`, `?` and `[…]` match parts of a name, `**` any number of directories. A leading dot is only
+    matched by a dot, and files that tools leave beside data only by a pattern that begins with `_`.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -120,7 +119,7 @@ def _root_of(pattern: str) -> str:
 def _once(root: str, paths: Iterable[str]) -> list[str]:
     """Returns paths without further names of files that have another name among them."""
     top = os.path.realpath(root or os.curdir)
-    # Of each directory: its real path, and what that is if no link leads to it.
+    # For each directory, its real path, and its path without links.
     directories: dict[str, tuple[str, str]] = {}
     names: dict[str, tuple[bool, int, str]] = {}
     for place, path in enumerate(paths):

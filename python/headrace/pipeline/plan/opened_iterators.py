@@ -1,7 +1,7 @@
 """Iterators of `iterable`, each of which gives its examples once.
 
-The components are learned from the first examples of an iterator, which are kept: the iteration
-that comes next begins with them.
+The components are learned from the first examples of an iterator, which are kept: the next
+iteration begins with them.
 """
 
 import os
@@ -68,13 +68,13 @@ class Examples:
     """The examples that an iterator yields, from the first one on.
 
     Attributes:
-        number: That of the next example, from 0; None after `go_on` with a state.
+        number: The number of the next example, from 0; None after `go_on` with a state.
     """
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator: Final = iterator
         self._lock: Final = threading.Lock()
-        # Those that were looked at, each with the state of the iterator before it.
+        # The examples that were peeked at, each with the state of the iterator before it.
         self._seen: deque[tuple[Any, str | None]] = deque()
         self._is_taken = False
         self._is_over = False
@@ -106,7 +106,7 @@ class Examples:
         if state is not None:
             self._seen.clear()
             restore(self._iterator, state)
-            # It may have been looked at to its end.
+            # It may have been peeked at to its end.
             self.number, self._is_over = None, False
         for _ in range(num_left_out):
             if next(self, _NOTHING) is _NOTHING:
@@ -166,7 +166,7 @@ class Openings:
         except GeneratorExit:
             raise
         except BaseException:
-            # It has ended with that: another one is made the next time.
+            # It has ended with that: the next time another iterator is made.
             with self._lock:
                 if self._looked_at is looked_at:
                     self._looked_at = None

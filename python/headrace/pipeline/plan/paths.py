@@ -38,7 +38,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
     """Returns what was given as a tuple of texts.
 
     Raises:
-        TypeError: If something of it is no path.
+        TypeError: If an item is not a path.
         ValueError: If it is empty.
     """
     given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
@@ -54,19 +54,19 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
 def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     """Returns the files that paths stand for.
 
-    A path that exists is taken as it is. A directory means its files; hidden ones are left out, and
-    what tools leave beside data, such as `_SUCCESS`. Anything else is a pattern: `{a,b}` and
-    `{000..010}` stand for several paths, `*`, `?` and `[…]` for parts of a name, `**` for
-    directories. The files of a directory or a pattern are sorted, and each comes once, under its
-    own name rather than that of a link.
+    A path that exists is taken literally. A directory means its files, except hidden ones and those
+    that tools leave beside data, such as `_SUCCESS`. Anything else is a pattern: `{a,b}` and
+    `{000..010}` expand to several paths, `*`, `?` and `[…]` match parts of a name, `**`
+    directories. The files of a directory or a pattern are sorted, and each is listed once, under
+    its own name rather than a link's.
 
-    So do URLs of storages, whose names may be shared by a file and a directory: then the file is
-    meant. In a URL of HTTP, only braces stand for something.
+    The same applies to URLs of storages, where a file and a directory may have the same name: then
+    it means the file. In an HTTP URL, only braces are expanded.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
         OpError: If a directory that may hold some of the files cannot be listed.
-        ValueError: If braces stand for more than a million paths.
+        ValueError: If braces expand to more than a million paths.
     """
     paths = _without_braces(where, list(map(storage.local_path, paths)))
     remote = [path for path in paths if storage.is_remote(path)]
@@ -78,7 +78,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
 def _without_braces(where: str, paths: list[str]) -> list[str]:
     """Returns paths with those that braces stand for; a path that exists is taken as it is."""
     braced = [path for path in paths if "{" in path]
-    # Servers of HTTP are not asked: an address has no braces.
+    # HTTP servers are not asked: an address has no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
     found = zip(remote, storage.statuses(remote), strict=True) if remote else ()
     there = {path for path, status in found if status is not None}
@@ -91,7 +91,7 @@ def _without_braces(where: str, paths: list[str]) -> list[str]:
 
 
 def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]]:
-    # All files that are named are looked for at once.
+    # All named files are looked up at the same time.
     named = [url for url in urls if storage.can_be_listed(url) and not storage.has_pattern(url)]
     known = dict(zip(named, storage.statuses(named), strict=True))
     for url in urls:

@@ -1,8 +1,8 @@
 """From the description of a pipeline to the plan that the engine runs.
 
 Stages that make one example of each (`parse`, `select`, `rename`) run after `take`, `skip`,
-`shard`, `shuffle` and `batch`, wherever they stand: those move numbers of rows. So what waits in a
-window is small, and whole batches are decoded at once.
+`shard`, `shuffle` and `batch`, wherever they are written, because those only move row numbers. So
+the rows that wait in a window are small, and whole batches are decoded at once.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from headrace.pipeline.plan.splits import shuffled_before
 
 __all__ = ["Planned", "plan"]
 
-# Stages that count examples, so that it matters which of them were left out before.
+# Stages that count examples, so that it matters which ones were skipped before.
 _COUNTING: Final = (
     stages.Take,
     stages.Skip,
@@ -53,10 +53,11 @@ class Counted:
 
     Attributes:
         stage: The stage.
-        num_parallel: How many of its tasks may run at the same time; None for as many as threads.
+        num_parallel: The largest number of its tasks that run in parallel; None for the number of
+            threads.
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
-        part: Which part of the stage it is, if it is counted in parts.
+        part: The part of the stage, if it is measured in parts.
     """
 
     stage: Stage
@@ -66,7 +67,7 @@ class Counted:
     part: str = ""
 
 
-# A directory, and how many bytes are kept in it.
+# A directory, and the limit on the bytes cached in it.
 Kept: TypeAlias = tuple[str, int]
 
 
@@ -76,11 +77,11 @@ class Planned:
 
     Attributes:
         plan: For the engine.
-        lanes: What the threads for Python functions do.
-        stages: What is counted, in the order of the numbers under which it is.
-        files: What each source reads, in the order of the sources.
-        num_ready: How many results may wait for the consumer.
-        sightings: What each `parse` has seen of its lists.
+        lanes: The work of the threads for Python functions.
+        stages: The measured stages, in the order of their numbers.
+        files: The files of each source, in the order of the sources.
+        num_ready: The largest number of results that wait for the consumer.
+        sightings: For each `parse`, the lists that have occurred.
     """
 
     plan: engine.Plan
@@ -99,8 +100,8 @@ def plan(
     Args:
         chain: Its stages.
         known: The components after each of them.
-        kept: Where parts of remote files are kept, and how many bytes of them.
-        is_learning: Whether examples of iterators are looked at only, and remain.
+        kept: The cache directory of remote files and its limit in bytes.
+        is_learning: Whether iterators are only peeked at.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
@@ -134,7 +135,7 @@ class _Planning:
     ) -> None:
         """With `is_covered`, what fails is left out by a stage behind all of these."""
         if known.empty_at is not None:
-            # Nothing comes behind that stage, but for word of what was left out.
+            # After that stage nothing follows, except reports of skipped examples.
             behind = chain[known.empty_at + 1 :]
             left_out = [stage for stage in behind if isinstance(stage, stages.SkipErrors)]
             chain = [*chain[: known.empty_at + 1], *left_out]
@@ -147,10 +148,10 @@ class _Planning:
         self._waiting: list[engine.Stage] = []
         self._number = self._source_number = self._count(chain[0])
         self._is_fused = False
-        # Of which of the batches of all shares the rows are.
+        # The batches, among those of all shares, that the rows belong to.
         self._turn = (0, 1)
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
-        # Failures of the stages before this one are left out.
+        # Failures of the stages before this one are skipped.
         self._covered = len(chain) if is_covered else max(skippers, default=0)
         self._plan = self._source().metered(self._number, counts_rows=True)
         for index in range(1, len(chain)):
@@ -181,7 +182,7 @@ class _Planning:
                     source, planned.num_parallel, planned.is_python, not planned.is_python
                 )
                 if planned.stages:
-                    # Reading waits for storage, and this does not: it has a number of its own.
+                    # Reading waits for storage, and this does not, so it has a separate number.
                     self._shared.counted.append(Counted(source, part="fields"))
                     number = len(self._shared.counted) - 1
                     self._waiting.extend(stage.metered(number) for stage in planned.stages)
@@ -217,7 +218,7 @@ class _Planning:
         plan = self._plan
         self._extend(index)
         if self._plan is not plan:
-            # What is fused into a task of the engine is counted there.
+            # Work fused into a task of the engine is measured there.
             self._plan = self._plan.metered(self._number, counts_rows=not self._is_fused)
 
     def _seen(self, parse: stages.Parse) -> engine.Sightings:
@@ -235,7 +236,7 @@ class _Planning:
     def _extend(self, index: int) -> None:
         before, after = self._specs[index - 1], self._specs[index]
         if index < self._covered and isinstance(self._chain[index], _COUNTING):
-            # It counts what is not left out, so that must be known.
+            # It counts examples that were not skipped, so failures must be known by then.
             self._finish_waiting()
         match self._chain[index]:
             case stages.Parse() as parse:
@@ -286,7 +287,7 @@ class _Planning:
             case stages.Shuffle() as shuffle:
                 return self._shuffled(shuffle, index)
             case stages.Cache(kept=kept):
-                # Whole blocks are kept, after the work that waits and may leave holes in them.
+                # Whole blocks are cached, after the waiting stages, which may remove rows.
                 self._finish_waiting()
                 self._finish_rows()
                 return self._plan.cache(kept)
@@ -316,7 +317,7 @@ class _Planning:
     def _bucket(self, bucket: stages.BucketByLength, before: Specs) -> None:
         names = list(before)
         number = names.index(bucket.component)
-        # The lengths are looked at, so the rows must be there.
+        # The lengths are needed, so the rows must be computed.
         self._finish_rows()
         rows = self._plan.bucket(
             number,
@@ -336,7 +337,7 @@ class _Planning:
         self._later(engine.Stage.select([list(before).index(name) for name in pack.names]))
         if pack.split:
             self._later(engine.Stage.cut_lists(num_columns, pack.length))
-        # The lengths are looked at, so the rows must be there.
+        # The lengths are needed, so the rows must be computed.
         self._finish_rows()
         rows = self._plan.pack(num_columns, pack.length, pack.max_open)
         self._plan = rows.metered(self._number, counts_rows=False)
@@ -366,7 +367,7 @@ class _Planning:
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
-        # A function with a state of its own sees what it saw before.
+        # A function that keeps a state must see the same examples as before.
         keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
         self._plan = self._plan.map_python(self._lane(lane), keeps_count)
 
@@ -477,6 +478,6 @@ def _padding(
         return values, are_lists, batch.multiple_of, ()
     if not batch.pad_to_boundary:
         return values, are_lists, 1, ()
-    # The component is filled up to its boundary even if it has one length.
+    # The component is padded to its boundary even if it has one length.
     are_lists[list(before).index(batch.component)] = True
     return values, are_lists, 1, batch.boundaries

@@ -1,8 +1,8 @@
 """Python functions of pipelines.
 
-Each has a thread of its own, which gets one block after the other: there is one crossing into
-Python for a block, and a function sees its examples in order. On a free-threaded Python it has as
-many threads as the pipeline has workers; what it returns comes in order all the same.
+Each has a separate thread, which gets one block after the other: a block crosses into Python once,
+and a function sees its examples in order. On a free-threaded Python it has as many threads as the
+pipeline has workers; its results still come in order.
 """
 
 import sys
@@ -53,9 +53,9 @@ class Running(Protocol):
     """Calls of a function, one after the other.
 
     Attributes:
-        number: That of the call that is under way, in its block.
+        number: The number of the current call in its block.
         where: The stage and its function, in words.
-        since: When the block was begun, as `time.monotonic` says it.
+        since: The time at which the block was begun, by `time.monotonic`.
     """
 
     number: int
@@ -70,10 +70,10 @@ class Lane(Protocol):
     """The work of a thread: it calls a function for each of its blocks.
 
     Attributes:
-        is_sequential: Whether the blocks have to be done one after the other. Others are, too,
-            unless Python is free-threaded.
-        running: What each thread that works on a block does, by the number of the thread.
-        is_over: Set at the end of the iteration: what is not begun need not be done.
+        is_sequential: Whether the blocks have to be processed in order. Without free threading they
+            always are.
+        running: The current work of each thread, by the number of the thread.
+        is_over: Set at the end of the iteration: work not begun is no longer needed.
     """
 
     is_sequential: bool
@@ -101,12 +101,13 @@ class _Calls:
     """Calls of a function for the examples of a block, one by one, up to the first error.
 
     Attributes:
-        number: That of the call that is under way.
+        number: The number of the current call.
         where: The stage and its function, in words.
-        since: When the block was begun.
-        error: What the function raised, or what was wrong with what it returned; None if nothing.
-        state: What the function had before the first call, as text; None if it keeps no state.
-        failed: The numbers of examples that are left out, with what the function raised for them.
+        since: The time at which the block was begun.
+        error: The error that the function raised, or the fault of its result; None if there is
+            none.
+        state: The function's state before the first call, as text; None if it keeps none.
+        failed: The numbers of skipped examples, with the errors that the function raised.
     """
 
     def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
@@ -158,7 +159,7 @@ class _Calls:
 def noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
     """Returns an error with a note that says in which stage and at which record it happened."""
     if isinstance(error, StopIteration):
-        # It would end the loop of the program without a word.
+        # Otherwise it would end the loop of the program silently.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
         stopped.__cause__ = error
         error = stopped
@@ -174,7 +175,7 @@ class _Function(ABC):
         running: See `Lane`.
         is_over: See `Lane`.
         initial: See `Lane`.
-        function: What is called.
+        function: The user's function.
         where: The stage and the function, in words.
     """
 
@@ -312,7 +313,7 @@ class FlatMapFunction(_Function):
 class LearnFunction(_Function):
     """`map` or `flat_map` before it is known what a function makes: the examples stay as they are.
 
-    Those of which it makes nothing are left out.
+    Examples for which it makes nothing are dropped.
     """
 
     def __init__(

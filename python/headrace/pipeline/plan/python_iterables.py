@@ -1,7 +1,7 @@
 """Blocks of the examples that the iterator of a Python function yields.
 
-One thread asks the iterator, and another gives on what came: an iterator that waits keeps nobody
-from what it has yielded before.
+One thread asks the iterator, and another one passes on the examples, so that an iterator that waits
+does not hold back the examples it has already yielded.
 """
 
 import threading
@@ -17,9 +17,9 @@ from headrace.pipeline.plan.python_functions import Result, Running, finish, not
 
 __all__ = ["Feed", "IterableFunction", "LookedAt", "serve_feed"]
 
-# Examples of a block.
+# Number of examples in a block.
 _BLOCK_ROWS: Final = 128
-# So long a block waits for more examples when it has one.
+# The time that a block waits for more examples once it has one.
 _PATIENCE_S: Final = 0.002
 _END: Final = object()
 
@@ -30,7 +30,7 @@ _Row = tuple[list[Any], str | None]
 class Feed:
     """Examples between the thread that asks an iterator and the one that gives them on.
 
-    Written and read by both of these threads; stopped by whoever ends the iteration.
+    Written and read by both threads; stopped by the thread that ends the iteration.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Feed:
         self._rows: list[_Row] = []
         self._num_bytes = 0
         self._wanted: engine.Job | None = None
-        # Of which pass they are.
+        # The pass that they belong to.
         self._pass: int | None = None
         self._is_ended = False
         self._error: BaseException | None = None
@@ -197,7 +197,7 @@ def serve_feed(feed: Feed, find_lane: Callable[[], IterableFunction | None]) -> 
         if lane is None:
             return
         lane.ask(job)
-        # Nothing is held while this waits.
+        # No reference to the examples is held while this waits.
         del lane, job
 
 

@@ -1,8 +1,8 @@
 """Values that Python gives for components: in functions, in iterables, in `arrays`.
 
-One rule holds everywhere, and nothing is rounded: `bool` becomes bool, `int` int64, `float`
+One rule applies everywhere, and nothing is rounded: `bool` becomes bool, `int` int64, `float`
 float64, `complex` complex128, `str` and `bytes` strings, alone or in lists whose items have equal
-lengths. Arrays and scalars of NumPy keep their types. An empty list takes the type that the
+lengths. Arrays and scalars of NumPy keep their types. An empty list gets the type that the
 component has elsewhere.
 """
 
@@ -33,7 +33,7 @@ def as_value(where: str, name: str, value: Any) -> Any:
     """Returns what a function gave for a component as `bytes` or an array of its own.
 
     Raises:
-        TypeError: If no component can be that.
+        TypeError: If a component cannot have such a value.
         ValueError: If it is a list of lists of different lengths, or an int beyond 64 bits.
     """
     if isinstance(value, str):
@@ -56,7 +56,7 @@ def has_type(given: Any, made: Any) -> bool:
 
     Args:
         given: The value.
-        made: What `as_value` has returned for it.
+        made: The result of `as_value` for it.
     """
     return isinstance(made, bytes) or made.size > 0 or hasattr(given, "dtype")
 
@@ -76,8 +76,8 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
 def learned(where: str, examples: Iterable[Mapping[str, Any]]) -> dict[str, Spec] | None:
     """Returns the components of the first of some examples; None if there is none.
 
-    Further examples are looked at while one of the components was an empty list in each before: it
-    has the type that it has in the first one with more. If all are empty, that is float64.
+    Further examples are read while one of the components was an empty list in each example so far:
+    it has the type of its first list that is not empty. If all are empty, the type is float64.
     """
     found: dict[str, Spec] | None = None
     empty: set[str] = set()
@@ -137,7 +137,7 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
             "up, or give them as several components."
         ) from error
     if array.dtype.kind in "SU":
-        # As NumPy's strings they would lose zeros at their ends, and numbers among them pass.
+        # As NumPy strings they would lose trailing zeros, and numbers among them would pass.
         return np.array(value, object)
     is_list = isinstance(value, (list, tuple))
     if is_list and array.dtype.kind in "Ouf" and array.size and _has_too_large(value, array):

@@ -12,8 +12,8 @@ class Draws:
     """The generators that belong to one seed.
 
     A counter-based generator has 2^64 streams of draws for each of these numbers: the epoch is part
-    of its key, the place of the example is the upper part of its counter. So no two examples share
-    draws, and none depends on what was drawn before.
+    of its key, the place of the example is the upper part of its counter. So examples never share
+    draws, and draws do not depend on earlier ones.
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011).
 

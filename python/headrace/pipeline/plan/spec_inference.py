@@ -1,7 +1,7 @@
 """The components after each stage; those behind Python functions are learned from examples.
 
-What is learned from remains: files are read again, and an iterator that was looked at is the one
-that the next iteration begins with.
+Learning consumes nothing: files are read again, and the next iteration begins with the iterator
+that was peeked at.
 """
 
 from collections import deque
@@ -32,9 +32,9 @@ from headrace.pipeline.run.batches import Batches
 
 __all__ = ["chain_specs"]
 
-# So many examples are looked at, at most.
+# The largest number of examples to learn from.
 _MOST_TRIED: Final = 1000
-# Options that hold for what is looked at, too.
+# Options that also apply to learning.
 _OPTIONS: Final = ("memory_bytes", "cache_directory", "cache_bytes")
 
 
@@ -48,9 +48,9 @@ def chain_specs(
 
     Args:
         chain: The stages.
-        before: What is known of all stages but the last.
-        is_covered: Whether what fails is left out by a stage behind all of these: then the
-            components are learned from the first example that does not fail.
+        before: The known components after all stages but the last.
+        is_covered: Whether a later `skip_errors` handles failures: then the components are learned
+            from the first example that does not fail.
         options: What the pipeline may use.
 
     Raises:
@@ -165,7 +165,7 @@ def _made(
 ) -> Iterator[Mapping[str, Any]]:
     """Yields what a function makes of so many examples.
 
-    Those that it fails at are left out, if that `is_covered`.
+    Skips examples at which it fails, if `is_covered`.
     """
     made: deque[Mapping[str, Any]] = deque()
     whole = [*chain, stages.Learn(stage, made, known.first, len(chain))]

@@ -17,7 +17,7 @@ from headrace.pipeline.describe.stages import Stage
 __all__ = ["num_kept", "shuffled_before", "splits"]
 
 _KEYS: Final = 1 << 64
-# Records whose keys are computed at the same time.
+# Number of records whose keys are computed at the same time.
 _AT_ONCE: Final = 1 << 20
 
 
@@ -27,11 +27,11 @@ def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[s
     Args:
         chain: Its stages.
         shares: The share of each part, above 0; together 1.
-        seed: That of the division.
+        seed: The seed of the division.
 
     Raises:
-        TypeError: If a share is no number.
-        ValueError: If they do not make 1, or rows of the pipeline are no single records.
+        TypeError: If a share is not a number.
+        ValueError: If they do not add up to 1, or rows of the pipeline are not single records.
     """
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, (int, float, np.number)):
@@ -67,8 +67,8 @@ def _grouping(chain: Sequence[Stage]) -> Stage | None:
 def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stage], Known]:
     """Returns stages that give the same, with a shuffle of all examples before any `split`.
 
-    A part is not reached example by example, but all examples are. A shuffle of all of them, of
-    which a part is kept, is a shuffle of that part.
+    There is no random access to the examples of a part, but there is to all examples. A full
+    shuffle of these, of which a part is kept, is a full shuffle of that part.
 
     Args:
         chain: The stages.
@@ -92,7 +92,7 @@ def num_kept(parts: Sequence[stages.Split], counts: Sequence[int]) -> int:
 
     Args:
         parts: The parts.
-        counts: How many records each file of the source has.
+        counts: The number of records of each file of the source.
     """
     num_records, ends = 0, np.cumsum(np.asarray(counts, np.int64))
     for first in range(0, int(ends[-1]) if len(ends) else 0, _AT_ONCE):
