@@ -27,12 +27,12 @@ class Csv(InferredSource):
 
     Attributes:
         paths: Paths and patterns, as given.
-        columns: The type of each column that is wanted; None for all, inferred.
+        columns: The types of the wanted columns; None to infer all.
         header: Whether the first record of each file has the names of the columns.
-        delimiter: What is between two fields.
-        defaults: What stands for empty fields of some columns.
-        compression: How the files are compressed.
-        na_values: Texts of fields that are as empty ones.
+        delimiter: The separator of fields.
+        defaults: The values for empty fields of some columns.
+        compression: The compression of the files.
+        na_values: Texts of fields that count as empty.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -100,34 +100,34 @@ def csv(
 ) -> Pipeline:
     """Reads CSV files. An example has a component for each column.
 
-    Fields may stand between quotes, in which quotes are doubled, and delimiters and ends of lines
-    are text. Lines end with a line feed, or with a carriage return before it. Blank lines are left
-    out.
+    Fields may be between quotes; then quotes in them are doubled, and delimiters and ends of lines
+    are text. Lines end with a line feed, or with a carriage return before it. Blank lines are
+    skipped.
 
     An empty field is NaN for floats and "" for strings. For other types it is an error, unless
     there is a default. An error names the file and the line.
 
-    A quote that nothing closes costs its line, not the rest of the file: records go on at the next
-    line with as many fields as columns. A field of several lines is closed within 16 MiB.
+    A quote that is never closed costs its line, not the rest of the file: records continue at the
+    next line with as many fields as columns. A field of several lines must close within 16 MiB.
 
     Args:
         paths: As for `tfrecords`.
-        columns: The type of each column that is wanted: `int` (int64), `float` (float32), `bool`
-            (true, false, 1, 0), `bytes`, `str` or a NumPy type. With a header they are found by
-            their names, in each file; without one they are all columns, in order. Values are
-            rounded to the type of floats; one that loses more, such as 1e39 for `float`, is an
-            error. None to infer them from the first block of the first file with records, as types
-            that give back what is there: int64, float32, else float64, bool for `true` and `false`,
-            else `str`, which numbers such as 01234 stay too. Integers with gaps and no default are
-            float64. A value further on that its type does not give back is an error.
+        columns: The types of the wanted columns: `int` (int64), `float` (float32), `bool` (true,
+            false, 1, 0), `bytes`, `str` or a NumPy type. With a header they are found by name, in
+            each file; without one they are all columns, in order. Values are rounded to the type of
+            floats; a larger loss, such as 1e39 for `float`, is an error. None to infer them from
+            the first block of the first file with records, as types that give the values back:
+            int64, float32, else float64, bool for `true` and `false`, else `str`, which is also
+            used for numbers such as 01234. Integers with gaps and no default are float64. A later
+            value that its type does not give back is an error.
         header: Whether the first record of each file has the names of the columns.
         delimiter: One ASCII character.
-        defaults: What stands for empty fields: a value for some of the columns.
+        defaults: The values for empty fields of some of the columns.
         compression: As for `tfrecords`.
-        na_values: One or several texts of fields that are as empty ones, such as "NA".
+        na_values: One or several texts of fields that count as empty, such as "NA".
 
     Raises:
-        TypeError: If a path is none, or a type none of a column.
+        TypeError: If a path is invalid, or a type cannot be a column's.
         ValueError: If an argument is out of range, or files without a header have no `columns`.
 
     Source: RFC 4180.

@@ -18,15 +18,15 @@ from headrace.pipeline.plan.listing import files_below
 
 __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
-# Of the formats that operations decode.
+# The extensions of the formats that operations decode.
 _DECODED: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp")
-# Of other images: that they are passed over must not go unnoticed.
+# The extensions of other images, which must not be skipped without notice.
 _OTHERS: Final = (
     *(".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jxl", ".avif"),
     *(".heic", ".heif", ".ico", ".svg", ".psd", ".exr", ".hdr", ".dng", ".raw", ".jfif"),
 )
 
-# Of all images that a folder may have, for what stores them as they are.
+# All extensions of images that a folder may have, for outputs that store images unchanged.
 IMAGES: Final = (*_DECODED, *_OTHERS)
 
 
@@ -35,8 +35,8 @@ class ImageFolder(Source):
     """Images, whose labels are the directories they are in.
 
     Attributes:
-        root: The directory with a directory for each class.
-        extensions: How the names of images end, in small letters.
+        root: The directory with a subdirectory for each class.
+        extensions: The endings of names of images, in lower case.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -125,21 +125,21 @@ class ImageFolder(Source):
 def image_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None = None) -> Pipeline:
     """Reads images from a directory that has a directory for each class.
 
-    An example is `{"data": bytes, "label": int64, "path": str}`; `data` is the whole file. Classes
-    have their labels in the order of their sorted names, which the pipeline and all pipelines made
-    of it have as `classes`. Within a class, images are sorted by their paths, those in directories
-    below it included. Hidden directories and files without the extension of an image are left out.
-    Links are followed, but a file that has several names in `root` comes once: under its own name,
-    which also says its label, else under the first one.
+    An example is `{"data": bytes, "label": int64, "path": str}`; `data` is the whole file. Labels
+    are numbered in the order of the sorted names of the classes, which the pipeline and all
+    pipelines made of it have as `classes`. Within a class, images are sorted by their paths,
+    including those in directories below it. Hidden directories and files without the extension of
+    an image are skipped. Links are followed, but a file with several names in `root` is read once:
+    under its own name, which also gives its label, else under the first one.
 
     Args:
         root: The directory.
-        extensions: How the names of images end, such as ["jpg", "webp"], in any case; other files
-            are left out. None for JPEG, PNG, GIF and BMP, which `headrace.ops` decodes; then images
-            of other formats are an error, by the iteration.
+        extensions: The endings of names of images, such as ["jpg", "webp"], in any case; other
+            files are skipped. None for JPEG, PNG, GIF and BMP, which `headrace.ops` decodes; then
+            images of other formats are an error of the iteration.
 
     Raises:
-        TypeError: If `root` is no path, or `extensions` no strings.
+        TypeError: If `root` is not a path, or `extensions` not strings.
         ValueError: If there are no extensions.
 
     Source: `torchvision.datasets.ImageFolder`, which also takes hidden directories for classes.

@@ -28,9 +28,9 @@ class JsonLines(InferredSource):
 
     Attributes:
         paths: Paths and patterns, as given.
-        columns: The type of each key that is wanted; None for all, inferred.
-        defaults: What stands for some keys where they are missing or null.
-        compression: How the files are compressed.
+        columns: The types of the wanted keys; None to infer all.
+        defaults: The values for some keys where they are missing or null.
+        compression: The compression of the files.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -84,28 +84,28 @@ def json_lines(
 ) -> Pipeline:
     """Reads text files with a JSON object in each line. An example has a component for each key.
 
-    A key that is missing or null is an error, unless there is a default. What was not asked for is
-    left out, and so are blank lines. An error names the file and the line. `NaN`, `Infinity` and
-    `-Infinity`, as Python's `json` writes them, are floats.
+    A key that is missing or null is an error, unless there is a default. Other keys are skipped,
+    and so are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`,
+    as Python's `json` writes them, are floats.
 
     Args:
         paths: As for `tfrecords`.
-        columns: The type of each key that is wanted: `int` (int64), `float` (float32), `bool`,
-            `str`, `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Feature(int,
-            (2, 3))` for lists of these lengths. "meta.id" is the key "id" of the object "meta".
-            Integers are floats where those are expected, and floats are rounded to their type; one
-            that loses more, such as 1e39 for `float`, is an error. None to infer the keys and their
-            types from the first block of the first file with lines, as types that give back what is
-            there: int64, uint64, float32, else float64; lists are ragged; objects and lists of
-            lists are left out. Then a missing float is NaN, a missing `str` "", and a missing list
-            empty; integers that are missing somewhere in that block are float64. A value further on
-            that its type does not give back is an error.
-        defaults: What stands for some of the keys.
+        columns: The types of the wanted keys: `int` (int64), `float` (float32), `bool`, `str`,
+            `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Feature(int, (2, 3))`
+            for lists of these lengths. "meta.id" is the key "id" of the object "meta". Integers are
+            accepted as floats, and floats are rounded to their type; a larger loss, such as 1e39
+            for `float`, is an error. None to infer the keys and their types from the first block of
+            the first file with lines, as types that give the values back: int64, uint64, float32,
+            else float64; lists are ragged; objects and lists of lists are skipped. Then a missing
+            float is NaN, a missing `str` "", and a missing list empty; integers that are missing
+            somewhere in that block are float64. A later value that its type does not give back is
+            an error.
+        defaults: The values for some of the keys where they are missing.
         compression: As for `tfrecords`.
 
     Raises:
-        TypeError: If a path is none, or a type none of a component.
-        ValueError: If an argument is out of range, or a key is an object and a value at once.
+        TypeError: If a path is invalid, or a type cannot be a component's.
+        ValueError: If an argument is out of range, or a key is both an object and a value.
     """
     chosen = as_columns("json_lines", columns)
     for name, _ in chosen or ():

@@ -26,14 +26,14 @@ from headrace.pipeline.plan.python_functions import Running
 
 __all__ = ["Parquet", "parquet"]
 
-# Rows that are taken from a row group at a time, unless they have many bytes.
+# Number of rows taken from a row group at a time, unless they have many bytes.
 _BLOCK_ROWS: Final = 4096
-# What is read of a column at a time. Without it, pyarrow reads whole row groups, or the whole file.
+# Bytes of a column read at a time. Without it, pyarrow reads whole row groups, or the whole file.
 _BUFFER_BYTES: Final = 64 * 1024
-# What says what another file is.
+# The number of first bytes that tell the type of another file.
 _START_BYTES: Final = 1024
 
-# What Arrow calls them, and NumPy.
+# The names of types in Arrow and in NumPy.
 _FLOATS: Final = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
@@ -43,7 +43,7 @@ class Parquet(InferredSource):
 
     Attributes:
         paths: Paths and patterns, as given.
-        columns: The names of those that are wanted; None for all.
+        columns: The names of the wanted columns; None for all.
     """
 
     paths: tuple[str, ...]
@@ -98,12 +98,12 @@ def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
 
     Args:
         paths: As for `tfrecords`.
-        columns: The names of those that are wanted; only they are read. None for all of the first
+        columns: The names of the wanted columns; only these are read. None for all of the first
             file.
 
     Raises:
         ModuleNotFoundError: If pyarrow is not installed; the extra `headrace[parquet]` installs it.
-        TypeError: If a path is none, or a column no name.
+        TypeError: If a path is invalid, or a column is not a name.
         ValueError: If there are no paths or no columns.
     """
     if missing := missing_parquet():
@@ -138,7 +138,7 @@ class _Reading:
         """Reads the next rows; none at the end."""
         number = job.pass_number
         if number not in self._passes:
-            # Those of passes before have ended.
+            # The iterations of earlier passes have ended.
             self._passes = {number: self._blocks(job.wanted_bytes, job.first_row)}
         self.number += 1
         self.since = time.monotonic()

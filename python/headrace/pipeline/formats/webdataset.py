@@ -22,8 +22,8 @@ class WebDataset(InferredSource):
 
     Attributes:
         paths: Paths and patterns, as given.
-        defaults: What stands for some files where a sample lacks them.
-        compression: How the archives are compressed.
+        defaults: The values for some files where a sample lacks them.
+        compression: The compression of the archives.
     """
 
     is_reachable: ClassVar[bool] = True
@@ -71,23 +71,24 @@ def webdataset(
 ) -> Pipeline:
     """Reads tar archives whose neighbouring files are samples, as the library webdataset does.
 
-    The name of a file is a key and an extension, which begins behind the first point of its last
-    part. Neighbours with the same key are one sample. An example is `{"__key__": str, "jpg": bytes,
-    "cls": bytes, …}`, a component for each extension of the first sample. Files with other
-    extensions are left out, and so are hidden ones, and those below `__NAME__`.
+    The name of a file is a key and an extension, which begins after the first dot of its last part.
+    Neighbours with the same key are one sample. An example is `{"__key__": str, "jpg": bytes,
+    "cls": bytes, …}`, with a component for each extension of the first sample. Files with other
+    extensions are skipped, and so are hidden ones, and those below `__NAME__`.
 
-    A sample that lacks a file is an error with its key, unless there is a default. So is one with a
-    link or a device for a file: write archives with `tar --dereference --hard-dereference`. Several
-    archives in one file are read one after the other. An archive without an end is cut short.
+    A sample that lacks a file is an error that names its key, unless there is a default. So is a
+    link or a device among its files: write archives with `tar --dereference --hard-dereference`.
+    Several archives in one file are read one after the other. An archive without an end counts as
+    cut short.
 
     Args:
         paths: As for `tfrecords`.
-        defaults: What stands for files that are missing, by their extensions.
+        defaults: The values for missing files, by their extensions.
         compression: As for `tfrecords`.
 
     Raises:
-        TypeError: If a path is none, or a default is no bytes.
-        ValueError: If there are no paths, or no such compression.
+        TypeError: If a path is invalid, or a default is not bytes.
+        ValueError: If there are no paths, or the compression is unknown.
 
     Source: https://github.com/webdataset/webdataset
     """

@@ -14,8 +14,8 @@ class Ready(NamedTuple):
     """A batch that the loop has not taken.
 
     Attributes:
-        batch: What it was converted to.
-        state: Where the iteration goes on behind it; None if it has no order, and so no state.
+        batch: The converted batch.
+        state: The state of the iteration after it; None if there is no order, and so no state.
     """
 
     batch: Any
@@ -26,7 +26,7 @@ class Converted(ABC):
     """The batches of an iteration, each converted to what another library takes.
 
     Attributes:
-        batches: The same as they are. They are ahead of the loop: ask this for a state.
+        batches: The unconverted batches. They are ahead of the loop: use `state` of this object.
         is_over: Whether the loop has come to the end, or was ended.
     """
 
@@ -61,7 +61,7 @@ class Converted(ABC):
         return self._give(converted)
 
     def _state_now(self) -> dict[str, Any] | None:
-        # What is not ahead is asked for when somebody wants to know.
+        # Without read-ahead, the state is computed on request.
         is_wanted = self._num_ahead > 0 and self.batches.is_deterministic
         return self.batches.state() if is_wanted else None
 

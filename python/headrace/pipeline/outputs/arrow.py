@@ -30,7 +30,7 @@ def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
         specs: The components of an example.
 
     Raises:
-        TypeError: If nobody knows how many axes a component has, or Arrow has not its type.
+        TypeError: If the number of axes of a component is unknown, or Arrow does not have its type.
     """
     pa = import_module("pyarrow")
     fields = [pa.field(name, _type(name, spec), nullable=False) for name, spec in specs.items()]

@@ -11,7 +11,7 @@ from headrace.pipeline.run.batches import Batches
 
 __all__ = ["JaxBatches", "check_jax"]
 
-# So many batches are on their way to the devices while the program has the one before.
+# Number of batches on their way to the devices while the program has the one before.
 _AHEAD: Final = 2
 
 
@@ -19,8 +19,8 @@ class JaxBatches(Converted):
     """The batches of one iteration as arrays of JAX, two of them on their way to the devices.
 
     A batch is a dict. Numbers are arrays of JAX: on its default device, or global arrays if there
-    is a sharding; strings stay arrays of NumPy. `Pipeline.to_jax`, and `Pipeline.resume`, go on
-    with what `state` returns.
+    is a sharding; strings stay arrays of NumPy. `Pipeline.to_jax`, and `Pipeline.resume`, continue
+    from the result of `state`.
     """
 
     def __init__(self, batches: Batches, sharding: Any) -> None:

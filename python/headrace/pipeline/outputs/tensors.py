@@ -17,7 +17,8 @@ class Moved(NamedTuple):
 
     Attributes:
         batch: Its components.
-        copied: An event of a CUDA stream, after which the tensors are there; None if they are.
+        copied: An event of a CUDA stream, after which the tensors are there; None if they are there
+            already.
     """
 
     batch: dict[str, Any]

@@ -14,7 +14,7 @@ from headrace.pipeline.run.batches import Batches
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
-# Starts an epoch, at its beginning or where a state says.
+# Starts an epoch, at its beginning or at a state.
 Start = Callable[[int, Mapping[str, Any] | None], Batches]
 
 _log: Final = logging.getLogger("headrace.pipeline")
@@ -23,16 +23,16 @@ _log: Final = logging.getLogger("headrace.pipeline")
 class TorchLoader:
     """Gives the batches of a pipeline as tensors, one epoch for each `iter`.
 
-    To be used as a `torch.utils.data.DataLoader` is: each `iter` from which a batch is taken is the
-    next epoch, whose shuffles have another order. `len` is the number of batches where it is known,
-    or `length`. A `DataLoader` around it is not needed; with `batch_size=None` and `num_workers=0`
-    there may be one.
+    Use it like a `torch.utils.data.DataLoader`: each `iter` from which a batch is taken is the next
+    epoch, whose shuffles have another order. `len` is the number of batches where it is known, or
+    `length`. A `DataLoader` around it is not needed, but possible with `batch_size=None` and
+    `num_workers=0`.
 
     A batch is a dict. Numbers are tensors that share their memory with the batch of the pipeline;
-    strings stay what they are, lists of `bytes` or `str` objects.
+    strings stay lists of `bytes` or `str` objects.
 
     Attributes:
-        pipeline: What gives the batches.
+        pipeline: The pipeline of the batches.
         batches: The iteration from which a batch was taken last; None before the first.
         sampler: Takes `set_epoch` for loops that look for it there, as Lightning does.
         batch_sampler: The same, for loops that ask it for the size of batches.
@@ -50,17 +50,17 @@ class TorchLoader:
         self._pins: Final = pins
         self._length: Final = length
         self._known: int | TypeError | None = None
-        # The epoch that comes next, and where in it.
+        # The next epoch, and the state in it.
         self._epoch = 0
         self._resumed: Mapping[str, Any] | None = None
-        # What `set_epoch` was given last, and what is added if a loop counts from a resume on.
+        # The last argument of `set_epoch`, and an offset if a loop counts from a resume on.
         self._told: int | None = None
         self._offset = 0
-        # The epoch that a loaded state has led to, until `set_epoch` is called behind its
-        # beginning; and whether it was not begun yet.
+        # The epoch of a loaded state, until `set_epoch` is called with a later one; and whether it
+        # was not begun yet.
         self._loaded: int | None = None
         self._is_waiting = False
-        # Whether the loop around takes a batch before it has used the one before.
+        # Whether the surrounding loop takes a batch before it has used the one before.
         self._is_held_ahead = False
 
     def __iter__(self) -> "TorchBatches":
@@ -78,7 +78,7 @@ class TorchLoader:
                 self._known = len(self.pipeline) if self._length is None else self._length
             except TypeError as error:
                 self._known = error
-        # Loops rely on one answer, though an index of files may tell more later.
+        # Loops rely on one answer, though an index of files may know more later.
         if isinstance(self._known, TypeError):
             raise self._known
         return self._known
@@ -102,7 +102,7 @@ class TorchLoader:
         return f"TorchLoader({self.pipeline!r}, within epoch {self.batches.epoch})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy stands where this one does.
+        # A copy continues where this one is.
         rest = (self._start, self._device, self._pins, self._length, self.state_dict())
         return _copied, (self.pipeline, *rest)
 
@@ -110,8 +110,8 @@ class TorchLoader:
         """Makes the next iteration from which a batch is taken that of epoch `epoch`, from 0.
 
         Training loops call it before each epoch. If they count anew after a resume, with an epoch
-        before that of the state, the state is taken up and later numbers are counted from there.
-        An epoch behind that of the state begins at its beginning.
+        before the state's, the state is used and later numbers are counted from there. A later
+        epoch than the state's begins at its beginning.
         """
         number = checked_int("set_epoch", "epoch", epoch, 0)
         before, self._told = self._told, number
@@ -119,7 +119,7 @@ class TorchLoader:
             self._follow_a_state(number)
             return
         if self._loaded is not None:
-            # Loops that restore a state late have given the number of its epoch before that.
+            # Loops that restore a state late have set its epoch before that.
             counts_on = before is not None and number == before + 1 and number != self._loaded + 1
             self._offset, self._loaded = self._loaded + 1 - number if counts_on else 0, None
         elif before is not None and number < before:
@@ -144,8 +144,8 @@ class TorchLoader:
     def state_dict(self) -> dict[str, Any]:
         """Returns where the loop stands: behind the batches that it has taken.
 
-        After the last batch of an epoch was followed by its end, that is before the next epoch. The
-        names are those of torchdata's `StatefulDataLoader`. `json` takes the dict.
+        After the end of an epoch it is the beginning of the next one. The names are those of
+        torchdata's `StatefulDataLoader`. `json` accepts the dict.
         """
         if self.batches is None or self.batches.is_over:
             return {"epoch": self._epoch, "batches": self._resumed}
@@ -154,10 +154,10 @@ class TorchLoader:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Lets the next iteration go on where `state_dict` was called.
 
-        If nothing is left of the epoch there, it is the next epoch.
+        If nothing of the epoch is left there, it is the next epoch.
 
         Raises:
-            ValueError: By its first batch, if the state is of another pipeline or of other files.
+            ValueError: With its first batch, if the state is of another pipeline or of other files.
         """
         self._epoch, self._resumed = int(state_dict["epoch"]), state_dict["batches"]
         self._offset = 0
@@ -203,7 +203,7 @@ class Sampler:
     """Takes the number of an epoch for a loader.
 
     Attributes:
-        batch_size: The examples of a batch; 1 if the pipeline does not say it.
+        batch_size: Number of examples in a batch; 1 if the pipeline does not set it.
     """
 
     def __init__(self, loader: TorchLoader) -> None:
@@ -219,7 +219,7 @@ class Sampler:
 class TorchBatches:
     """The batches of one epoch as tensors; on a device, one of them ahead of the loop.
 
-    The epoch is begun by the first `next`.
+    The first `next` begins the epoch.
 
     Attributes:
         is_over: Whether the loop has come to the end.
@@ -234,7 +234,7 @@ class TorchBatches:
         self._num_taken = 0
         self._is_whole = True
         self._is_closed = False
-        # Where the loop stands if it holds a batch more than it has used.
+        # The loop's state if it holds one more batch than it has used.
         self._before: dict[str, Any] | None = None
         self._may_be_held = False
         self._told_epoch: int | None = None
@@ -258,7 +258,7 @@ class TorchBatches:
             self.epoch, self._tensors, batch = loader._begin(self)
         else:
             if self._may_be_held:
-                # It goes on with this iteration: so it had taken a batch before it began.
+                # It continues this iteration, so it had taken a batch before it began.
                 self._may_be_held, self._loader._is_held_ahead = False, True
             if self._loader._is_held_ahead and self._tensors.batches.is_deterministic:
                 self._before = self._state()
@@ -274,7 +274,7 @@ class TorchBatches:
     def is_begun_early(self, epoch: int) -> bool:
         """Returns whether a loop that begins an epoch, by its sampler, seems to mean this one.
 
-        Loops that do not know how many batches there are take the first one before that.
+        Loops that do not know the number of batches take the first one before that.
         """
         if self._num_taken != 1 or self.is_over or self._may_be_held:
             return False
@@ -352,16 +352,18 @@ def torch_loader(
     """Returns a loader that PyTorch takes for an iterable dataset.
 
     Args:
-        pipeline: What gives the batches.
+        pipeline: The pipeline of the batches.
         start: Starts an epoch of it.
-        device: Where tensors go, as `torch.device` takes it; None for where they are made.
-        pin_memory: Whether they are in pinned memory before; None if the device is CUDA.
-        length: The batches of an epoch; None for what the pipeline knows.
+        device: The device of the tensors, as `torch.device` takes it; None to leave them where they
+            are made.
+        pin_memory: Whether tensors pass through pinned memory; None means only if the device is
+            CUDA.
+        length: The number of batches in an epoch; None for the pipeline's own.
 
     Raises:
         ModuleNotFoundError: If PyTorch is not installed.
         RuntimeError: If there is no such device.
-        TypeError: If `pin_memory` is no bool.
+        TypeError: If `pin_memory` is not a bool.
         ValueError: If `length` is out of range.
     """
     missing = missing_torch()

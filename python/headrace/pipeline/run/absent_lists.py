@@ -8,7 +8,7 @@ from headrace.core import engine
 
 __all__ = ["Absent"]
 
-# Sooner, a list that few records have is not told from one whose name is wrong.
+# With fewer records, a list that few records have looks like one whose name is wrong.
 _LEAST_RECORDS: Final = 1000
 
 

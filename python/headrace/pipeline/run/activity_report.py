@@ -21,10 +21,10 @@ def doing(
     """Yields lines: first of the whole, then one for each thread of the engine and each call.
 
     Args:
-        execution: Of the pipeline.
-        lanes: What its threads for Python functions do.
-        names: Of its stages, by the numbers under which they are counted.
-        waits: What threads wait for, by the system's numbers of the threads.
+        execution: The execution of the pipeline.
+        lanes: The work of its threads for Python functions.
+        names: The names of its stages, by the numbers under which they are measured.
+        waits: The waits of threads, by the threads' numbers in the system.
     """
     workers, (num_tasks, num_python), (num_ready, max_ready), flags = execution.snapshot()
     is_refused, is_over, is_closed = flags

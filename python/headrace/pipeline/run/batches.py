@@ -35,9 +35,9 @@ from headrace.pipeline.run.watchdog import watch
 __all__ = ["Batches", "open_batches"]
 
 _LEAST_MEMORY_BYTES = 64 << 20
-# What is kept of remote files in a cache_directory, unless cache_bytes says otherwise.
+# The default of cache_bytes for a cache_directory.
 _CACHE_BYTES = 16 << 30
-# So long a Python function that is under way may keep the end of an iteration waiting.
+# The longest time that the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
 
 # What `Execution.report` would say.
@@ -45,21 +45,21 @@ _NOT_BEGUN = (None, None, None, (False, False, False))
 
 _alive: "Alive[Batches]" = Alive()
 
-# Each asks the one before it, on the stack of the thread that asks the last one.
+# The largest number of stages: each asks the one before it, on the stack of one thread.
 _MOST_STAGES: Final = 500
 
 
 class Batches:
     """The batches, or the examples, of one iteration over a pipeline.
 
-    Its threads start when it is made; where an `iterable` has to be asked which components there
-    are, with the first `next`. They end, and files are closed, at the end of the data, at an
-    error, at `close`, at the end of a `with` block, when it is no longer used, and with the
-    interpreter. May be used by one thread at a time.
+    Its threads start when it is made, or, if an `iterable` has to be asked for its components, with
+    the first `next`. They end, and files are closed, at the end of the data, at an error, at
+    `close`, at the end of a `with` block, when it is no longer used, and with the interpreter. Must
+    be used by one thread at a time.
 
-    A batch is a dict of arrays, which belong to the program alone and can be written; strings are
-    arrays of `bytes` or `str` objects, or what `options(strings=...)` says. An example is a dict of
-    NumPy scalars, arrays, `bytes` and `str`.
+    A batch is a dict of writable arrays, which belong to the program alone; strings are arrays of
+    `bytes` or `str` objects, or as set by `options(strings=...)`. An example is a dict of NumPy
+    scalars, arrays, `bytes` and `str`.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Batches:
 
         Args:
             chain: The stages.
-            options: What they may use.
-            known: The components, or what learns them.
+            options: The options of the pipeline.
+            known: The components, or the object that learns them.
             epoch: The number of the epoch.
-            resumed: Where it goes on.
-            in_columns: Whether it is asked for columns only, never for single examples.
-            at_end: Called when all were given.
-            is_learning: Whether nothing is done before its result is wanted, and examples of
-                iterators remain.
+            resumed: The state to continue from.
+            in_columns: Whether only columns are requested, never single examples.
+            at_end: Called when all were returned.
+            is_learning: Whether nothing is computed before its result is requested, and iterators
+                are only peeked at.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
@@ -106,7 +106,7 @@ class Batches:
         self._name = " > ".join(str(stage) for stage in chain[:1])
         self._examples: deque[dict[str, Any]] = deque()
         self._end: weakref.finalize[..., Batches] | None = None
-        # The thread that has closed it, and what a signal handler has raised.
+        # The thread that has closed it, and the exception of a signal handler.
         self._closed_by: int | None = None
         self._failure: BaseException | None = None
         self._is_beginning = False
@@ -202,7 +202,8 @@ class Batches:
         self._callers = list(threads)
         self._begin = time.monotonic()
         is_over = threading.Event()
-        # A function may hold the iteration. So neither its threads nor what ends them hold a lane.
+        # A function may hold the iteration. So neither its threads nor the code that ends them hold
+        # a lane.
         self._lanes = planned.lanes
         lanes = list(map(weakref.ref, planned.lanes))
         if seconds := options.get("stuck_after_s"):
@@ -240,7 +241,7 @@ class Batches:
     def next_columns(self) -> tuple[int, dict[str, Any]] | None:
         """Returns the next batch, or some examples in columns, with how many they are.
 
-        A column is an array, or a list where rows have shapes of their own. None at the end.
+        A column is an array, or a list if the shapes of rows differ. None at the end.
         """
         if not self.is_open:
             self._check_end()
@@ -307,8 +308,8 @@ class Batches:
     def _fail(self, error: BaseException) -> None:
         """Closes it, since an error came out of `next`.
 
-        An error of the pipeline comes in the order of the batches, and what follows it is the end.
-        One that a signal handler raised comes anywhere, and is not.
+        An error of the pipeline comes in the order of the batches, and the end follows it. An
+        exception of a signal handler may come anywhere, and the end does not follow it.
         """
         if self.is_open:
             _, _, _, (_, is_over, _) = self._execution.snapshot() if self._end else _NOT_BEGUN
@@ -357,8 +358,8 @@ class Batches:
     def close(self) -> None:
         """Ends the threads and waits for them. What was read ahead is dropped.
 
-        A Python function that is under way is waited for at most 0.15 s; a thread whose function
-        takes longer ends when that returns.
+        A running Python function is waited for at most 0.15 s; a thread whose function takes longer
+        ends when that returns.
         """
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
@@ -396,13 +397,13 @@ class Batches:
     def state(self) -> dict[str, Any]:
         """Returns where the iteration stands: behind the batches that the program has taken.
 
-        It is plain data, which `json` takes, and small: it says where examples are, and holds none.
-        `Pipeline.resume` goes on there, in another process too. Answers after `close` and after an
-        error, too.
+        It is plain data, which `json` accepts, and small: it has positions of examples, not
+        examples. `Pipeline.resume` continues there, in another process too. Works after `close` and
+        after an error, too.
 
         Raises:
             FailedPreconditionError: If the pipeline has `options(deterministic=False)`: then there
-                is no order that could go on.
+                is no order to resume.
         """
         if not self._is_deterministic:
             raise FailedPreconditionError(
@@ -424,7 +425,7 @@ class Batches:
     def verdict(self) -> str:
         """Returns one sentence: what limits the speed, by how much, and what to change.
 
-        Based on all that happened since the iteration began. Answers after `close`, too.
+        Based on everything since the iteration began. Works after `close`, too.
         """
         return verdict(self._readings())
 
@@ -496,7 +497,7 @@ def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lan
         if lane is None:
             return
         lane.process(job)
-        # Nothing is held while this waits.
+        # No reference is held while this waits.
         del lane, job
 
 

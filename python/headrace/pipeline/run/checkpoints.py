@@ -31,7 +31,7 @@ def last_checkpoint(place: Sequence[Sequence[Any]]) -> Checkpoint:
     """Returns the checkpoint of the last stage.
 
     Raises:
-        ValueError: If the engine gives no such place.
+        ValueError: If the engine cannot make such a place.
     """
     free: list[Checkpoint] = []
     for skip, *rest in place:

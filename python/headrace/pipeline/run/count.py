@@ -24,7 +24,7 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
         known: The components after each stage.
 
     Raises:
-        TypeError: If the pipeline has no end.
+        TypeError: If the pipeline is endless.
     """
     try:
         return length_of(chain)
@@ -55,5 +55,5 @@ def _num_read(chain: Sequence[Stage]) -> int:
         for stage in chain[:end]
     )
     epochs = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Epochs)]
-    # Epochs that draw may have different numbers of examples.
+    # Epochs with random draws may have different numbers of examples.
     return epochs[-1] + 1 if is_drawn and epochs and epochs[-1] >= end else end

@@ -16,7 +16,7 @@ def check_one_order(chain: Sequence[Stage]) -> None:
     """Checks that the order before a shard is the same in each process.
 
     Raises:
-        ValueError: If a seed was drawn for it, which another process would not draw.
+        ValueError: If a seed was drawn for it, because another process would draw another one.
     """
     for stage in _all(chain):
         if isinstance(stage, (stages.Shuffle, stages.Mix)) and not stage.is_seed_given:
@@ -91,7 +91,7 @@ def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
         return False
     stage, behind = chain[number], chain[number + 1 :]
     shard = next((after for after in behind if isinstance(after, stages.Shard)), None)
-    # Ranks with equally many examples: fewer than there are ranks are left out.
+    # Ranks get equally many examples: a remainder smaller than the number of ranks is dropped.
     is_even = isinstance(stage, stages.Take) and shard is not None and not stage.count % shard.count
     return not is_even
 

@@ -14,10 +14,10 @@ from headrace.pipeline.describe.stages import SkipErrors
 
 __all__ = ["Report", "Skipped", "is_report"]
 
-# A share is judged from so many examples on, and at the end.
+# A share is checked from this number of examples on, and at the end.
 _LEAST_EXAMPLES: Final = 1000
 _KEY_BYTES: Final = 6
-# Who allows so many takes what nobody can count, too.
+# A budget this large also covers losses that cannot be counted.
 _ALL: Final = 1 << 62
 
 
@@ -26,16 +26,16 @@ class Skipped(NamedTuple):
 
     Attributes:
         file: The file, or the word for another source, such as "arrays", as `with_origin` gives it.
-            None for what has no such name, such as batches.
-        record_number: The number of the record in the file, from 0, as `with_origin` gives it; of
-            the example in its source, or of the batch. None if it is not known.
-        offset_bytes: Where the record begins in the uncompressed file, with what frames it. None if
-            it is not known.
+            None for examples without such a source, such as batches.
+        record_number: The number of the record in the file, from 0, as `with_origin` gives it;
+            otherwise of the example in its source, or of the batch. None if it is unknown.
+        offset_bytes: The offset of the record with its framing in the uncompressed file. None if it
+            is unknown.
         stage: The stage that has failed.
-        reason: What happened.
-        num_lost: How many records are lost: the lines that a stray quote in a CSV file costs, or
-            what the rest of a file has if its records are as long as those before. That many count
-            for the budget. None if nobody can tell, which no budget covers.
+        reason: The failure, in words.
+        num_lost: The number of records lost: the lines lost by a stray quote in a CSV file, or an
+            estimate of the records in the rest of a file, from the length of those before. That
+            many count for the budget. None if unknown; no budget covers that.
     """
 
     file: str | None
@@ -57,11 +57,11 @@ class _Judge:
     """Counts for one `skip_errors` what is left out, and what comes through.
 
     Attributes:
-        stage: What is allowed.
-        count: How many examples are left out.
-        rows: How many examples came through in the passes that have ended.
-        next_pass: The number of the pass that follows these.
-        is_open: Whether a pass is under way of which something was left out.
+        stage: The stage, which has the budget.
+        count: The number of skipped examples.
+        rows: The number of examples returned in the passes that have ended.
+        next_pass: The number of the pass after these.
+        is_open: Whether something was skipped in the current pass.
     """
 
     stage: SkipErrors
@@ -81,7 +81,7 @@ class _Judge:
         """Counts what is left out.
 
         Raises:
-            Exception: What has failed, if it is more than the budget.
+            Exception: The failure, if it exceeds the budget.
         """
         lost, budget = failure.num_lost, self.stage.budget
         if lost is None and budget >= _ALL:
@@ -95,7 +95,7 @@ class _Judge:
             return
         self.count += lost
         self.is_open = True
-        # A scan has read all files, whatever has come through so far.
+        # A scan has read all files, however many examples were returned so far.
         total = self.rows + max(failure.passed[1], failure.scanned) + self.count
         if isinstance(budget, int):
             if self.count > budget:
@@ -137,11 +137,11 @@ def _left_out(count: int, total: int | None = None) -> str:
 class Report:
     """The examples that an iteration has skipped so far, each once.
 
-    Where an iteration is taken up again, some failures come again that were reported before: they
-    are told by their keys.
+    After a resume, some failures that were reported before come again: they are recognised by their
+    keys.
 
     Attributes:
-        skipped: What was left out, in the order in which it came.
+        skipped: The skipped examples, in order.
     """
 
     def __init__(self, judged: Mapping[int, SkipErrors], names: Sequence[str]) -> None:
@@ -149,10 +149,10 @@ class Report:
         self._judges = {number: _Judge(stage) for number, stage in judged.items()}
         self._names = names
         self.skipped: list[Skipped] = []
-        # For each that was left out which of the judges has counted it, and its key.
+        # For each skipped example, the judges that have counted it, and its key.
         self._keys: list[tuple[int, int]] = []
         self._known: set[tuple[int, int]] = set()
-        # How much of this, and what of the judges, belongs to the batch given last.
+        # The part of this, and of the judges' counts, up to the batch returned last.
         self._settled: tuple[int, list[list[Any]]] = (0, [])
         self._is_settled = False
         self.settle()
@@ -161,7 +161,7 @@ class Report:
         """Adds what was left out, unless it is known.
 
         Raises:
-            Exception: What has failed, if it is more than the budget.
+            Exception: The failure, if it exceeds the budget.
         """
         judge = self._judges[note.skipper]
         self._is_settled = False
@@ -235,8 +235,8 @@ class Report:
         """Judges at the end of the data.
 
         Raises:
-            SkippedExamples: If a larger share was left out than the budget says, or if that is
-                wanted for anything that was left out.
+            SkippedExamples: If a larger share was skipped than the budget allows, or if this is
+                wanted for any skipped example.
         """
         for judge in self._judges.values():
             excess = judge.excess()

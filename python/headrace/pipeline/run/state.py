@@ -1,7 +1,7 @@
 """The state of an iteration: what a pipeline needs to go on where another one stopped.
 
-A state is plain data that `json` takes: a version, what the pipeline was in words, digests of its
-files, its seeds, the epoch, and its place, which is the marks of the engine (see `checkpoint.rs`
+A state is plain data that `json` accepts: a version, the pipeline in words, digests of its files,
+its seeds, the epoch, and its place, which is the checkpoints of the engine (see `checkpoint.rs`
 there).
 """
 
@@ -30,7 +30,7 @@ __all__ = [
     "state_of",
 ]
 
-# Of the form of states. Any change of what a place means needs another one.
+# The version of the form of states. Any change of the meaning of a place needs a new one.
 _VERSION: Final = 2
 _KEYS: Final = (
     "version",
@@ -44,9 +44,9 @@ _KEYS: Final = (
     "place",
     "skipped",
 )
-# What may differ if that is said: a key of states, and what it is of which stages.
+# Differences that may be allowed: for each key of states, the field and its stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
-# What a description may have that has no influence on the examples, or is looked at elsewhere.
+# Parts of a description that do not affect the examples, or are checked elsewhere.
 _LEFT_OUT: Final[tuple[str, ...]] = (
     "paths",
     "root",
@@ -56,13 +56,13 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
     "budget",
     "raises_at_end",
 )
-# Longer descriptions of a stage are a digest.
+# Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40
-# Digests of the files of a source: one for each, or for each group of neighbours.
+# The most digests for the files of a source: one for each file, or for each group of neighbours.
 _MOST_DIGESTS: Final = 32
 _DIGEST_BYTES: Final = 3
 
-# What a stage was: a text, or for a source that puts pipelines together a text and those.
+# A stage in words: a text, or for a source that combines pipelines, a text and theirs.
 Words: TypeAlias = "str | list[Any]"
 
 
@@ -73,11 +73,11 @@ class Resumed:
     Attributes:
         chain: Its stages, with the seeds of the state where the program gave none.
         epoch: The number of the epoch that was begun.
-        place: Where that goes on, for the engine.
+        place: The place in that epoch, for the engine.
         files: The digests of the files of each source.
-        skipped: What was left out before.
-        functions: The states that Python functions had at the beginning of the epoch, as texts;
-            None for those that keep none.
+        skipped: The examples skipped before.
+        functions: The states of Python functions at the beginning of the epoch, as texts; None for
+            functions that keep none.
     """
 
     chain: tuple[Stage, ...]
@@ -117,9 +117,9 @@ def state_of(identity: Mapping[str, Any], place: list[Any], skipped: list[Any]) 
     """Returns the state of an iteration.
 
     Args:
-        identity: What `identity_of` has returned for it.
-        place: Where it goes on, as the engine says.
-        skipped: What was left out before, as `Report.state` says.
+        identity: The result of `identity_of` for it.
+        place: Its place, from the engine.
+        skipped: The examples skipped before, from `Report.state`.
     """
     state = {**identity, "place": place, "skipped": skipped}
     return {**state, "checksum": _checksum(state)}
@@ -132,11 +132,11 @@ def resumed(
 
     Args:
         chain: The stages of the pipeline.
-        state: That of another iteration.
-        allow: What may differ: "epochs" for their number, "weights" for those of a mix.
+        state: The state of another iteration.
+        allow: Permitted differences: "epochs" for their number, "weights" for the weights of a mix.
 
     Raises:
-        TypeError: If the state is no dict.
+        TypeError: If the state is not a dict.
         ValueError: If it is damaged, newer than this package, or of another pipeline.
     """
     for what in allow:
@@ -155,7 +155,7 @@ def resumed(
         raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
     if drawn != chain:
-        # What was kept is in the order of other seeds.
+        # The cached order is the order of other seeds.
         drawn = _with_empty_caches(drawn)
     return Resumed(
         drawn,
@@ -194,8 +194,8 @@ def check_state(state: Mapping[str, Any]) -> None:
     """Raises unless a state is whole, and of a version that this package reads.
 
     Raises:
-        TypeError: If it is no dict.
-        ValueError: If it is damaged, or newer or older than what this package reads.
+        TypeError: If it is not a dict.
+        ValueError: If it is damaged, or newer or older than this package can read.
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"resume: got {state!r}, expected a state, as Batches.state() gives it.")
@@ -316,8 +316,9 @@ def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
 
     Args:
         chain: The stages of a pipeline.
-        is_part: Whether it is a part of others. Its shards keep their number: how much was drawn
-            of a part by another rank is not known, since that depends on the draws and lengths.
+        is_part: Whether it is a part of others. Its shards keep their number: the number of
+            examples that another rank has drawn from a part is unknown, since it depends on the
+            draws and lengths.
     """
     shards = (index for index, stage in enumerate(chain) if isinstance(stage, stages.Shard))
     elastic = next(
@@ -336,8 +337,8 @@ def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
 
     Args:
         stage: The stage.
-        is_elastic: Whether it is a `shard` of which there may be another number, or follows one.
-        is_size_fixed: Whether batches must have the size that they had.
+        is_elastic: Whether it is a `shard` whose number may change, or follows one.
+        is_size_fixed: Whether batches must keep their size.
     """
     left_out = _LEFT_OUT
     match stage:
@@ -380,8 +381,8 @@ def _text(value: object) -> str:
 def _is_elastic(after: Sequence[Stage]) -> bool:
     """Returns whether what follows a `shard` lets a state be used with another number of shards.
 
-    Nothing may follow that makes more or fewer examples, lets some of them wait, or has a state of
-    its own, which only one rank knows.
+    No stage may follow that makes more or fewer examples, keeps some of them waiting, or has a
+    state of its own, which only one rank knows.
     """
     kept = (
         stages.Map,
@@ -404,8 +405,8 @@ def _is_elastic(after: Sequence[Stage]) -> bool:
 def _num_fixed(elastic: Sequence[Stage]) -> int:
     """Returns how many of the stages from an elastic `shard` on have batches of a fixed size.
 
-    A batch behind `epochs` may begin in one epoch and end in another. Then those before `epochs`
-    must have been as large.
+    A batch after `epochs` may begin in one epoch and end in another. Then the batches before
+    `epochs` must have had the same size.
     """
     epochs = next((n for n, stage in enumerate(elastic) if isinstance(stage, stages.Epochs)), 0)
     batches = (stages.Batch, stages.PaddedBatch)

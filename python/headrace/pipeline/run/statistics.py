@@ -15,15 +15,15 @@ class StageStatistics:
 
     Attributes:
         name: The stage, and its function if it has one.
-        examples: How many examples it has given; batches after `batch`.
-        bytes: How many bytes it has made; 0 for a stage that only moves examples.
-        busy_seconds: How long its tasks took, on all threads together.
-        waiting_seconds: How long it had nothing to do, since the stages before it were too slow;
-            for files, how long its reads waited for storage or for a processor.
-        fill: How full the places for its tasks were on average, from 0.0 to 1.0: near 1 where this
-            stage or one behind it limits, near 0 where one before it does. None for a stage
-            without tasks of its own.
-        padding: Of all elements that `pack` has given, the share that fills up, from 0.0 to 1.0.
+        examples: The number of examples returned; of batches after `batch`.
+        bytes: The number of bytes made; 0 for a stage that only moves examples.
+        busy_seconds: The time of its tasks, summed over all threads.
+        waiting_seconds: The time that it had nothing to do, since the stages before it were too
+            slow; for files, the time that its reads waited for storage or for a processor.
+        fill: The average share of its task places in use, from 0.0 to 1.0: near 1 if this stage or
+            a later one limits, near 0 if an earlier one does. None for a stage without tasks of its
+            own.
+        padding: The share of padding among all elements that `pack` has returned, from 0.0 to 1.0.
             None for other stages.
     """
 
@@ -41,9 +41,9 @@ class Statistics:
     """Statistics of an iteration over a pipeline.
 
     Attributes:
-        seconds: Since it began, until now or its end.
-        stages: What each stage has done, in order. A source that parses fields, such as `csv`, has
-            two: for reading records, and for their fields.
+        seconds: The time since it began, until now or its end.
+        stages: The statistics of each stage, in order. A source that parses fields, such as `csv`,
+            has two: for reading records, and for parsing their fields.
     """
 
     seconds: float
@@ -91,14 +91,14 @@ class Readings:
     """The engine's counters of an iteration, in seconds.
 
     Attributes:
-        seconds: Since it began.
-        num_threads: Workers.
-        stages: Of each stage.
-        tasks_busy: What the tasks of workers that compute took.
-        tasks_computing: How long those had a processor.
-        idle: How long workers had nothing to do, all together.
-        consumer_waiting: How long the program waited for batches.
-        budget_waiting: How long workers were idle since memory was used up.
+        seconds: The time since it began.
+        num_threads: The number of workers.
+        stages: The readings of each stage.
+        tasks_busy: The time of the workers' tasks that compute.
+        tasks_computing: The processor time of those.
+        idle: The time that workers had nothing to do, summed over workers.
+        consumer_waiting: The time that the program waited for batches.
+        budget_waiting: The time that workers idled because memory was used up.
     """
 
     seconds: float

@@ -42,7 +42,7 @@ def arrow_array(
         offsets: String `i` is `data[offsets[i] : offsets[i + 1]]`.
 
     Raises:
-        ValueError: If the strings are to be `str` and are not in UTF-8.
+        ValueError: If the strings are to be `str` and are not UTF-8.
     """
     pa = import_module("pyarrow")
     is_text = spec.dtype is str

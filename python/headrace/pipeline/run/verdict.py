@@ -11,7 +11,7 @@ from headrace.pipeline.run.statistics import Readings, StageReadings
 
 __all__ = ["verdict"]
 
-# What is busy for less than this share of the time does not limit alone.
+# A stage that is busy for less than this share of the time is not the only limit.
 _LEAST_LOAD: Final = 0.5
 
 
@@ -104,7 +104,7 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
 def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
     parallel = _parallel(stage, readings)
     load = _share(stage.busy, readings.seconds * parallel)
-    # More threads of the engine are no remedy.
+    # More threads of the engine would not help.
     whose = "its one thread" if parallel == 1 else "it"
     return _Suspect(
         load,
@@ -161,8 +161,8 @@ def _parallel(stage: StageReadings, readings: Readings) -> int:
 def _stored(stage: StageReadings, readings: Readings) -> float:
     """Returns the time for which reads of files waited for storage.
 
-    A thread that is not running waits for storage or for a processor. How long for a processor is
-    judged by the tasks that read nothing.
+    A thread that is not running waits for storage or for a processor. The wait for a processor is
+    estimated from the tasks that read nothing.
     """
     if not stage.counted.reads_files:
         return 0.0

@@ -12,7 +12,7 @@ from headrace.pipeline.plan.python_functions import Lane
 __all__ = ["watch"]
 
 _LOGGER: Final = logging.getLogger("headrace.pipeline")
-# It is looked so often during the time after which a warning is due.
+# Number of checks during the time after which a warning is due.
 _LOOKS: Final = 4
 
 
@@ -26,11 +26,12 @@ def watch(
     """Warns once of each call and each read that takes longer than so many seconds.
 
     Args:
-        execution: Of a pipeline.
-        find_lanes: Return what its threads for Python functions do; None once nobody holds that.
-        names: Of its stages, by the numbers under which they are counted.
-        seconds: How long each may take.
-        is_over: Set at the end, which is what this waits for.
+        execution: The execution of a pipeline.
+        find_lanes: Returns the work of its threads for Python functions; None once the iteration is
+            gone.
+        names: The names of its stages, by the numbers under which they are measured.
+        seconds: The time that each may take.
+        is_over: Set at the end; this waits for it.
     """
     since: dict[object, float] = {}
     warned: set[object] = set()

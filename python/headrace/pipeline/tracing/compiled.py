@@ -16,7 +16,7 @@ from headrace.pipeline.tracing.trace import Trace
 
 __all__ = ["Compiled", "compiled"]
 
-# A call of a function outside of a pipeline waits for nothing.
+# A call of a function outside a pipeline never waits.
 _PATIENCE_SECS: Final = 3600.0
 
 
@@ -27,7 +27,7 @@ class Compiled(Traced):
     Attributes:
         trace: Its operations.
         feeds: The arguments that it needs, by component.
-        computed: The results that are no arguments.
+        computed: The results that are not arguments.
         program: Computes those for one row.
         segments: Compute them for the rows of a block.
     """

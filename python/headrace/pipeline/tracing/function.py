@@ -23,8 +23,8 @@ def native(function: Callable[..., Any]) -> NativeFunction:
 
     The function is called once, when it is given to `map`, `filter` or `flat_map`, with a dict of
     symbolic tensors. The operations that it applies to them (those of `headrace.ops`, and
-    operators) are what runs later, for each example or batch. Python itself takes no part then, so
-    the function must not print, look at values, or depend on anything that changes.
+    operators) run later, for each example or batch, without Python. So the function must not print,
+    use values, or depend on anything that changes.
 
     Args:
         function: Takes a dict with a tensor for each component. For `map` it returns a dict of
@@ -69,7 +69,7 @@ class _Native(NativeFunction):
     def __call__(self, example: Mapping[str, Any]) -> Any:
         """Computes the function for one example of NumPy values.
 
-        Inside of another native function it is part of that one.
+        Inside another native function it becomes part of that one.
         """
         where = f"native {self._name}"
         components = check_components(where, example)

@@ -26,11 +26,11 @@ COMPUTES_WITHOUT: Final = (
 class TracedGraph(Graph):
     """A graph that refuses operations with state and those that only NumPy computes.
 
-    What depends on no argument is computed at once and becomes a constant.
+    Operations that depend on no argument are computed at once and become constants.
 
     Args:
-        name: What the function is called in errors.
-        seed: That of random operations; None to refuse them.
+        name: The name of the function in errors.
+        seed: The seed of random operations; None to refuse them.
 
     Attributes:
         lowering: Makes its programs.
@@ -44,7 +44,7 @@ class TracedGraph(Graph):
         self.lowering: Final = RowLowering(seed)
         self._name = name
         self._has_seed = seed is not None
-        # What depends on an argument.
+        # The values that depend on an argument.
         self._varying: set[Operation] = set()
 
     def is_varying(self, tensor: Tensor) -> bool:
@@ -66,7 +66,7 @@ class TracedGraph(Graph):
         """Adds an operation; see `Graph.create_op`.
 
         Raises:
-            TypeError: If it computes with a type that is only handed on.
+            TypeError: If it computes with a type that is only passed through.
             ValueError: If the engine cannot compute it for each row.
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
@@ -155,8 +155,8 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
-# What kernels read that they do not for TensorFlow 1: it takes what a palette numbers for shades of
-# grey, and ends with the first stream.
+# Options of kernels that are off for TensorFlow 1, which reads palettes as shades of grey, and ends
+# with the first stream.
 _READS: Final = {
     "DecodeBmp": "reads_palette",
     "DecodeImage": "reads_palette",

@@ -12,7 +12,7 @@ class RowLowering(Lowering):
     """Makes programs that have no state. Errors name an operation by its type and its line.
 
     Args:
-        seed: That of random operations; None if there are none.
+        seed: The seed of random operations; None if there are none.
     """
 
     def __init__(self, seed: int | None = None) -> None:

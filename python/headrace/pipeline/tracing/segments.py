@@ -1,10 +1,10 @@
 """Native functions over segments: few calls for all the rows of a block.
 
-Operations whose definition has a batch rule become operations over all rows; they make segments of
-their own, which run once for a block. Between them, segments of the other operations run for each
-row. An operation on large rows stays in such a loop even if it has a rule: the values of one row
-are still in the processor's cache when the next operation reads them, and only one row of what lies
-between is in memory, such as one decoded photograph.
+Operations whose definition has a batch rule become operations over all rows; they form segments
+that run once for a block. Between them, segments of the other operations run for each row. An
+operation on large rows stays in such a loop even if it has a rule: the values of one row are still
+in the processor's cache when the next operation reads them, and intermediate values, such as a
+decoded photograph, are in memory for one row only.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def segments_of(trace: Trace, feeds: Iterable[Tensor], results: Iterable[Tensor]
     Args:
         trace: The function.
         feeds: The arguments that it needs.
-        results: The results that are to be computed.
+        results: The results to compute.
     """
     division = _Division(trace, list(feeds), list(results))
     for op in trace.operations():
@@ -68,7 +68,7 @@ class _Division:
         self._ops: dict[int, list[Operation]] = {}
         # The segment of each tensor that differs between rows.
         self._places = dict.fromkeys(feeds, 0)
-        # Those whose rows have shapes of their own.
+        # The tensors whose rows differ in shape.
         self._uneven = {
             tensor for name, tensor in trace.arguments.items() if trace.given[name].is_ragged
         }

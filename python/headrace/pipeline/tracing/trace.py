@@ -26,13 +26,13 @@ class Trace:
     """The operations of a native function.
 
     Attributes:
-        use: The stage that it is given to.
-        name: What the function is called in errors.
-        given: The components that it is given.
+        use: The stage that it is used in.
+        name: The name of the function in errors.
+        given: Its input components.
         graph: The graph of the operations.
-        arguments: A placeholder for each component that it is given.
-        results: What it returns; a result that is no component has the name "".
-        specs: The components that it makes; those that it is given, if it is a predicate.
+        arguments: A placeholder for each input component.
+        results: Its results; a result that is not a component has the name "".
+        specs: The components that it returns; its input components, if it is a predicate.
     """
 
     use: Use
