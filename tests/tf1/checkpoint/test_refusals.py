@@ -142,7 +142,7 @@ def test_a_pipe_cannot_be_read_again(session, tmp_path, path):
         file.write("first\nsecond\n")
         file.flush()
         assert session.run(line) == b"first"
-        with refused(tf.errors.FailedPreconditionError, "pipe", "no regular file"):
+        with refused(tf.errors.FailedPreconditionError, "pipe", "not a regular file"):
             checkpoint.save(session, path)
         assert session.run(line) == b"second"
 
