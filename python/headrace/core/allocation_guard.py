@@ -38,7 +38,7 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
 
     Args:
         shape: Its sizes.
-        dtype: Its type; object stands for strings.
+        dtype: Its type; object for strings.
 
     Raises:
         InvalidArgumentError: If it would have more than 2**63 - 1 elements.
@@ -59,8 +59,8 @@ def check_bytes(num_bytes: int, place: str) -> None:
     """Checks that there can be enough memory for one allocation.
 
     Args:
-        num_bytes: How much.
-        place: What it is for; begins the message.
+        num_bytes: The number of bytes.
+        place: The purpose; begins the message.
 
     Raises:
         ResourceExhaustedError: If neither this machine nor its control group has so much memory.

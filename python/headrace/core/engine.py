@@ -146,9 +146,9 @@ __all__ = [
 ]
 
 
-# A native function of a pipeline: its name, the columns that it is given, its program for a row,
-# segments for the rows of a block (program, values that are fed, whether it runs for each row),
-# which values are its results, whether a row is a batch, and whether it draws random numbers.
+# A native function of a pipeline: its name, its input columns, its program for a row, segments for
+# the rows of a block (program, values that are fed, whether it runs for each row), the values that
+# are its results, whether a row is a batch, and whether it draws random numbers.
 NativeParts: TypeAlias = tuple[
     str,
     Sequence[int],
@@ -159,7 +159,7 @@ NativeParts: TypeAlias = tuple[
     bool,
 ]
 # A component as native functions of sources take it: its name, the number of its type, whether it
-# is text, whether it is a list, its shape, and what stands for it where it is missing.
+# is text, whether it is a list, its shape, and its value where it is missing.
 Given: TypeAlias = tuple[str, int, bool, bool, list[int], Any, bool]
 
 
@@ -176,17 +176,17 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
     """Calls the Python functions at which a run stops, and resumes the run.
 
     They are called from here and not by the engine. When a program exits, Python ends its daemon
-    threads wherever they are, and could not if native code was below a Python function.
+    threads wherever they are, which is impossible if there is native code below a Python function.
 
     Args:
-        run: What `Program.run`, `Program.run_loop` or a call of a function has returned.
+        run: The result of `Program.run`, `Program.run_loop` or a call of a function.
 
     Returns:
         The results of the run.
 
     Raises:
-        EngineError: If the run fails. The exception of a function is its cause; one that is no
-            `Exception`, such as KeyboardInterrupt, is raised as it is.
+        EngineError: If the run fails. The exception of a function is its cause; one that is not an
+            `Exception`, such as KeyboardInterrupt, is raised unchanged.
     """
     while isinstance(run, PythonCall):
         try:
@@ -224,9 +224,9 @@ def raise_op_error(
 
     Args:
         error: The failure. If a Python function failed, its exception becomes the cause.
-        graph: Where the operation that failed is looked up.
+        graph: The graph in which the failed operation is looked up.
         remark: Added to the end of the message.
-        failure: What it came from, if no Python function failed: the cause then.
+        failure: The original exception, if no Python function failed: the cause then.
     """
     code, message, name, cause = error.args
     if isinstance(cause, OpError):

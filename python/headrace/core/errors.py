@@ -2,7 +2,7 @@
 
 The classes are siblings under `OpError`; none is a subclass of another, so `except OutOfRangeError`
 catches the end of the input and nothing else. An error that happened while a record was handled
-says where in a note (`add_note`); the message stays what the operation said.
+names the record in a note (`add_note`); the message remains the operation's.
 
 Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`.
 """
@@ -98,8 +98,9 @@ class OpError(Exception):
     """The base of every error that running an operation raises.
 
     Args:
-        node_def: Description of the node that failed; None for that of `op`, if it has one.
-        op: The `Operation` that failed, or None when it is not known.
+        node_def: Description of the node that failed; None for the description of `op`, if it has
+            one.
+        op: The `Operation` that failed, or None if it is unknown.
         message: What went wrong; `str(error)` is this text.
         error_code: One of the codes of this module.
     """

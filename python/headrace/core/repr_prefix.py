@@ -1,6 +1,6 @@
 """Texts for people: package names in `repr`, and names, data and URLs in messages.
 
-`headrace` is what a program sees, unless it has imported `headrace.tf1`: its users know `tf`.
+`headrace` is used unless the program has imported `headrace.tf1`, whose users know `tf`.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Static shapes: what is known of a tensor's shape when the graph is built.
 
 A `TensorShape` is unknown, or a sequence of `Dimension`s, each a size or unknown. The behaviour is
-that of TensorFlow 1 (an item of a shape is a `Dimension`, not an int), with one exception: two
-shapes with unknown dimensions in the same places compare equal.
+TensorFlow 1's (an item of a shape is a `Dimension`, not an int), with one exception: two shapes
+with unknown dimensions in the same places compare equal.
 
 Source: `tf.TensorShape` and `tf.Dimension` of TensorFlow 1.15.
 """
@@ -431,9 +431,9 @@ def _sizes_of(dims: object) -> tuple[int | None, ...] | None:
     return (_size_of(dims),)
 
 
-# What stands for one dimension: a size, or None for an unknown one.
+# The forms of one dimension: a size, or None for an unknown one.
 DimensionLike: TypeAlias = Dimension | SupportsIndex | None
-# What `as_shape` takes: a shape, its sizes, one size for a vector, None for an unknown shape.
+# The arguments of `as_shape`: a shape, its sizes, one size for a vector, None for an unknown shape.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
 # One shape, or one for each of several components.
 ShapesLike: TypeAlias = TensorShape | Sequence[ShapeLike] | SupportsIndex

@@ -16,8 +16,8 @@ class PythonWait(NamedTuple):
 
     Attributes:
         thread: The thread that waits, by its identifier.
-        since: When it began, as `time.monotonic` says it.
-        describe: Says in words what is waited for, as it is when it is called.
+        since: The time at which it began, by `time.monotonic`.
+        describe: Describes the awaited event, as it is at the time of the call.
     """
 
     thread: int
@@ -33,7 +33,7 @@ class Blocked:
     """A context in which the thread waits for something.
 
     Args:
-        describe: Says in words what it waits for. May be called from any thread, and must not wait.
+        describe: Describes the awaited event. May be called from any thread, and must not wait.
     """
 
     def __init__(self, describe: Callable[[], str]) -> None:

@@ -20,8 +20,8 @@ class AtomicFile:
 
     As a context manager it is discarded at the end if it is not published by then.
 
-    What is no regular file (a pipe, a device) is written itself, and so is a file in a directory
-    where none may be made. A link stays, and what it points to is replaced.
+    A file that is not regular (a pipe, a device) is written directly, and so is a file in a
+    directory where files cannot be created. A symbolic link stays, and its target is replaced.
 
     Args:
         path: Its name.
@@ -89,7 +89,7 @@ class AtomicFile:
 def replacing(path: str | bytes | os.PathLike[str]) -> Iterator[AtomicFile]:
     """Opens a file that takes the place of `path` when the body has succeeded.
 
-    If the body fails, or the file cannot be written, what was there stays.
+    If the body fails, or the file cannot be written, the old file stays.
 
     Args:
         path: See `AtomicFile`, as for the errors.

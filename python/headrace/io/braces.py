@@ -18,9 +18,9 @@ _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?", re.ASC
 def expanded(path: str) -> list[str]:
     """Returns the paths that a path with braces stands for, in their order.
 
-    `{a,b}` stands for each of its parts, which may be empty or have braces themselves. `{000..010}`
-    stands for numbers, with zeros in front if one of the two has some; `{0..10..2}` for every
-    second one; `{a..e}` for letters. Other braces stand for themselves.
+    `{a,b}` expands to each of its parts, which may be empty or have braces themselves. `{000..010}`
+    expands to numbers, with leading zeros if one of the two has some; `{0..10..2}` to every second
+    one; `{a..e}` to letters. Other braces are literal.
 
     Raises:
         ValueError: If they are more than a million.

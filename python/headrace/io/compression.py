@@ -81,5 +81,5 @@ class TFRecordOptions:
         raise ValueError(f'Not a valid compression_type: "{options}"')
 
 
-# What says how a file of records is compressed; None for not at all.
+# The compression of a file of records; None for uncompressed.
 CompressionLike: TypeAlias = TFRecordOptions | int | str | None

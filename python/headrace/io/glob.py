@@ -83,8 +83,8 @@ def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
 def _as_regex(pattern: str) -> str:
     """Returns the regular expression for a pattern of one part of a path.
 
-    What stands between two stars is taken where it is found first, without another try: a name is
-    matched in a time that does not grow with the number of stars.
+    The text between two stars is matched at its first occurrence, without backtracking: the time to
+    match a name does not grow with the number of stars.
     """
     pieces = [""]  # what stands between the stars
     place = 0

@@ -98,8 +98,8 @@ class TFRecordWriter:
     def discard(self) -> None:
         """Closes the writer without completing the file. Does nothing after `close`.
 
-        No file appears, and an older one stays. After a `flush` the file has its name already: it
-        stays, and may lack what was written since.
+        The file does not appear, and an older one stays. After a `flush` the file has its name
+        already: it stays, and may lack records written since.
         """
         self._writer.discard()
 
@@ -129,10 +129,10 @@ def tf_record_iterator(
         options: Compression: a `TFRecordOptions`, or what its first argument may be.
 
     Raises:
-        DataLossError: If the file is damaged; says where.
+        DataLossError: If the file is damaged; names the record.
         FailedPreconditionError: If `path` is a directory.
         NotFoundError: If there is no such file.
-        ValueError: If there is no such compression.
+        ValueError: If the compression is unknown.
     """
     compression = TFRecordOptions.get_compression_type_string(options)
     try:

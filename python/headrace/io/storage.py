@@ -51,7 +51,7 @@ __all__ = [
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _WITHOUT_LISTS: Final = ("http", "https")
 _CHUNK_BYTES: Final = 1 << 20
-# A temporary name begins with so many letters of the name: a name has at most 255 bytes.
+# The number of letters of the name in a temporary name: a name has at most 255 bytes.
 _TEMPORARY_LETTERS: Final = 50
 
 
@@ -61,8 +61,8 @@ class Entry:
 
     Attributes:
         path: Its path or URL.
-        length: How many bytes it has; of a remote directory 0, and -1 if the server does not say.
-        modified_ns: When it was changed, in nanoseconds since 1970; 0 if nobody knows.
+        length: Its size in bytes; 0 for a remote directory, and -1 if the server does not tell.
+        modified_ns: The time of its last change, in nanoseconds since 1970; 0 if unknown.
         is_directory: Whether it is a directory.
     """
 
@@ -286,8 +286,8 @@ def has_pattern(path: str) -> bool:
 def matching(pattern: str) -> list[str]:
     """Returns the remote files that match a pattern, sorted.
 
-    `*`, `?` and `[…]` stand for parts of a name, `**` for any number of directories. What begins
-    with a dot is only matched by a dot.
+    `*`, `?` and `[…]` match parts of a name, `**` any number of directories. A leading dot is only
+    matched by a dot.
     """
     first = re.search(r"[*?[]", pattern)
     directory = pattern[: first.start()].rpartition("/")[0] if first else pattern

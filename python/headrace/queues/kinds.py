@@ -118,9 +118,9 @@ class PaddingFIFOQueue(Queue):
 class PriorityQueue(Queue):
     """A queue whose elements come out by priority, smallest number first.
 
-    The priority is component 0, a scalar int64, of everything that goes in and comes out. Elements
-    of equal priority come out in no particular order. A batch is taken all at once: `dequeue_many`
-    of more elements than the capacity waits for ever.
+    The priority is component 0, a scalar int64, of every element. Elements of equal priority come
+    out in no particular order. A batch is taken as a whole: `dequeue_many` of more elements than
+    the capacity waits for ever.
 
     Args:
         capacity: As for `FIFOQueue`.

@@ -20,13 +20,13 @@ class Queue:
     threads. Blocked calls are served strictly in the order they came, and do not hold the GIL.
     Enqueued arrays are copied; dequeued arrays belong to the caller.
 
-    A call that fails loses no elements. A dequeue puts back what it had taken, in front if the
-    queue keeps an order. Elements that an `enqueue_many` had added stay, and the error says how
-    many: in its message, or in a note of a KeyboardInterrupt.
+    A call that fails loses no elements. A dequeue puts its elements back, in front if the queue
+    keeps an order. Elements that an `enqueue_many` had added stay, and the error has their number:
+    in its message, or in a note of a KeyboardInterrupt.
 
-    As a context manager it closes itself at the end, and cancels enqueues that wait.
+    As a context manager it closes itself at the end, and cancels waiting enqueues.
 
-    Make one of the subclasses.
+    Use one of the subclasses.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Queue:
     def batches(self, n: int) -> Iterator[Any]:
         """Takes batches of `n` elements until the queue is closed and empty.
 
-        The last one may be smaller. Each is what `dequeue_up_to` returns.
+        The last one may be smaller. Each is the result of `dequeue_up_to`.
         """
         return self._until_the_end(lambda: self.dequeue_up_to(n))
 

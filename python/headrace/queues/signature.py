@@ -21,7 +21,7 @@ _Array = npt.NDArray[Any]
 # dict, or the only component.
 ElementLike: TypeAlias = npt.ArrayLike | PathLike[str] | Sequence[Any] | dict[str, Any]
 
-# Python values have no dtype of their own: they get that of their component if it can hold them.
+# Python values have no dtype: they get the dtype of their component if it can hold them.
 _UNTYPED = (bool, int, float, complex, list, tuple)
 
 
@@ -54,7 +54,7 @@ class Signature:
         """Returns the components of an element, or of a batch, in their order.
 
         Raises:
-            InvalidArgumentError: If their number or their names are not those of the queue.
+            InvalidArgumentError: If their number or their names differ from the queue's.
         """
         if self.names is not None:
             if not isinstance(element, dict) or element.keys() != set(self.names):
@@ -78,7 +78,7 @@ class Signature:
         hold their values. A value with a dtype must have the right one.
 
         Args:
-            components: What `split` returned.
+            components: The result of `split`.
             is_batch: Whether each has one more dimension, the first, over elements.
 
         Raises:

@@ -9,7 +9,7 @@ __all__ = ["QueueStatistics"]
 class QueueStatistics:
     """A snapshot of a queue. Totals count from when the queue was made.
 
-    Two of them, some seconds apart, show which side of the queue is the slower one: the side whose
+    Two snapshots, some seconds apart, show which side of the queue is slower: the side whose
     `..._blocked_seconds` hardly grow, since the other side waits for it.
     """
 

@@ -1,6 +1,6 @@
 """Readers that feed trainers: who reads which batch, for whom, and how much is under way.
 
-Knows no transport: `headrace.ray` carries what this decides, and a simulation can.
+Independent of the transport: `headrace.ray` carries the requests, and so can a simulation.
 """
 
 from headrace.read_service.advice import Advice, Loads, advice

@@ -8,11 +8,11 @@ __all__ = ["Advice", "Loads", "advice"]
 
 # Trainers that wait for less of the time are fed well enough.
 _LEAST_WAITING: Final = 0.05
-# Readers that work for less of the time are not what trainers wait for.
+# The share of busy time below which readers are not the bottleneck.
 _LEAST_WORKING: Final = 0.6
 # So much of their time readers are planned to work.
 _PLANNED_WORK: Final = 0.8
-# Before so many seconds nothing is said.
+# The number of seconds before any advice is given.
 _LEAST_SECONDS: Final = 1.0
 
 
@@ -62,7 +62,7 @@ def advice(loads: Loads) -> Advice:
             count,
         )
     if loads.waiting >= _LEAST_WAITING:
-        # Nobody can tell more than a doubling from one measurement.
+        # One measurement justifies at most a doubling.
         wanted = min(math.ceil(count / (1 - min(loads.waiting, 0.99))), 2 * count)
         more = max(wanted - count, 1)
         return Advice(f"{times}: {more} more {_readers(more)}", count + more)

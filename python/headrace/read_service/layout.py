@@ -25,12 +25,12 @@ class Turn:
 class Layout:
     """The assignment of batches to readers.
 
-    It says who does best ask whom, and no more: a reader gives any batch that it is asked for. So
-    trainers may go by different layouts while one replaces the other.
+    It names the best reader to ask, and no more: a reader returns any batch that it is asked for.
+    So trainers may use different layouts while one replaces the other.
 
     Attributes:
         version: Higher for a later one.
-        turns: By the number of their first batch, rising; that of the first is 0.
+        turns: The turns by the number of their first batch, ascending; the first one's is 0.
     """
 
     version: int
@@ -103,7 +103,7 @@ def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ..
     """Returns readers in the order in which most batches stay on one node.
 
     Batch `k` goes from reader `k % num_readers` to trainer `k % num_trainers`. Where one number
-    divides the other, each reader has trainers of its own, and can be one of the same node.
+    divides the other, each reader serves its own trainers, and can be on the same node.
 
     Args:
         nodes: The node of each reader, by name.

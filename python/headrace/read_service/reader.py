@@ -21,11 +21,11 @@ class Ask(NamedTuple):
 
     Attributes:
         number: The number of the batch in the one order.
-        num_shares: How many readers share the batches around it.
+        num_shares: The number of readers that share the batches around it.
         place: A place at or before it.
         epoch: The number of the epoch, if the place is the beginning.
-        num_skipped: So many of what was left out are known to the trainer.
-        trainer: The name of who asks.
+        num_skipped: The number of skipped examples that the trainer knows.
+        trainer: The name of the trainer.
     """
 
     number: int
@@ -41,11 +41,11 @@ class Given(NamedTuple):
 
     Attributes:
         batch: Its components; None if the order has ended before it.
-        num_bytes: How large the batch is.
-        place: Where the pipeline can be taken up again, at or before the batch.
-        num_skipped: That of `Ask`: the trainer may know more by now.
-        skipped: What was left out up to the batch, behind the first `num_skipped`.
-        working: The share of the time in which the reader worked, since it was asked first.
+        num_bytes: The size of the batch.
+        place: The place from which the pipeline can be resumed, at or before the batch.
+        num_skipped: The number in the `Ask`: the trainer may know more by now.
+        skipped: The examples skipped up to the batch, after the first `num_skipped`.
+        working: The share of the time in which the reader worked, since it was first asked.
     """
 
     batch: dict[str, Any] | None
@@ -68,9 +68,9 @@ class _Parked(NamedTuple):
 class Reader:
     """Makes batches of a pipeline. Keeps nothing that cannot be made again.
 
-    A share of the batches is iterated over, those of the number that is asked for. Those that come
-    before it are parked until another trainer asks; if they are too many, the oldest are dropped,
-    and made again if they are asked for after all.
+    It iterates over the share of the batches to which the requested one belongs. Batches that come
+    before it are parked until another trainer asks for them; if they are too many, the oldest are
+    dropped, and made again on request.
     """
 
     def __init__(self, pipe: Pipeline, parked_bytes: int) -> None:
@@ -78,7 +78,7 @@ class Reader:
 
         Args:
             pipe: The pipeline, which has passed `check_shares`.
-            parked_bytes: What may be parked.
+            parked_bytes: The limit on parked batches, in bytes.
         """
         self._pipe = pipe
         self._parked_bytes = parked_bytes
@@ -94,7 +94,7 @@ class Reader:
         """Returns a batch. Waits until it is made.
 
         Raises:
-            Exception: What the pipeline raises at the batch, or before it.
+            Exception: The exception that the pipeline raises at the batch, or before it.
         """
         begin = time.monotonic()
         self._begin = self._begin or begin

@@ -12,9 +12,9 @@ _T = TypeVar("_T")
 class Window(Generic[_T]):
     """The batches of one trainer that are under way, each with how it will come.
 
-    Credits are bytes: as many batches are asked for as fit, taking each for as large as the largest
-    of the last ones, but no more than keep all readers busy. One may always be asked for. Before
-    the first has come nobody knows its size; then there is one for each reader.
+    Credits are bytes: as many batches are requested as fit, estimating each by the largest of the
+    last ones, but no more than keep all readers busy. One may always be requested. Before the first
+    has come its size is unknown; then one is requested from each reader.
     """
 
     #: So many sizes count.
@@ -27,8 +27,8 @@ class Window(Generic[_T]):
 
         Args:
             first: The number of the first batch of the trainer.
-            step: How many trainers there are.
-            credit_bytes: What may be under way.
+            step: The number of trainers.
+            credit_bytes: The limit on requested batches, in bytes.
         """
         self._asked: dict[int, _T] = {}
         self._next_ask = first

@@ -19,18 +19,18 @@ _END: Final = object()
 def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
     """Checks that a pipeline goes on exactly where an iteration over it stood.
 
-    Goes through the pipeline once and takes its state behind each `every`-th batch, as text of
-    JSON. Then it resumes from each of these states, and compares all that follows, byte for byte.
-    That takes about n^2 / (2 * every) batches for n batches: give a long pipeline, or one without
-    an end, a larger `every`, or `take(n)` at its end.
+    Goes through the pipeline once and takes its state after each `every`-th batch, as JSON text.
+    Then it resumes from each of these states, and compares all following batches, byte for byte.
+    That takes about n^2 / (2 * every) batches for n batches: for a long or endless pipeline use a
+    larger `every`, or `take(n)` at its end.
 
     Args:
         pipe: Any pipeline in order.
-        every: How many batches (examples without `batch`) are between two states, at least 1.
+        every: The number of batches (examples without `batch`) between two states, at least 1.
 
     Raises:
-        AssertionError: If something else follows. Names the state, and the first batch, component
-            and element that differ.
+        AssertionError: If the following batches differ. Names the state, and the first batch,
+            component and element that differ.
         FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
         ValueError: If `every` is not at least 1.
     """
@@ -58,13 +58,13 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
 def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) -> None:
     """Checks that a pipeline gives the same batches however many threads it has, byte for byte.
 
-    A Python function that is not a function of its arguments alone, such as one that draws from a
-    generator of its own, makes the batches differ.
+    A Python function that does not depend on its arguments only, such as one that draws from its
+    own random generator, makes the batches differ.
 
     Args:
-        pipe: Any pipeline that has an end.
-        num_threads: The numbers of threads, each at least 1. The first one is what the others are
-            compared with.
+        pipe: Any pipeline that is not endless.
+        num_threads: The numbers of threads, each at least 1. The others are compared with the
+            first.
 
     Raises:
         AssertionError: If batches differ. Names the number of threads, and the first batch,
@@ -91,9 +91,9 @@ def _check(
     """Raises AssertionError unless an iteration gives these batches, and leaves out the same.
 
     Args:
-        how: What is different in this iteration.
-        pipe: Gives the batches that are expected.
-        given: The digests of the batches from number `first` on, and all that was left out.
+        how: The difference of this iteration, in words.
+        pipe: The pipeline with the expected batches.
+        given: The digests of the batches from number `first` on, and all that was skipped.
         first: The number of the first batch.
         start: Starts the iteration.
     """
@@ -103,7 +103,7 @@ def _check(
     if differs is None:
         _check_skipped(how, batches.skipped, skipped)
         return
-    # One after the other, so that what counts its calls does so in the same way each time.
+    # One after the other, so that functions that count their calls count the same each time.
     with start() as batches:
         found = next(islice(batches, differs, None), _END)
     with iter(pipe) as expected:

@@ -21,7 +21,7 @@ from headrace.tf1.session import Session, Watch, open_sessions
 __all__ = ["dump_waits", "dump_waits_on_signal"]
 
 _TASKS: Final = Path("/proc/self/task")
-# How the system says what a thread does.
+# The states of threads, by the system's letters.
 _STATES: Final = {"R": "running", "S": "sleeping", "D": "waiting for a disk", "T": "stopped"}
 # Threads of the engine have names that begin like this.
 _OWN_THREADS: Final = "headrace-"
@@ -30,13 +30,13 @@ _OWN_THREADS: Final = "headrace-"
 def dump_waits(*, write: bool = True) -> str:
     """Says what every thread waits for, in words, and for how long.
 
-    For each thread of Python: its name, what it waits for in headrace (a queue and its elements, a
+    For each Python thread: its name, what it waits for in headrace (a queue and its elements, a
     batch of a pipeline, a storage, threads that a coordinator joins, ...), and its stack. For each
-    pipeline that is open: what its threads do, and which Python functions are under way. For each
-    session: its queues. And the requests to storages.
+    open pipeline: the work of its threads, and the running Python functions. For each session: its
+    queues. And the requests to storages.
 
-    Does not stop anything, and may be called from any thread, at any time. A wait is told of once
-    it has lasted for 0.05 s.
+    Stops nothing, and may be called from any thread, at any time. A wait is listed once it has
+    lasted for 0.05 s.
 
     Args:
         write: Whether to write the text to stderr as well.
@@ -74,7 +74,7 @@ def dump_waits_on_signal(signum: int | None = None) -> None:
 
 
 def _on_signal(signum: int, frame: FrameType | None) -> None:
-    # A program goes on also if its stderr is gone.
+    # The program continues even if its stderr is gone.
     with suppress(OSError, ValueError):
         dump_waits()
 

@@ -25,7 +25,7 @@ _BIG_ENDIAN: Final = 1
 class BundleReader:
     """Reads tensors by name from a checkpoint that headrace or TensorFlow wrote.
 
-    The index is read and checked at once, tensors when they are asked for. No file stays open.
+    The index is read and checked immediately, tensors on request. No file stays open.
 
     Args:
         prefix: Path of the checkpoint, without `.index`.
@@ -35,8 +35,8 @@ class BundleReader:
         DataLossError: If the index is damaged.
         FailedPreconditionError: If it is a directory.
         PermissionDeniedError: If it may not be read.
-        UnimplementedError: If the checkpoint has a form that cannot be read: a compressed index,
-            big-endian numbers or a version yet to come.
+        UnimplementedError: If the form of the checkpoint is not supported: a compressed index,
+            big-endian numbers or a newer version.
 
     Source: `BundleReader` of TensorFlow 1.15.
     """

@@ -1,9 +1,9 @@
 """Gives the files of a checkpoint their names, so that one is whole at any moment.
 
 The index names its data file by the number of data files, which is 1. Two files cannot be renamed
-at once. So where a checkpoint is replaced, the new data first get the name of a first file of two,
-and a new index names them; then they get their own name as well, and a last index names that. Each
-of these indexes is one that TensorFlow reads.
+atomically. So to replace a checkpoint, the new data first get the name of the first file of two,
+and a new index names them; then they get their final name as well, and a last index names that.
+TensorFlow can read each of these indexes.
 """
 
 import os

@@ -26,8 +26,8 @@ _TRAILER: Final = struct.Struct("<BI")
 _UINT32: Final = struct.Struct("<I")
 _BLOCK_SIZE_BYTES: Final = 256 * 1024
 _RESTART_INTERVAL: Final = 16
-# The keys of a block take at most so many times its bytes. In TensorFlow's blocks every sixteenth
-# key is whole, so theirs take at most sixteen times as many.
+# The largest ratio of the bytes of a block's keys to the block. In TensorFlow's blocks every
+# sixteenth key is whole, so it is at most sixteen.
 _MAX_EXPANSION: Final = 64
 _COMPRESSIONS: Final = {1: "Snappy", 2: "Zstandard"}
 
@@ -130,14 +130,14 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
     """Reads a table from its beginning, checking every block before it gives out its entries.
 
     Args:
-        path: The file. It is read at once.
+        path: The file. It is read as a whole.
 
     Yields:
         Keys, in ascending order, and their values.
 
     Raises:
-        DataLossError: If the file is no table, is cut short or does not match its checksums, or if
-            its keys are not in order or much larger than the file.
+        DataLossError: If the file is not a table, is cut short or does not match its checksums, or
+            if its keys are not in order or much larger than the file.
         OpError: If it cannot be read.
         ResourceExhaustedError: If memory can never hold the file.
         UnimplementedError: If a block is compressed.
