@@ -1,6 +1,6 @@
 """The group of all commands.
 
-What a command imports beyond click is imported when it runs, so that ``--help`` is there at once.
+The imports of a command beyond click happen when it runs, so that ``--help`` starts fast.
 """
 
 from __future__ import annotations

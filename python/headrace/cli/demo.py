@@ -1,7 +1,7 @@
 """``headrace demo``: the main job, from files on disk to a network that reads digits.
 
-It runs the programs of `headrace.demo` one after the other, each in a process of its own, and owns
-the directory they work in. It imports none of them, so that it starts at once.
+It runs the programs of `headrace.demo` one after the other, each in a separate process, and owns
+the directory they work in. It imports none of them, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def demo(
             click.echo("Evaluating the checkpoint in another process")
             foreground.run("headrace.demo.evaluate", *here, *size)
     except Interrupted as interruption:
-        # What runs may have left the cursor at the end of a progress bar.
+        # The program that ran may have left the cursor at the end of a progress bar.
         click.echo("\nInterrupted." if sys.stderr.isatty() else "Interrupted.", err=True)
         context.exit(interruption.exit_code)
     except ProgramFailed as failure:
@@ -74,8 +74,8 @@ def demo(
 def _directory(output: Path | None) -> Iterator[Path]:
     """Gives a directory to work in that is removed again; its files go to `output` at the end.
 
-    They go there only if all went well. So an interrupted run leaves nothing behind, half-written
-    files least of all.
+    They are moved only on success. So an interrupted run leaves nothing behind, above all no
+    half-written files.
     """
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

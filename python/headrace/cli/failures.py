@@ -2,8 +2,8 @@
 
 One line on stderr and an exit code, never a traceback for a user's mistake.
 
-Exit codes: 0 for success, 1 for failures of data, 2 for wrong usage (click's), 128 and the number
-of the signal for an end from outside, as shells have it.
+Exit codes: 0 for success, 1 for failures of data, 2 for wrong usage (click's), and 128 plus the
+number of the signal if it was ended by one, as in shells.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Whoever read has seen enough. The interpreter must not flush into the pipe again.
+            # The reader of the pipe has ended. The interpreter must not flush into the pipe again.
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             ctx.exit(_BROKEN_PIPE)
         except Exception as error:

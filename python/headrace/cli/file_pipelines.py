@@ -16,7 +16,7 @@ from headrace.pipeline.tracing import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
-# More than any file has; it takes what nobody can count, too.
+# More than a file can have; a budget this large also covers losses that cannot be counted.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16
 _TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)
@@ -26,11 +26,11 @@ class Count(NamedTuple):
     """Totals over all records of a file.
 
     Attributes:
-        num_records: Those that can be read.
-        num_bytes: What they hold; None for records that are no strings.
-        least_bytes: Of the shortest one.
-        most_bytes: Of the longest one.
-        damage: What cannot be read.
+        num_records: The number of readable records.
+        num_bytes: Their total number of bytes; None for records that are not strings.
+        least_bytes: The size of the shortest one.
+        most_bytes: The size of the longest one.
+        damage: The unreadable parts.
     """
 
     num_records: int
@@ -93,8 +93,8 @@ def record_sizes(
 
     Args:
         content: The file.
-        damage: What cannot be read is added to it, at the end.
-        is_shown: Whether a terminal shows how far it is.
+        damage: The unreadable parts are added to it, at the end.
+        is_shown: Whether a progress bar is shown on a terminal.
     """
     size = _line_bytes if content.kind in _TEXTS else _record_bytes
     for batch in _batches(content, source_of(content).map(size), is_shown, damage):

@@ -1,8 +1,8 @@
 """Readers on other machines, on Ray: many readers feed many trainers, in the order of one machine.
 
-`serve(pipe, num_readers=…)` starts readers, and gives a `Feed`; `feed.batches(rank, world)` in any
-process of the cluster gives what `pipe.shard(rank, world)` gives on one machine, byte for byte.
-`from_dataset` makes a pipeline of a dataset of Ray Data. Needs the extra `headrace[ray]`.
+`serve(pipe, num_readers=…)` starts readers, and returns a `Feed`; `feed.batches(rank, world)` in
+any process of the cluster returns the same bytes as `pipe.shard(rank, world)` on one machine.
+`from_dataset` makes a pipeline of a Ray Data dataset. Needs the extra `headrace[ray]`.
 """
 
 from headrace.core.optional_dependencies import missing_ray

@@ -18,7 +18,7 @@ _LOG: Final = logging.getLogger("headrace.ray")
 _PATIENCE_S: Final = 5.0
 # So long a process may take to start before it is looked for.
 _STARTING_S: Final = 60.0
-# So long readers may take to answer what trainers that have ended had asked for. Ray writes a line
+# The time that readers may take to answer requests of trainers that have ended. Ray prints a line
 # for each call that is not answered.
 _CLOSING_S: Final = 2.0
 # Trainers that have not reported for so long are not asked about any more.
@@ -32,11 +32,11 @@ class Settings:
     """The arguments of `serve`.
 
     Attributes:
-        num_readers: How many readers there are at first.
-        cpus_per_reader: What Ray counts for each.
-        parked_bytes: What a reader may keep for trainers that have not asked yet.
-        autoscale: The fewest and the most readers that the verdict may lead to; None to leave that
-            to the program.
+        num_readers: The initial number of readers.
+        cpus_per_reader: The number of CPUs that Ray reserves for each.
+        parked_bytes: The limit on batches that a reader keeps for trainers that have not asked yet.
+        autoscale: The fewest and the most readers between which the number is adapted; None to
+            leave it to the program.
     """
 
     num_readers: int
@@ -57,14 +57,14 @@ class Report(NamedTuple):
 
     Attributes:
         trainer: Its name.
-        rank: Which of the trainers it is.
-        world: How many trainers there are.
-        version: That of its layout.
-        oldest: The number of the batch that it takes next.
+        rank: The rank of the trainer.
+        world: The number of trainers.
+        version: The version of its layout.
+        oldest: The number of its next batch.
         end: It has not asked for this number, or later ones.
-        seconds: Since its last report.
-        waiting: The share of that in which it waited.
-        working: Of the readers that it heard of: the share of their time in which they worked.
+        seconds: The time since its last report.
+        waiting: The share of that time in which it waited.
+        working: For each reader that it heard of, the share of time in which the reader worked.
     """
 
     trainer: str

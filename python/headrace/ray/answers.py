@@ -12,11 +12,11 @@ __all__ = ["answer_of"]
 def answer_of(where: str, asked: Any) -> Any:
     """Returns what a method of the head returns, and raises what it raises.
 
-    Waits until it is done, or until Ray knows that the head is gone: at once when its process has
-    ended, some twenty seconds after its node was lost.
+    Waits until it is done, or until Ray knows that the head is gone: immediately when its process
+    has ended, some twenty seconds after its node was lost.
 
     Args:
-        where: Who asks, for the error.
+        where: The caller, for the error.
         asked: The reference of the call.
 
     Raises:

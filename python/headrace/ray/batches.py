@@ -35,12 +35,12 @@ class Part(NamedTuple):
 
     Attributes:
         rank: The trainer, from 0.
-        world: How many trainers there are.
+        world: The number of trainers.
         epoch: The number of the epoch, if it is to begin.
-        credit_bytes: What may be under way for it.
-        is_copied: Whether arrays are copied out of the object store, and can be written.
+        credit_bytes: The limit on its requested batches, in bytes.
+        is_copied: Whether arrays are copied out of the object store, and are writable.
         has_arrow_strings: Whether strings stay Arrow's arrays.
-        patience_s: So long a reader may take before the head looks after it.
+        patience_s: The time after which the head checks on a reader.
     """
 
     rank: int
@@ -83,9 +83,9 @@ class _Asked(NamedTuple):
 class FeedBatches:
     """The batches of one trainer, in the order of one machine.
 
-    Batches are asked for ahead, as many as `credit_bytes` allow. Arrays lie in Ray's object store
-    and cannot be written, unless they are to be copied; they are there as long as the program holds
-    them. May be used by one thread at a time.
+    Batches are requested ahead, as many as `credit_bytes` allow. Arrays lie in Ray's object store
+    and are read-only, unless they are to be copied; they exist as long as the program holds them.
+    Must be used by one thread at a time.
     """
 
     def __init__(self, head: Any, part: Part, state: Mapping[str, Any] | None) -> None:
@@ -145,7 +145,7 @@ class FeedBatches:
             try:
                 return ray.get(answer)  # type: ignore[no-any-return]
             except ray.exceptions.RayTaskError as error:
-                # What the pipeline has raised, as it raises on one machine.
+                # The exception of the pipeline, raised as on one machine.
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is asked for again: %s", number, reader, error)
@@ -201,7 +201,7 @@ class FeedBatches:
             try:
                 known = answer_of("batches", answer)
             except UnavailableError:
-                # The batch that was just taken is good. What is missing behind it raises this.
+                # The batch just taken is good. The missing one after it raises this.
                 return
             if known is not None:
                 self._learn(known)
@@ -226,8 +226,8 @@ class FeedBatches:
     def state(self) -> dict[str, Any]:
         """Returns where all trainers stand that have taken as many batches as this one.
 
-        It is plain data, which `json` takes. Any number of trainers goes on there, with any number
-        of readers. Answers after `close`, too.
+        It is plain data, which `json` accepts. Any number of trainers can continue from it, with
+        any number of readers. Works after `close`, too.
         """
         place = self._place
         return {
@@ -256,8 +256,8 @@ class FeedBatches:
         """Asks for nothing more, and drops what is under way. The readers stay."""
         if not self._is_over:
             self._is_over = True
-            # What waits at readers is answered without work. (A cancelled call would hold up the
-            # calls behind it: an actor waits for each number of a call for half a minute.)
+            # Requests that wait at readers are answered without work. (A cancelled call would hold
+            # up the calls after it: an actor waits for each call number for half a minute.)
             for name in {asked.reader for asked in self._window.under_way.values()}:
                 if (reader := self._known.readers.get(name)) is not None:
                     reader.forget.options(concurrency_group="questions").remote(self._name)

@@ -18,14 +18,14 @@ def from_dataset(dataset: Any) -> Pipeline:
     Columns become components: numbers, arrays, `bytes` and `str`. The dataset runs on the cluster
     while the pipeline is iterated, and its blocks come one after the other. It is a source like
     `iterable`: another iteration, and each epoch, runs the dataset again, and a resume goes through
-    the blocks before the place. Ask Ray Data for its order
-    (`ray.data.DataContext.get_current().execution_options.preserve_order = True`) if that matters.
+    the blocks before its place. If the order matters, ask Ray Data to keep it
+    (`ray.data.DataContext.get_current().execution_options.preserve_order = True`).
 
     Args:
-        dataset: What `iter_batches` can be asked of.
+        dataset: An object with `iter_batches`.
 
     Raises:
-        TypeError: If it cannot be.
+        TypeError: If it is not.
     """
     if not hasattr(dataset, "iter_batches"):
         raise TypeError(f"from_dataset: got {type(dataset).__name__}, expected a ray.data.Dataset.")

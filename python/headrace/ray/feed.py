@@ -38,24 +38,23 @@ def serve(
 ) -> "Feed":
     """Starts readers that make the batches of one pipeline together.
 
-    Each reader is an actor with the engine in it. It makes every `num_readers`-th batch: stages
-    that make one example of each, and `batch`, are done for those alone. What is before them
-    (reading a stream, filters, windows) is done by each reader. The files have to be where readers
-    run.
+    Each reader is an actor with its own engine. It makes every `num_readers`-th batch: stages that
+    make one example of each, and `batch`, run for these alone. The stages before (reading a stream,
+    filters, windows) are run by each reader. The files must be accessible where readers run.
 
     Args:
-        pipe: A pipeline of batches. Seeds that it was not given are drawn already, so all readers
-            have the same.
-        num_readers: How many readers, at least 1.
-        cpus_per_reader: What Ray counts for each; with one CPU or more, its engine has as many
-            threads, unless the pipeline says otherwise.
-        autoscale: The fewest and the most readers; then the verdict adds and removes them. None to
+        pipe: A pipeline of batches. Missing seeds are drawn when it is made, so all readers have
+            the same.
+        num_readers: The number of readers, at least 1.
+        cpus_per_reader: The number of CPUs that Ray reserves for each; with one CPU or more, its
+            engine has as many threads, unless the pipeline sets another number.
+        autoscale: The fewest and the most readers between which the number is adapted. None to
             leave that to `add_readers` and `remove_readers`.
-        parked_bytes: What a reader may hold for trainers that have not asked for it yet. What is
-            more is dropped, and made again when it is asked for.
+        parked_bytes: The limit on batches that a reader holds for trainers that have not asked for
+            them yet. Batches beyond it are dropped, and made again on request.
 
     Raises:
-        TypeError: If `pipe` is no pipeline.
+        TypeError: If `pipe` is not a pipeline.
         ValueError: If it gives examples or has no order, or a number is out of range.
     """
     if not isinstance(pipe, Pipeline):
@@ -79,7 +78,7 @@ def serve(
         ray.init()
     pickled = cloudpickle.dumps(with_buffers(pipe))
     settings = Settings(num_readers, cpus_per_reader, parked_bytes, autoscale)
-    # Beside the caller: Ray would put it on any node, whose loss would then end all readers.
+    # On the caller's node: Ray would choose any node, whose loss would then end all readers.
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     head = ray.remote(Head).options(num_cpus=0, scheduling_strategy=here).remote(pickled, settings)
     ray.get(head.known.remote())
@@ -89,7 +88,7 @@ def serve(
 def _done_for_all(pipe: Pipeline) -> list[Stage]:
     """Returns the stages whose work each reader does for all batches.
 
-    Work of the engine waits behind stages that only move rows, until one goes by its results.
+    The engine's work waits for stages that only move rows, until a stage needs its results.
     """
     done: list[Stage] = []
     waiting: list[Stage] = []
@@ -145,21 +144,21 @@ class Feed:
 
         Args:
             rank: The trainer, from 0.
-            world: How many trainers there are. They should take as many batches each.
-            state: Where it goes on, as `FeedBatches.state` of any trainer has said; None for the
-                beginning. There may have been another number of trainers and readers.
+            world: The number of trainers. They should take the same number of batches each.
+            state: The state to continue from, from `FeedBatches.state` of any trainer; None for the
+                beginning. The numbers of trainers and readers may have been different.
             epoch: The number of the epoch, as for `Pipeline.epoch`.
-            credit_bytes: What may be under way. One batch may always.
-            copy: Whether arrays are copied, and can be written. Without it they are those of the
-                object store, which cannot be written; strings in NumPy arrays always are copies.
-            patience_s: After so many seconds without a batch, its reader is looked after. If it
-                does not answer, others read for it.
+            credit_bytes: The limit on requested batches, in bytes. One batch is always allowed.
+            copy: Whether arrays are copied, and writable. Without it they are the object store's,
+                which are read-only; strings in NumPy arrays are always copies.
+            patience_s: The number of seconds without a batch after which its reader is checked on.
+                If it does not answer, others take over.
 
         Raises:
-            UnavailableError: If the head is gone: the feed was closed, or the process that has
-                called `serve`, or its node, has ended. The iteration raises it, too, at the first
-                batch that does not come any more.
-            ValueError: If a number is out of range, or the state is none of this package's.
+            UnavailableError: If the head is gone: the feed was closed, or the process that called
+                `serve`, or its node, has ended. The iteration raises it too, at the first batch
+                that is missing.
+            ValueError: If a number is out of range, or the state is not one of this package.
         """
         checked_int("batches", "world", world, 1)
         checked_int("batches", "epoch", epoch, 0)

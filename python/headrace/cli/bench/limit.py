@@ -14,7 +14,7 @@ from headrace.io.os_errors import os_errors
 
 __all__ = ["Limit", "measured_limit"]
 
-# What a thread reads before it takes the next piece, and what it reads at a time.
+# Bytes that a thread reads before it takes the next piece, and bytes read at a time.
 _PIECE_BYTES: Final = 8 << 20
 _READ_BYTES: Final = 1 << 20
 
@@ -23,9 +23,9 @@ class Limit(NamedTuple):
     """The rate at which the machine can read the bytes of files.
 
     Attributes:
-        bytes_per_second: Of all threads together.
-        num_bytes: How many were read.
-        num_threads: By how many threads.
+        bytes_per_second: The rate of all threads together.
+        num_bytes: The number of bytes read.
+        num_threads: The number of reading threads.
     """
 
     bytes_per_second: float
@@ -37,18 +37,18 @@ def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) 
     """Reads files twice, and measures the second time; returns None if they have no bytes.
 
     The first time brings the files into the page cache, as far as they fit into it and into the
-    time. So the limit is that of memory for files that fit, and else that of storage. What is read
-    in the second time is what was read in the first.
+    time. So for files that fit the limit is memory's, and otherwise storage's. The second time
+    reads the same parts as the first.
 
     Args:
         files: The files, in the order in which they are read.
-        num_threads: How many threads read.
-        most_seconds: How long one time takes at most.
+        num_threads: The number of reading threads.
+        most_seconds: The longest time of one pass.
     """
     warm, num_pieces = _read(_pieces(files), num_threads, most_seconds)
     if not warm.num_bytes:
         return None
-    # Each piece that was begun was read to its end, so these are the same bytes.
+    # Each piece that was begun is read to its end, so these are the same bytes.
     again = itertools.islice(_pieces(files), num_pieces)
     return _read(again, num_threads, math.inf)[0]
 

@@ -32,17 +32,17 @@ class Measured(NamedTuple):
     """The measurements of a pipeline.
 
     Attributes:
-        num_batches: How many batches were taken; 0 for a pipeline without batches.
-        num_examples: How many examples they had.
-        seconds: From the beginning to the last of them.
-        first_seconds: Until the first one was there.
-        examples_per_second: Behind the first batch, if there were others.
-        bytes_per_second: Of the files; None if that is not known.
-        why_no_bytes: Why not.
+        num_batches: The number of batches taken; 0 for a pipeline without batches.
+        num_examples: The number of examples in them.
+        seconds: The time from the beginning to the last of them.
+        first_seconds: The time until the first of them.
+        examples_per_second: The rate after the first batch, if there were others.
+        bytes_per_second: The rate in bytes of the files; None if that is unknown.
+        why_no_bytes: The reason why it is unknown.
         has_ended: Whether all data were read.
-        limit: What plain reads of the same files give; None if there are none.
-        verdict: What limits, in words.
-        statistics: Of each stage.
+        limit: The rate of plain reads of the same files; None if there are none.
+        verdict: The bottleneck, in words.
+        statistics: The statistics of each stage.
     """
 
     num_batches: int
@@ -86,11 +86,11 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
 
     Args:
         pipe: The pipeline.
-        most_seconds: How long it is iterated at most.
-        most_batches: How many batches are taken at most.
+        most_seconds: The longest time to iterate over it.
+        most_batches: The largest number of batches.
 
     Raises:
-        Exception: What a function of the pipeline raises.
+        Exception: An exception of one of the pipeline's functions.
     """
     with iter(pipe) as batches:
         files, num_threads = batches.files, batches.num_threads

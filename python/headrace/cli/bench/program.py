@@ -24,7 +24,7 @@ def pipeline_of(where: str) -> Pipeline:
         where: `FILE.py:NAME`.
 
     Raises:
-        Failure: If there is no such file or name, it is no pipeline, or the program fails.
+        Failure: If there is no such file or name, it is not a pipeline, or the program fails.
     """
     path, mark, name = where.rpartition(":")
     if not mark or not name.isidentifier():
@@ -48,7 +48,7 @@ def pipeline_of(where: str) -> Pipeline:
 
 
 def _imported(path: str) -> ModuleType:
-    # What lies beside the program is imported as if Python ran it.
+    # Modules beside the program can be imported, as when Python runs it.
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     name = f"headrace_bench_{os.path.splitext(os.path.basename(path))[0]}"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -14,8 +14,8 @@ __all__ = ["files_of"]
 def files_of(command: str, argument: str) -> list[str]:
     """Returns the files that an argument stands for.
 
-    A directory with directories in it, such as an image folder, means all files below it, sorted;
-    hidden ones are left out. For everything else see `find_files`.
+    A directory with directories in it, such as an image folder, means all files below it, sorted,
+    without hidden ones. For everything else see `find_files`.
 
     Raises:
         NotFoundError: If there are none.

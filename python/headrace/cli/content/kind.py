@@ -39,10 +39,10 @@ class Content(NamedTuple):
         path: The file.
         kind: One of `Kind`.
         compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
-        size_bytes: Of the file.
-        detail: What else is known: the format of an image, the delimiter of a table, what an
-            unknown file seems to be.
-        mismatch: Why it is not what its name says, if it is not.
+        size_bytes: The size of the file.
+        detail: Further facts: the format of an image, the delimiter of a table, or a guess for an
+            unknown file.
+        mismatch: The reason why it is not what its name says, if it is not.
     """
 
     path: str
@@ -67,14 +67,14 @@ _HEADER_BYTES: Final = 12
 _EVENT_VERSION: Final = b"brain.Event:"
 _SESSION: Final = b'"format": "headrace checkpoint"'
 _STATE_KEYS: Final = {"version", "stages", "place", "checksum"}
-# A table of one column is a text as any other, but for its name.
+# A table of one column looks like any other text, except for its name.
 _TEXTS: Final = {
     ".csv": (Kind.CSV, ","),
     ".tsv": (Kind.CSV, "\t"),
     ".jsonl": (Kind.JSON_LINES, None),
     ".ndjson": (Kind.JSON_LINES, None),
 }
-# Where the content says nothing, since its first bytes are damaged, the name does.
+# If the content does not tell, because its first bytes are damaged, the name does.
 _NAMES: Final = {
     ".tfrecord": Kind.TFRECORD,
     ".tfrecords": Kind.TFRECORD,
@@ -82,7 +82,7 @@ _NAMES: Final = {
     ".tar": Kind.TAR,
 }
 _IMAGE_NAMES: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp")
-# Kinds that every text, and every file without a byte, may be taken for.
+# Kinds that any text, or any empty file, may be mistaken for.
 _ANY_TEXT: Final = (Kind.TEXT, Kind.CSV, Kind.JSON_LINES, Kind.STATE, Kind.EMPTY)
 _COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
@@ -167,7 +167,7 @@ def _is_record(data: bytes) -> bool:
 def _kind_of_records(data: bytes) -> str:
     length = int.from_bytes(data[:_LENGTH_BYTES], "little")
     first = data[_HEADER_BYTES : _HEADER_BYTES + length]
-    # The file version is the first thing that an event file says, behind the time.
+    # The file version is the first entry of an event file, after the time.
     if _EVENT_VERSION in first[:32]:
         return Kind.EVENTS
     if first.startswith(b"{") and _SESSION in first:

@@ -14,7 +14,7 @@ from headrace.pipeline.tracing import native
 
 __all__ = ["Start", "start_of"]
 
-# How much of a file says what it is.
+# Number of bytes needed to tell the kind of a file.
 _START_BYTES: Final = 64 * 1024
 _END_BYTES: Final = 8
 _MORE_THAN_ANY: Final = 1 << 62
@@ -25,10 +25,10 @@ class Start(NamedTuple):
 
     Attributes:
         data: The first bytes, decompressed.
-        is_whole: Whether there are no more.
-        end: The last few bytes of the file, as they are; none if they cannot be had.
+        is_whole: Whether these are all its bytes.
+        end: The last few bytes of the file, undecoded; empty if they cannot be read.
         compression: "gzip", "zlib", "zstd", "bzip2", "xz", "lz4" or None.
-        size_bytes: Of the file.
+        size_bytes: The size of the file.
     """
 
     data: bytes
@@ -42,7 +42,7 @@ def start_of(path: str) -> Start:
     """Reads the beginning of a file.
 
     Raises:
-        Failure: If it is no regular file.
+        Failure: If it is not a regular file.
         OpError: If it cannot be read.
     """
     is_remote = storage.is_remote(path)

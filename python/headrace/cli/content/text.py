@@ -11,7 +11,7 @@ __all__ = ["delimiter_of", "is_json_lines", "is_number", "is_text"]
 
 _DELIMITERS: Final = ",\t;|"
 _MOST_LINES: Final = 20
-# Letters that texts do without, but for tabs, line ends and the like.
+# Control characters that texts do not have; tabs, line ends and the like are not among them.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x08"))
 
 
@@ -32,11 +32,11 @@ def is_number(text: str) -> bool:
 def is_json_lines(data: bytes, is_whole: bool) -> bool:
     """Returns whether lines are objects of JSON: the first one, and most of the others.
 
-    A line that is cut is not looked at.
+    A line that is cut off is ignored.
     """
     lines = _lines(data, is_whole)
     if not lines and not is_whole:
-        # One line is longer than what is looked at.
+        # One line is longer than the bytes examined.
         return data.lstrip().startswith(b'{"')
     return bool(lines) and _is_object(lines[0]) and _most(map(_is_object, lines))
 
@@ -44,8 +44,9 @@ def is_json_lines(data: bytes, is_whole: bool) -> bool:
 def delimiter_of(data: bytes, is_whole: bool) -> str | None:
     """Returns what stands between the fields if this is CSV with a header; None if it is not.
 
-    It is if most of the first records have as many fields as the first one, at least two, and those
-    of the first one differ and are not empty. A table with a single column is a text.
+    It is CSV if most of the first records have as many fields as the first one, at least two, and
+    the fields of the first one differ and are not empty. A table with a single column counts as
+    text.
     """
     text = b"\n".join(_lines(data, is_whole)).decode("utf-8", "replace")
     found = {delimiter: _num_fields(text, delimiter) for delimiter in _DELIMITERS}

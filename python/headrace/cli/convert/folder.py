@@ -1,6 +1,7 @@
 """Image folders: a directory for each class, and a file for each image.
 
-Images are written to a hidden directory beside the output, which gets its name when all are there.
+Images are written to a hidden directory beside the output, which gets its final name when all are
+there.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class FolderPlan(NamedTuple):
         image: The file of the image.
         label: Its class.
         name: Its name; None to number them.
-        width: To how many digits the numbers of classes are filled up, so that they sort as
-            numbers do.
+        width: The number of digits to which class numbers are padded with zeros, so that they sort
+            as numbers do.
     """
 
     image: str
@@ -58,7 +59,7 @@ def folder_plan(schema: Schema, request: Request) -> FolderPlan:
     """Returns which features make an image folder.
 
     Raises:
-        Failure: If that is not clear, or there are none.
+        Failure: If that is ambiguous, or there are none.
     """
     images = [
         name
@@ -98,11 +99,11 @@ class Folder:
 
     Args:
         output: The directory.
-        plan: Which features say what.
-        written: The names of the images that a run before has written.
+        plan: The roles of the features.
+        written: The names of the images that an earlier run has written.
 
     Attributes:
-        names: Those of the images of the part that was begun last.
+        names: The names of the images of the current part.
     """
 
     def __init__(self, output: str, plan: FolderPlan, written: Iterable[str]) -> None:
@@ -112,7 +113,7 @@ class Folder:
         self._known = set(written)
         self.names: list[str] = []
         with os_errors(self._directory):
-            # It is there no more if the run before was ended just behind giving it its name.
+            # It no longer exists if the earlier run was killed just after renaming it.
             if not (self._known and os.path.isdir(output)):
                 os.makedirs(self._directory, exist_ok=True)
 
@@ -167,7 +168,8 @@ class Folder:
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if not parts or ".." in parts or parts[-1].startswith(".") or "\0" in name:
             raise Failure(f"example {number}: {name!r} is no name of a file. Give --name.")
-        # In a folder of its class an image may lie in directories; elsewhere only its name counts.
+        # Inside the folder of its class an image may be in subdirectories; elsewhere only its name
+        # counts.
         is_within = len(parts) > 1 and parts[0] == _text(row[self._plan.label])
         parts = parts[1:] if is_within else parts[-1:]
         extensions = _EXTENSIONS.get(image_kind(data) or "", (".jpg",))

@@ -1,8 +1,8 @@
 """The progress of a conversion: a hidden file beside its output, until all is done.
 
-Its first line says what was asked for, each other one which shard is whole and where the next one
-begins. A line that was cut short by a kill counts for nothing. The file is locked while a process
-works with it.
+Its first line has the request; each other line tells which shard is complete and where the next one
+begins. A line that was cut short by a kill is ignored. The file is locked while a process works
+with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.io.os_errors import os_errors
 __all__ = ["Journal"]
 
 _FORMAT: Final = "headrace convert"
-# Of the lines and of what they mean. Any change of either needs another one.
+# The version of the lines and their meaning. Any change of either needs a new one.
 _VERSION: Final = 1
 
 
@@ -32,9 +32,9 @@ class Journal:
 
     Attributes:
         path: The file of the journal.
-        header: What was asked for; None if nothing was begun.
-        done: What was done, in order.
-        is_needed: Whether something has got its name that `done` may not have yet.
+        header: The request; None if nothing was begun.
+        done: The finished parts, in order.
+        is_needed: Whether a file may have got its final name that is not in `done` yet.
 
     Raises:
         Failure: If another process works with it.
@@ -80,7 +80,7 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         if not (self.done or self.is_needed) and os.path.exists(self.path):
-            # Nothing was done that could be gone on with.
+            # There is no finished work to continue from.
             os.unlink(self.path)
         os.close(self._file)
 
@@ -120,7 +120,7 @@ def _locked(path: str) -> int:
         except BlockingIOError:
             os.close(file)
             return -1
-        # Whoever had the lock before may have removed the file meanwhile.
+        # The previous holder of the lock may have removed the file meanwhile.
         if os.path.exists(path) and os.path.samestat(os.fstat(file), os.stat(path)):
             return file
         os.close(file)

@@ -14,8 +14,8 @@ class Names:
     """The names of shards: `train.tfrecord` becomes `train-00000-of-00004.tfrecord`.
 
     Args:
-        output: The name that was given.
-        num_shards: How many there will be; None if nobody knows.
+        output: The name given by the user.
+        num_shards: The number of shards; None if unknown.
         is_divided: Whether there are shards at all.
     """
 

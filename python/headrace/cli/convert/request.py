@@ -23,7 +23,7 @@ class Format:
     TEXT: Final = "text"
 
 
-# The kinds of files that are sources, by their formats.
+# The kinds of source files, by format.
 FORMAT_OF_KIND: Final = {
     Kind.TFRECORD: Format.TFRECORD,
     Kind.CSV: Format.CSV,
@@ -42,18 +42,18 @@ class Request:
     Attributes:
         sources: Files, directories and patterns.
         output: The file, or the directory of an image folder.
-        source_format: What the sources are; None to go by their content.
+        source_format: The format of the sources; None to tell it from their content.
         to: The format of the output.
-        compression: Of the output.
-        shards: Into how many files it is divided.
-        shard_bytes: How many bytes of examples a file gets.
-        seed: Of the shuffle; None to keep the order.
-        window: Of the shuffle; None to shuffle all examples.
-        skip_errors: How many examples may be left out, or which share.
-        header: Whether files of CSV begin with the names of the columns; None if nobody has said.
+        compression: The compression of the output.
+        shards: The number of files of the output.
+        shard_bytes: The number of bytes of examples in a file.
+        seed: The seed of the shuffle; None to keep the order.
+        window: The window of the shuffle; None to shuffle all examples.
+        skip_errors: The number, or the share, of examples that may be skipped.
+        header: Whether CSV files begin with the names of the columns; None if not given.
         columns: The types of some columns: (name, type).
-        defaults: What stands for values that are missing: (name, value).
-        select: The features that are wanted; all if empty.
+        defaults: The values for missing ones: (name, value).
+        select: The wanted features; empty for all.
         rename: The new and the old names of features.
         base64: The features that are bytes, written as base64.
         key: The feature with the key of a sample.

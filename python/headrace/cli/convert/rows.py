@@ -77,7 +77,7 @@ def _row_of_image(source: Source) -> Callable[[dict[str, Any], int], Row]:
     classes, root = source.pipeline.classes, os.path.join(source.root or "", "")
 
     def row(example: dict[str, Any], _number: int) -> Row:
-        # Where the images lay on this machine is nobody's business.
+        # The paths of the images on this machine are private.
         path = example["path"].removeprefix(root)
         return values_of_example({**example, "path": path, "class": classes[int(example["label"])]})
 
@@ -92,7 +92,7 @@ def serialized(row: Row, number: int) -> bytes:
     """Returns a row as an `Example`.
 
     Raises:
-        Failure: If it holds what no `Example` does.
+        Failure: If it holds a value that an `Example` cannot.
     """
     example = Example()
     for name, values in row.items():

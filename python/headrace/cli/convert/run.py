@@ -33,10 +33,10 @@ class Converted(NamedTuple):
     """The result of a conversion.
 
     Attributes:
-        files: The files of the output; of an image folder the directory alone.
-        num_examples: How many examples they have.
-        num_before: How many of the files a run before had written.
-        skipped: What was left out.
+        files: The files of the output; for an image folder only the directory.
+        num_examples: The number of examples in them.
+        num_before: The number of files that an earlier run had written.
+        skipped: The skipped examples.
     """
 
     files: list[str]
@@ -58,14 +58,16 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
     """Converts what a request says.
 
     Args:
-        request: What is wanted.
-        overwrite: Whether files of that name are replaced, and a run before is forgotten.
-        interrupts: Signals, looked at between two examples.
+        request: The request.
+        overwrite: Whether existing files of these names are replaced, and an earlier run is
+            forgotten.
+        interrupts: Signals, checked between two examples.
 
     Raises:
-        Failure: If that cannot be done.
-        Interrupted: If there was a signal. What is whole stays, and the next run goes on there.
-        OpError: If a source cannot be read, or the output not be written.
+        Failure: If it is impossible.
+        Interrupted: If there was a signal. Complete files stay, and the next run continues from
+            there.
+        OpError: If a source cannot be read, or the output cannot be written.
     """
     if request.to == Format.PARQUET:
         check_parquet()
@@ -95,7 +97,7 @@ class _Conversion:
         self._journal = journal
         self._interrupts = interrupts
         self._make_row = row_maker(source, request)
-        # Records that become records again stay as they are.
+        # TFRecords that become TFRecords again are copied unchanged.
         self._is_raw = (source.format, request.to) == (Format.TFRECORD, Format.TFRECORD) and not (
             request.select or request.rename
         )

@@ -33,7 +33,7 @@ class Source(NamedTuple):
 
     Attributes:
         format: A `Format`.
-        pipeline: Its examples, in the order of the output; of TFRecords the records.
+        pipeline: Its examples, in the order of the output; for TFRecords the records.
         plain: The same examples in the order in which they are stored.
         root: The directory of an image folder, else None.
     """
@@ -48,8 +48,8 @@ def source_of(request: Request) -> Source:
     """Returns the pipeline that a request asks for.
 
     Raises:
-        Failure: If the sources are of several formats, or of one that is not read, or if options
-            do not fit them.
+        Failure: If the sources are of several formats, or of an unsupported one, or if options do
+            not fit them.
         OpError: If they cannot be read.
     """
     root = _image_folder(request)
@@ -90,7 +90,7 @@ def _has_folders(path: str) -> bool:
 def _contents(request: Request) -> list[Content]:
     paths = [os.fsdecode(path) for path in find_files("convert", request.sources)]
     contents = [content_of(path) for path in paths]
-    # Empty files may be among those of any format.
+    # Empty files are accepted beside files of any format.
     return [content for content in contents if content.kind != Kind.EMPTY] or contents
 
 

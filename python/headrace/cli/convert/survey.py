@@ -23,7 +23,7 @@ from headrace.pipeline.tracing import native
 __all__ = ["Survey", "checked_names", "surveyed"]
 
 _BATCH: Final = 1 << 12
-# From so many examples the names of features are known.
+# The number of examples after which the names of features are known.
 _LOOKED_AT: Final = 1000
 
 
@@ -31,9 +31,9 @@ class Survey(NamedTuple):
     """Facts about all examples.
 
     Attributes:
-        num_examples: How many there are; None if nobody needs to know.
-        columns: What features become, for the formats that need it.
-        folder: How an image folder is laid out; None for other formats.
+        num_examples: The number of examples; None if it is not needed.
+        columns: The columns of the features, for the formats that need them.
+        folder: The layout of an image folder; None for other formats.
     """
 
     num_examples: int | None
@@ -57,7 +57,7 @@ def checked_names(source: Source, request: Request) -> None:
     """Refuses names of features that the source has not.
 
     Raises:
-        Failure: Names what there is.
+        Failure: Names the features that exist.
     """
     wanted = {name: f"--select {name}" for name in request.select}
     wanted |= {old: f"--rename {old}={new}" for new, old in request.rename}

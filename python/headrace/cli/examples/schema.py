@@ -14,7 +14,7 @@ from headrace.cli.examples.values import Values
 
 __all__ = ["FeatureSummary", "Schema"]
 
-# The kinds that may be infinite or no number: those of `Example`s, of NumPy and of Arrow.
+# The kinds that may be infinite or NaN: the kinds of `Example`s, of NumPy and of Arrow.
 _FLOATS: Final = ("float", "halffloat", "double", "list<element: float", "list<element: double")
 
 
@@ -23,16 +23,16 @@ class FeatureSummary:
     """A summary of the values of one feature.
 
     Attributes:
-        count: How many examples have it.
-        kinds: The kinds that it has.
+        count: The number of examples that have it.
+        kinds: Its kinds.
         lengths: The fewest and the most values in an example.
-        shapes: All shapes that it has, if it has shapes.
-        least: The smallest value; of strings, the smallest length.
+        shapes: All its shapes, if it has any.
+        least: The smallest value; for strings, the smallest length.
         most: The largest.
-        num_not_finite: How many numbers are infinite or not a number.
-        formats: How many strings are images, by their format.
-        num_strings: How many strings there are.
-        is_text: Whether all strings are UTF-8, without control characters that no text has.
+        num_not_finite: The number of values that are infinite or NaN.
+        formats: The number of strings that are images, by format.
+        num_strings: The number of strings.
+        is_text: Whether all strings are UTF-8, without control characters that texts do not have.
     """
 
     count: int = 0
@@ -112,8 +112,8 @@ class Schema:
     """Collects what examples have in common.
 
     Attributes:
-        num_examples: How many were added.
-        features: What is known of each feature, by its name.
+        num_examples: The number of examples added.
+        features: The summary of each feature, by its name.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ class Values(NamedTuple):
         kind: "bytes", "float" or "int64"; None for a feature without any. For components of
             pipelines the name of their type.
         items: The values, one after the other.
-        shape: What they are put together to; None for a list.
+        shape: The shape of the values; None for a list.
     """
 
     kind: str | None

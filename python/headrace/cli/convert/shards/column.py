@@ -33,8 +33,8 @@ class Column(NamedTuple):
         """Returns the value of an example, as Python has it.
 
         Args:
-            values: Those of the example.
-            is_short: Whether numbers are to have as few digits as they need.
+            values: The values of the example.
+            is_short: Whether numbers are written with as few digits as they need.
         """
         items = self._items(values, is_short)
         return items if self.is_list else items[0]

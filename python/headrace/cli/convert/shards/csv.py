@@ -18,7 +18,7 @@ def check_csv_columns(columns: Sequence[Column]) -> None:
     """Refuses columns that fields cannot hold.
 
     Raises:
-        Failure: Names the first of them, and what to do.
+        Failure: Names the first of them, and the remedy.
     """
     for column in columns:
         if column.is_list:

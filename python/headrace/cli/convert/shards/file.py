@@ -25,7 +25,7 @@ class _Raw(io.RawIOBase):
         return self._file.tell()
 
     def write(self, data: Any) -> int:
-        # Python's streams write what they hold when they are collected.
+        # Python's streams write their buffers when they are collected.
         return len(bytes(data)) if self.is_discarded else self._file.write(bytes(data))
 
 
@@ -37,7 +37,7 @@ class WholeFile:
         compression: "gzip" or None.
 
     Attributes:
-        stream: What to write to.
+        stream: The stream to write to.
     """
 
     def __init__(self, path: str, compression: str | None) -> None:

@@ -19,7 +19,7 @@ def check_json_columns(columns: Sequence[Column]) -> None:
     """Refuses columns that JSON cannot hold.
 
     Raises:
-        Failure: Names the first of them, and what to do.
+        Failure: Names the first of them, and the remedy.
     """
     for column in columns:
         if column.kind == "bytes":

@@ -16,7 +16,7 @@ from headrace.cli.convert.shards.tfrecord import RecordShard
 
 __all__ = ["HAS_COLUMNS", "check_columns", "make_shard"]
 
-# The formats for which all examples are looked at first.
+# The formats for which all examples are examined first.
 HAS_COLUMNS: Final = (Format.CSV, Format.JSON_LINES, Format.PARQUET)
 _CHECKS: Final[dict[str, Callable[[Sequence[Column]], None]]] = {
     Format.CSV: check_csv_columns,

@@ -18,7 +18,7 @@ class Shard(ABC):
 
         Args:
             row: The example.
-            number: That of the example, over all shards.
+            number: The number of the example, over all shards.
 
         Raises:
             Failure: If the format cannot hold it.

@@ -24,7 +24,7 @@ _KEY: Final = "__key__"
 class TarShard(Shard):
     """An archive, whose members are named `KEY.FEATURE`.
 
-    A string is written as it is, a number as text, several values as JSON.
+    A string is written unchanged, a number as text, several values as JSON.
     """
 
     def __init__(self, path: str, compression: str | None, request: Request) -> None:

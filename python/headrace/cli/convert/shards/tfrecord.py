@@ -39,7 +39,7 @@ class RecordShard(Shard):
         with os_errors(self._path):
             file = os.open(self._path, os.O_RDONLY)
             try:
-                # The journal must not know of what the loss of power would take away.
+                # The journal must not list a file that a power loss could remove.
                 os.fsync(file)
             finally:
                 os.close(file)
