@@ -78,7 +78,7 @@ class ControlStack:
     def control_inputs_for(self, input_ops: Collection[Operation]) -> list[Operation]:
         """Returns what a new operation must wait for.
 
-        A scope adds nothing if one of the inputs was made in it: that input already waits.
+        A scope adds nothing if one of the inputs was made in it, since that input already waits.
 
         Args:
             input_ops: The operations whose outputs the new one reads.

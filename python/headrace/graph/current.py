@@ -57,8 +57,8 @@ def get_default_graph() -> Graph:
 def reset_default_graph() -> None:
     """Replaces the default graph of the process by an empty one.
 
-    Sessions of the old graph stay open, but their queue runners end, so that a cell of a notebook
-    may be run again without leaving threads behind.
+    Sessions of the old graph stay open, but their queue runners end, so that a notebook cell may be
+    run again without leaving threads behind.
 
     Raises:
         AssertionError: If this thread is inside `with graph.as_default():`.
@@ -111,7 +111,7 @@ class name_scope:
     Args:
         name: The scope's name; see `Graph.name_scope`.
         default_name: Used when `name` is None.
-        values: What the operations made inside will read.
+        values: The inputs of the operations made inside.
 
     Raises:
         TypeError: If `default_name` is not a string.

@@ -82,9 +82,9 @@ class DeviceSpec:
 
 
 _DeviceFunction: TypeAlias = Callable[[Operation], str | DeviceSpec]
-# What one block asks for: a device; a function that chooses it; None to ignore outer blocks.
+# The argument of one block: a device; a function that chooses it; None to ignore outer blocks.
 DeviceScope: TypeAlias = DeviceSpec | _DeviceFunction | None
-# What `Graph.device` takes.
+# The arguments that `Graph.device` accepts.
 DeviceLike: TypeAlias = str | DeviceScope
 
 _ANY = DeviceSpec()
@@ -122,8 +122,9 @@ def device_of(op: Operation, scopes: list[DeviceScope]) -> str:
     """Returns the device of an operation made inside some blocks.
 
     Args:
-        op: The operation. Functions are called with it; its device is what outer steps have set.
-        scopes: What the blocks ask for, innermost last. An inner block overrides an outer one.
+        op: The operation. Functions are called with it; its device is the result of the outer
+            steps.
+        scopes: The arguments of the blocks, innermost last. An inner block overrides an outer one.
 
     Raises:
         TypeError: If a function does not return a device.

@@ -50,8 +50,8 @@ class _ThreadState(threading.local):
 def _branch_for(op_type: str, inputs: Sequence[Tensor], control: ControlStack) -> Branch | None:
     """Returns the branch of a new operation: that of the thread, and those of its inputs.
 
-    A merge depends on its predicate alone, which comes last. What a loop reads from outside puts
-    the loop as a whole on a branch.
+    A merge depends only on its predicate, which comes last. The inputs of a loop from outside put
+    the whole loop on a branch.
     """
     branch = control.branch
     for tensor in inputs[-1:] if definition_of(op_type).role is Role.MERGE else inputs:
@@ -70,8 +70,8 @@ class Graph:
 
     Attributes:
         tensor_class: The class of its tensors.
-        is_native: Whether it is that of a native function of a pipeline, where operations refuse
-            what TensorFlow 1 rounds without a word, and take images of unknown rank.
+        is_native: Whether it is the graph of a native function of a pipeline, where operations
+            refuse values that TensorFlow 1 rounds silently, and accept images of unknown rank.
         seed: The graph's seed, or None. See `headrace.graph.get_seed`.
     """
 
@@ -107,13 +107,13 @@ class Graph:
         """Adds an operation.
 
         Args:
-            op_type: Which computation it stands for.
+            op_type: The type of computation.
             inputs: The tensors it reads, of this graph.
-            output_dtypes: One an output.
-            output_shapes: One an output; None if nothing is known.
+            output_dtypes: One for each output.
+            output_shapes: One for each output; None if nothing is known.
             name: Made unique within the current name scope; a name that ends in "/" is a scope
-                already made unique, and is taken as it is. None for `op_type`.
-            attrs: What is fixed now; kept, not copied.
+                already made unique, and is used unchanged. None for `op_type`.
+            attrs: The fixed attributes; kept, not copied.
             kernel: Computes it over NumPy arrays; None if the native engine knows `op_type`.
             repeats: The loop that it runs; None for other operations.
 
@@ -122,9 +122,10 @@ class Graph:
 
         Raises:
             RuntimeError: If the graph is finalized.
-            TypeError: If an input is no tensor.
-            ValueError: If an input belongs to another graph or is inside of a loop that this is not
-                in, the name is not valid, or an integer among the attributes has more than 64 bits.
+            TypeError: If an input is not a tensor.
+            ValueError: If an input belongs to another graph or is inside a loop that this operation
+                is not in, the name is invalid, or an integer among the attributes has more than 64
+                bits.
         """
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
@@ -243,7 +244,7 @@ class Graph:
             The `Tensor` or `Operation`.
 
         Raises:
-            TypeError: If it stands for none.
+            TypeError: If it is neither.
             ValueError: If it belongs to another graph, or a name is not of the allowed kind.
             KeyError: If nothing in the graph has the name.
         """
@@ -342,7 +343,7 @@ class Graph:
             **kwargs: Its keyword arguments.
 
         Returns:
-            What the function returns.
+            The function's result.
         """
         with self.as_default():
             return function(*args, **kwargs)
@@ -363,8 +364,8 @@ class Graph:
         """Puts a prefix before the names of operations made inside a `with` block.
 
         Args:
-            name: Made unique within the current scope. One that ends in "/" is taken as it is, so
-                that a scope can be entered again. None or "" leaves all scopes.
+            name: Made unique within the current scope. A name that ends in "/" is used unchanged,
+                so that a scope can be entered again. None or "" leaves all scopes.
 
         Yields:
             The scope's full name with "/" at its end; "" for the root.
@@ -396,8 +397,8 @@ class Graph:
         """Makes operations of a `with` block run after others.
 
         Args:
-            control_inputs: Operations, or tensors whose operations are meant. None forgets what
-                outer blocks wait for, and the branch they are on.
+            control_inputs: Operations, or tensors, which mean their operations. None ignores the
+                control inputs of outer blocks, and their branch.
 
         Returns:
             A context manager.
@@ -455,13 +456,13 @@ class Graph:
         """Sets the device of operations made inside a `with` block; it has no effect on runs.
 
         Args:
-            device_name_or_function: A device string, which is merged with those of outer blocks; a
-                function that takes an operation and returns its device string; or None to forget
+            device_name_or_function: A device string, which is merged with the outer blocks'; a
+                function that takes an operation and returns its device string; or None to ignore
                 outer blocks.
 
         Raises:
             TypeError: If it is something else.
-            ValueError: If it is no device string.
+            ValueError: If it is not a device string.
         """
         scope = as_device_scope(device_name_or_function)
         state = self._thread
@@ -536,7 +537,7 @@ class Graph:
         Args:
             name: Its key.
             scope: A regular expression that the beginning of an item's name must match; items
-                without a name are then left out. None for all items.
+                without a name are then skipped. None for all items.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))
@@ -647,6 +648,6 @@ def _place(op: Operation, thread: _ThreadState) -> None:
 def _stands_beside(op: Operation) -> bool:
     """Returns whether an operation is colocated with its first input, which is a reference.
 
-    One on a variable or a barrier is; one that reads what an assignment returns is not.
+    An operation on a variable or a barrier is; one that reads the result of an assignment is not.
     """
     return op.definition.takes_variable or op.inputs[0].op.definition.role is not Role.COMPUTED

@@ -1,10 +1,10 @@
 """Operations as messages: what programs read in `op.node_def` and `graph.as_graph_def()`.
 
-Each message is new: changing it changes no graph. It has each operation's name, type,
-inputs, device and those attributes that TensorFlow has too. `_branch` says on which branches of
-conditions an operation is: each is "+" or "-", for true or false, and the name of the condition.
-What TensorFlow has no type for says what its outputs are, in `_output_types` and `_output_shapes`.
-`headrace.tf1.graph_import` reads all of it.
+Each message is new: changing it does not change the graph. It has each operation's name, type,
+inputs, device and those attributes that TensorFlow has too. `_branch` lists the branches of
+conditions that an operation is on: each is "+" or "-", for true or false, and the name of the
+condition. Operations of types that TensorFlow does not have describe their outputs in
+`_output_types` and `_output_shapes`. `headrace.tf1.graph_import` reads all of it.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
@@ -107,7 +107,7 @@ def make_node_def(
     Args:
         op: The operation.
         more: Attributes to add.
-        most_bytes: Values of larger constants are left out; None for none.
+        most_bytes: Values of larger constants are omitted; None to omit none.
     """
     inputs = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
     inputs += [f"^{control.name}" for control in op.control_inputs]
@@ -226,7 +226,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
     else:
         values = _elements(message, dtype)
     if 0 < len(values) < count and not message.tensor_content:
-        # What is left out at the end equals the last element.
+        # Omitted elements at the end equal the last element.
         values = np.concatenate([values, np.repeat(values[-1:], count - len(values))])
     elif not len(values) and count and not message.tensor_content:
         values = np.zeros(count, dtype.as_numpy_dtype)
@@ -262,8 +262,8 @@ def message_of(value: np.ndarray[Any, Any], shape: Sequence[int] | None = None) 
 
     Args:
         value: The elements.
-        shape: The shape; None for the array's own. The last element stands for all that are
-            missing.
+        shape: The shape; None for the array's own. The last element is repeated for all missing
+            ones.
     """
     sizes = value.shape if shape is None else tuple(shape)
     is_text = value.dtype == object

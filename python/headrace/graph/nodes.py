@@ -55,17 +55,18 @@ class Operation:
     Attributes:
         graph: The graph it belongs to.
         name: Unique in the graph, including scopes.
-        type: Which computation it stands for, such as "Add".
-        definition: What is known of all operations of that type.
+        type: The type of computation, such as "Add".
+        definition: The definition of that type.
         inputs: The tensors it reads.
-        attrs: What is fixed when the operation is made.
-        kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
-            output (a tuple if there are several). None if the native engine knows the type.
+        attrs: The attributes fixed when the operation is made.
+        kernel: Computes it over NumPy arrays: takes one array for each input and returns one array
+            for each output (a tuple if there are several). None if the native engine knows the
+            type.
         branch: It runs only if this branch is taken; None if it is on none.
         loop: It runs in each iteration of this loop; None if it is in none.
         repeats: The loop that it runs; None for other operations.
         colocation: Names of the operations that it is colocated with, each after "loc:@".
-        owner: The queue or the variable that it stands for; None for other operations.
+        owner: The queue or the variable that it represents; None for other operations.
     """
 
     __slots__ = (
@@ -369,13 +370,14 @@ class SupportsTensor(Protocol):
     def _as_graph_element(self) -> Tensor: ...
 
 
-# What `convert_to_tensor` takes.
+# The arguments that `convert_to_tensor` accepts.
 TensorLike: TypeAlias = (
     Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence["TensorLike"]
 )
 
 
-# What `Graph.as_graph_element` takes: an operation, a tensor, what stands for one, or a name.
+# The arguments of `Graph.as_graph_element`: an operation, a tensor, an object that represents one,
+# or a name.
 GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
 
 # One part of the key of `tensor[key]`.
@@ -437,12 +439,12 @@ class Loop:
     """A part of the graph that one operation runs again and again.
 
     Attributes:
-        name: Name of the scope of what is repeated, for errors.
+        name: Name of the scope of the repeated operations, for errors.
         outer: The loop that this one is in; None if it is in none.
-        carried: Tensors that stand for the values that each iteration gives to the next one.
-        rows: Tensors that stand for a row of what the loop goes through.
-        condition: A bool scalar: whether there is another iteration. None if the rows say so.
-        results: The next values of `carried`, and behind them what is collected.
+        carried: Tensors for the values that each iteration passes to the next one.
+        rows: Tensors for one row of each sequence that the loop goes through.
+        condition: A bool scalar, true if there is another iteration. None for a loop over rows.
+        results: The next values of `carried`, and after them the values to collect.
         captured: Tensors from outside that are read inside, each once.
     """
 

@@ -89,32 +89,32 @@ class OpDef:
 
     Attributes:
         type: The type, such as "Add".
-        role: What its operations are in a program.
-        is_stateful: Whether a run does more than compute outputs from inputs, or may give other
-            outputs for the same inputs: it prints, calls the user's function, looks at files. Such
-            an operation is never computed before a run.
+        role: The role of its operations in a program.
+        is_stateful: Whether a run does more than compute outputs from inputs, or may give different
+            outputs for the same inputs: it prints, calls the user's function, reads files. Such an
+            operation is never computed before a run.
         is_random: Whether its operations draw random numbers. The session keeps a generator for
             each of them.
-        is_placeholder: Whether its operations have no value but the one that is fed.
-        is_own: Whether TensorFlow has no such type, or one with other inputs. Messages say of its
-            operations what their outputs are, for those who read them.
+        is_placeholder: Whether its operations have only the value that is fed.
+        is_own: Whether TensorFlow does not have this type, or has it with other inputs. Messages
+            then describe the outputs of its operations, for their readers.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
-        kept: What the session keeps for its operations themselves; None if nothing.
-        queue_class: Of a queue: which elements come first, by the name of TensorFlow's class.
-        queue_input: Number of the input that is the queue in which a run may wait; None if it waits
-            for none.
-        is_enqueue: Whether it waits for room in that queue, and not for elements.
-        numpy: Computes it over NumPy arrays, one an input; None if each operation brings a kernel
-            that depends on its attributes, or if only the engine knows the type.
-        computed: Takes an operation and says what computes it; None for its NumPy kernel if it has
-            one, else the engine.
+        kept: The object that the session keeps for its operations; None if nothing.
+        queue_class: For a queue: the order of its elements, by the name of TensorFlow's class.
+        queue_input: Number of the input that is the queue in which a run may wait; None if there is
+            none.
+        is_enqueue: Whether it waits for room in that queue rather than for elements.
+        numpy: Computes it over NumPy arrays, one for each input; None if each operation brings a
+            kernel that depends on its attributes, or if only the engine knows the type.
+        computed: Takes an operation and returns the way to compute it; None for its NumPy kernel if
+            it has one, else the engine.
         fold: Computes an operation while the graph is built, for static shapes that depend on its
-            value: takes the operation and one array an input. None if no static shape does.
-        read_sizes: As `fold`, for vectors and scalars of which only some entries are known: takes a
-            `Known` and the operation, and returns what `Known.sizes` does.
-        batch_rule: Adds operations over inputs with one more leading axis, that of the rows of a
-            block; see `headrace.ops.framework.batching`. None if each row goes by itself.
+            value: takes the operation and one array for each input. None if no static shape does.
+        read_sizes: As `fold`, for vectors and scalars with only some entries known: takes a `Known`
+            and the operation, and returns the same as `Known.sizes`.
+        batch_rule: Adds operations over inputs with one more leading axis, the rows of a block; see
+            `headrace.ops.framework.batching`. None if each row is computed separately.
     """
 
     type: str

@@ -107,6 +107,6 @@ def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractCon
 def get_default_session() -> Any:
     """Returns the innermost default session of this thread, or None.
 
-    It is what `default_session` was given, so it has no type of its own.
+    It is the argument of `default_session`, so its type is not known here.
     """
     return _default_sessions.innermost()

@@ -23,7 +23,7 @@ class Misfit(Exception):
 
     Attributes:
         value: The value.
-        index: Where it is in what was fed.
+        index: Its position in the fed value.
     """
 
     def __init__(self, value: object, index: tuple[int, ...]) -> None:
@@ -117,7 +117,7 @@ def _converted(value: object, given: _Array, dtype: np.dtype[Any]) -> _Array:
         if given is value or given.dtype.kind == "c":
             return given.astype(dtype)
         try:
-            # A list of ints and floats has become floats in `given`, which are less exact.
+            # In `given`, a list of ints and floats has become floats, which are less exact.
             return np.asarray(value, dtype=dtype)
         except (OverflowError, ValueError) as error:
             if given.dtype.kind in _NUMBERS:

@@ -82,7 +82,7 @@ def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
     """Returns the tensor that a key of a feed stands for.
 
     Raises:
-        TypeError: If it stands for none.
+        TypeError: If it is not a tensor and does not represent one.
     """
     try:
         return graph.as_graph_element(key, allow_operation=False)

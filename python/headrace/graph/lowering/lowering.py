@@ -18,7 +18,7 @@ from headrace.ops.framework.folding import is_small
 
 __all__ = ["Lowering"]
 
-# What an operation works on: a resource, or those of which each run picks one.
+# The object of an operation: a resource, or several from which each run picks one.
 _Operand: TypeAlias = Resource | list[Resource]
 
 # The nodes that a node waits for; and the slots of bool scalars with the values that they must have
@@ -61,7 +61,7 @@ class Lowering:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._kernels: dict[Operation, engine.Kernel] = {}
-        # By the loop's operation and by what its body is fed besides its own tensors.
+        # The key: the loop's operation, and the inputs of its body besides its own tensors.
         self._loops: dict[tuple[Operation, tuple[Tensor, ...]], engine.Kernel] = {}
 
     def lower(
@@ -74,8 +74,8 @@ class Lowering:
     ) -> engine.Program:
         """Returns a program that is fed `feeds` and returns `fetches`; `targets` run for effect.
 
-        With `tracing` its runs tell what each operation does. Operations that are `done` are left
-        out; what needs their outputs is fed them.
+        With `tracing` its runs record the span of each operation. Operations that are `done` are
+        skipped; their outputs are fed.
 
         Raises:
             OpError: If a resource cannot be made.
@@ -133,7 +133,7 @@ class Lowering:
 
         Args:
             op: The operation.
-            captured: The tensors from outside whose values its program is fed.
+            captured: The tensors from outside whose values are fed to its program.
         """
         with self._lock:
             kernel = self._loops.get((op, captured))
@@ -228,7 +228,7 @@ class _Assembly:
                     inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))
             elif index == 0 and op.definition.takes_variable:
-                # The output of an assignment stands for the variable, after the assignment.
+                # The output of an assignment represents the variable, after the assignment.
                 if tensor.op in self._nodes:
                     gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
@@ -280,7 +280,7 @@ class _Assembly:
     def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
         """Adds a read of a variable for operation `reader`, behind the same gate."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
-        # In a trace the time is that of the variable.
+        # In a trace its time counts for the variable.
         name = reader if self._tracing is None else variable.name
         _, slot = self._builder.node(name, kernel, [], 1, gate)
         return slot
@@ -418,7 +418,7 @@ def _topological_order(
         else:
             is_done[op] = False
             needs = [tensor.op for tensor in op.inputs if tensor not in fed]
-            # A loop as a whole waits for what its body waits for outside.
+            # A loop as a whole waits for everything outside that its body waits for.
             inside = [control for control in op.control_inputs if control.loop is op.loop]
             needs += [control for control in inside if not _is_fed(control, fed)]
             path = [] if op.branch is None else op.branch.path
