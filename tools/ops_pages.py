@@ -16,39 +16,45 @@ from types import ModuleType
 
 import headrace.ops
 import headrace.tf1 as tf
+import headrace.tf1.ops
 
 TOP = Path(__file__).parents[1]
 PAGES = TOP / "docs" / "ops"
-_MODULES = (name for name in tf.__all__ if isinstance(getattr(tf, name), ModuleType))
+_MODULES = (name for name in dir(tf) if isinstance(getattr(tf, name), ModuleType))
 NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
 
-def families() -> list[str]:
-    """Returns the rooms of `headrace.ops`, without that of the machinery."""
-    rooms = pkgutil.iter_modules(headrace.ops.__path__)
-    return sorted(room.name for room in rooms if room.ispkg and room.name != "framework")
+def families() -> dict[str, ModuleType]:
+    """Returns the package of each family of operations."""
+    packages = (headrace.ops, headrace.tf1.ops)
+    return {
+        room.name: import_module(f"{package.__name__}.{room.name}")
+        for package in packages
+        for room in pkgutil.iter_modules(package.__path__)
+        if room.ispkg and room.name != "framework"
+    }
 
 
-def page(family: str) -> str:
+def page(family: str, room: ModuleType) -> str:
     """Returns the text of a family's page."""
-    room = import_module(f"headrace.ops.{family}")
+    folder = room.__name__.replace(".", "/")
+    tests = folder.removeprefix("headrace/")
     lines = [f"# {family.capitalize()}", "", (room.__doc__ or "").strip().split("\n\n")[0], ""]
     lines += [
-        f"Each row names its file: `{family}/<file>` in `python/headrace/ops/`, in "
-        "`crates/engine/src/kernels/` if the engine",
-        "computes it, and `test_<file>` in `tests/ops/`. `make docs` writes this page.",
+        f"Each row names its file in `python/{folder}/`. If the engine computes the operation,",
+        f"its kernel is in `crates/engine/src/kernels/{family}/`. Tests are in `tests/{tests}/`.",
+        "`make docs` writes this page.",
         "",
         "| file | `headrace.tf1` | what it does |",
         "|---|---|---|",
     ]
-    for stem, name, function in functions(family):
+    for stem, name, function in functions(room):
         lines.append(f"| {stem} | {names_of(name, function)} | {first_line(function)} |")
     return "\n".join([*lines, ""])
 
 
-def functions(family: str) -> Iterator[tuple[str, str, object]]:
+def functions(room: ModuleType) -> Iterator[tuple[str, str, object]]:
     """Gives (file, name, function or class) of everything public that a family's modules define."""
-    room = import_module(f"headrace.ops.{family}")
     for module in sorted(pkgutil.iter_modules(room.__path__), key=lambda item: item.name):
         content = import_module(f"{room.__name__}.{module.name}")
         for name in sorted(getattr(content, "__all__", ())):
@@ -67,8 +73,9 @@ def names_of(name: str, item: object) -> str:
             for other in module.__all__
             if getattr(module, other) is item
         ]
-    place = "headrace.ops" if hasattr(headrace.ops, name) else getattr(item, "__module__", "")
-    return ", ".join(found) or f"(`{place}`: `{name}`)"
+    packages = (package for package in (headrace.ops, headrace.tf1.ops) if name in package.__all__)
+    place = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
+    return ", ".join(found) or f"(`{place.__name__}`: `{name}`)"
 
 
 def first_line(item: object) -> str:
@@ -79,7 +86,7 @@ def first_line(item: object) -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes the pages, or says which ones would change."""
-    texts = {PAGES / f"{family}.md": page(family) for family in families()}
+    texts = {PAGES / f"{family}.md": page(family, room) for family, room in families().items()}
     if "--check" not in arguments:
         PAGES.mkdir(exist_ok=True)
         for path, text in texts.items():
