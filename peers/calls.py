@@ -9,7 +9,7 @@ def known(tf: Any, name: str, *values: Any, **options: Any) -> Any:
     Args:
         tf: The library.
         name: The operation's.
-        *values: Its tensors; a tuple stands for a list of tensors.
+        *values: Its tensors; a tuple means a list of tensors.
         **options: What is not a tensor.
     """
     arguments = [list(value) if isinstance(value, tuple) else value for value in values]

@@ -9,7 +9,7 @@ import pytest
 
 TOP = Path(__file__).parents[1]
 CRATES = TOP / "crates"
-# Parts of a source that are no code, and the tests at its end.
+# Parts of a source that are not code, and the tests at its end.
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"', re.DOTALL)
 VISIBILITY = re.compile(r"\bpub\([^)]*\)")
 TESTS = re.compile(r"^#\[cfg\(test\)\]\s*mod \w+ \{", re.MULTILINE)

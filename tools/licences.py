@@ -2,8 +2,8 @@
 
 Cargo knows the crates; their licences are the files that they come with. A crate that comes with
 none is listed with the name of its licence. Where one may choose, Apache-2.0 is chosen, headrace's
-own licence, and the others are left out. What a crate has from elsewhere is in it under licences of
-its own, and those stay. The text of the GPL is left out where one may choose another licence, and
+own licence, and the others are omitted. What a crate has from elsewhere is in it under licences of
+its own, and those stay. The text of the GPL is omitted where one may choose another licence, and
 the manual of the Independent JPEG Group, of which programs need say no more than that they use it.
 """
 

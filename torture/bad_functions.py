@@ -14,7 +14,7 @@ Function = Callable[[Any], Any]
 
 
 class Mistake(Exception):
-    """An error of the user's own, with arguments that are no text."""
+    """An error of the user's own, with arguments that are not text."""
 
 
 class Exit(BaseException):
@@ -104,7 +104,7 @@ def _interrupted(example: Any) -> Iterator[Any]:
     raise Mistake("in the middle")
 
 
-# What is no example. A function of `map` returns it, one of `flat_map` yields it.
+# What is not an example. A function of `map` returns it, one of `flat_map` yields it.
 NO_EXAMPLES: dict[str, Function] = {
     "None": _returns(None),
     "a number": _returns(3),

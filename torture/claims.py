@@ -156,7 +156,7 @@ def shapes(directory: Path) -> Iterator[_Call]:
 
 
 def pipelines(directory: Path) -> Iterator[_Call]:
-    """Sizes that are given to stages; those that only bound something are no claims."""
+    """Sizes that are given to stages; those that only bound something are not claims."""
     rows = hr.arrays({"n": np.arange(10), "x": np.arange(10.0)})
     ragged = hr.iterable(lambda: ({"l": list(range(n + 1))} for n in range(9)))
     for size in (*HUGE, 2**64, 2**100, -1, 0):

@@ -12,7 +12,7 @@ class Ledger:
     """The results of one cycle of a job.
 
     Attributes:
-        num_repeated: How many batches came again, since a program went on before them.
+        num_repeated: How many batches came again, since a program continued before them.
     """
 
     def __init__(self, job: Job, sums: dict[int, int]) -> None:

@@ -47,7 +47,7 @@ def stalls_at(share: float, has_begun: threading.Event, until: threading.Event) 
 
 
 def garbage(handler: Handler, body: bytes) -> None:
-    """The answer is no HTTP."""
+    """The answer is not an HTTP."""
     handler.wfile.write(b"\x00\xff nothing of this kind\r\n\r\n")
     handler.wfile.flush()
     handler.close_connection = True

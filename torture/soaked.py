@@ -44,7 +44,7 @@ class Job:
             None for the program of TensorFlow 1.
         given: Returns the numbers of the examples of a batch, and the CRC-32 of each.
         numbers: Those of the examples that an epoch has to give.
-        num_skipped: How many examples an epoch leaves out.
+        num_skipped: How many examples an epoch skips.
         sum_of: The checksum of the example with a number; None if nobody else can tell it.
     """
 

@@ -1,7 +1,7 @@
 """A program that trains, for a soak: `python -m torture.training NAME DIRECTORY SEED COUNT`.
 
 It says what each batch holds, a line of JSON for each, and begins with how many batches there were.
-The first line of its input says where it goes on, and what it may use.
+The first line of its input says where it continues, and what it may use.
 """
 
 import json
@@ -30,7 +30,7 @@ class Given(NamedTuple):
     Attributes:
         numbers: Those of its examples, in order.
         sums: The CRC-32 of each.
-        state: What `resume` takes to go on behind it; None if the program keeps that itself.
+        state: What `resume` takes to continue behind it; None if the program keeps that itself.
     """
 
     numbers: list[int]
@@ -70,7 +70,7 @@ Steps = Generator[tuple[int, Given | None], None, None]
 
 
 def queues(job: Job, directory: Path, seed: int) -> Steps:
-    """A program of TensorFlow 1 that keeps its own checkpoints, and goes on at the last of them.
+    """A program of TensorFlow 1 that keeps its own checkpoints, and continues at the last of them.
 
     Yields:
         How many batches there were, and the last of them; None in place of it at the beginning.
@@ -113,7 +113,7 @@ def queues(job: Job, directory: Path, seed: int) -> Steps:
 
 
 def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
-    """A loop over a pipeline, which goes on at a state.
+    """A loop over a pipeline, which continues at a state.
 
     Args:
         job: What is read.
@@ -138,7 +138,7 @@ def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
 
 
 def check_skipped(job: Job, batches: Batches) -> None:
-    """Raises an error unless what has been left out is what had to be."""
+    """Raises an error unless what has been omitted is what had to be."""
     wanted = job.num_skipped * job.num_epochs
     if len(batches.skipped) != wanted:
         raise AssertionError(f"{len(batches.skipped)} examples were left out, expected {wanted}")

@@ -1,4 +1,4 @@
-"""No hang goes on: what takes too long ends the process, with what it was and all stacks."""
+"""No hang continues: what takes too long ends the process, with what it was and all stacks."""
 
 import faulthandler
 import os

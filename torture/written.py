@@ -30,7 +30,7 @@ def left_in(place: Path) -> list[str]:
 
 
 def is_named(text: str) -> bool:
-    """Returns whether an error names what was written, and is no traceback."""
+    """Returns whether an error names what was written, and is not a traceback."""
     names = ("place", "out", "table", "records", "model", "file", "kept", "events")
     return any(name in text for name in names) and "Traceback" not in text
 

@@ -117,7 +117,7 @@ CASES: dict[str, tuple[Callable[[str, int], Pipeline], Sequence[int]]] = {
 
 
 def make(case: str, window: int, memory_bytes: int | None) -> Pipeline:
-    """Returns a pipeline that goes on for ever, with two threads."""
+    """Returns a pipeline that continues for ever, with two threads."""
     pipeline = CASES[case][0](case, window)
     return pipeline.options(num_threads=2, memory_bytes=memory_bytes)
 

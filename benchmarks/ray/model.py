@@ -245,7 +245,7 @@ class _Simulation:
         self.step += 1
         if self.step == self.setting.lost_at_step and not self.is_lost:
             self.is_lost = True
-            # What it was making is made again; it goes on once it is back.
+            # What it was making is made again; it continues once it is back.
             self.readers[0].serve(now, self.constants.lost_s)
             self.readers[0].busy -= self.constants.lost_s
             self.at(self.readers[0].free_at, lambda time: self.make(time, 0))

@@ -11,7 +11,7 @@ GRID = np.arange(6, dtype=np.int32).reshape(2, 3)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 WORDS = [["a", "bc"], ["", "d"]]
 
-# An operation, its tensors, and what is not a tensor. A tuple stands for a list of tensors.
+# An operation, its tensors, and what is not a tensor. A tuple means a list of tensors.
 Call = tuple[str, list[Any], dict[str, Any]]
 
 SHAPING: list[Call] = [

@@ -40,7 +40,7 @@ def attempt(tf: Any, use: Callable[[], Any]) -> Any:
 
 
 def contents(directory: Path) -> Any:
-    """Every file below a directory, the graphs' left out; texts without the directory's name."""
+    """Every file below a directory, the graphs' omitted; texts without the directory's name."""
     found = []
     for path in sorted(directory.rglob("*")):
         is_read = path.is_file() and path.suffix != ".meta"
@@ -258,7 +258,7 @@ VAR_LISTS: list[Callable[[Any, Any, Any], Any]] = [
 
 @case()
 def of_a_number(tf: Any) -> Any:
-    """A saver of what is no variable."""
+    """A saver of what is not a variable."""
     return tf.train.Saver([3]).last_checkpoints
 
 

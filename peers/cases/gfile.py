@@ -126,7 +126,7 @@ def used(tf: Any, number: int, directory: Path) -> Any:
 
 @case((False,), (True,), with_files=True)
 def directory_copied(tf: Any, overwrite: bool, directory: Path) -> Any:
-    """A copy of what is no file."""
+    """A copy of what is not a file."""
     return outcome(tf, called("Copy", "d", "new", overwrite=overwrite), directory)
 
 

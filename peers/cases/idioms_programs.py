@@ -207,7 +207,7 @@ def scope_entered_again(tf: Any) -> Any:
 
 @case(([1.0, 2.0, 3.0], 3), ([1.0, 2.0], 3), digits=5)
 def checked_before_it_is_used(tf: Any, values: list[float], size: int) -> Any:
-    """Assertions between a tensor and the copy that a program goes on with."""
+    """Assertions between a tensor and the copy that a program continues with."""
     raw = tf.placeholder_with_default(values, [None])
     whole = tf.assert_equal(tf.shape(raw)[0], size, message="not whole")
     small = tf.Assert(tf.less(tf.reduce_max(raw), 9.0), ["large", raw, tf.shape(raw)])

@@ -41,7 +41,7 @@ TEXTS: list[Any] = [
 
 @case(*[(text if isinstance(text, (str, bytes)) else json.dumps(text),) for text in TEXTS])
 def decoded(tf: Any, text: str | bytes) -> Any:
-    """One text: the message that it stands for, or the error."""
+    """One text: the message that it represents, or the error."""
     with tf.Session() as session:
         return fields(tf, session.run(tf.decode_json_example(text)))
 

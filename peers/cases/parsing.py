@@ -121,7 +121,7 @@ def known_before(tf: Any, shape: Any) -> Any:
 
 @case((None,), ([],), ([2, 1],))
 def known_before_of_other_ranks(tf: Any, shape: Any) -> Any:
-    """Static shapes if the examples are no vector."""
+    """Static shapes if the examples are not a vector."""
     features = {"a": tf.FixedLenFeature([2, 3], tf.int64)}
     return str(tf.parse_example(tf.placeholder(tf.string, shape), features)["a"].shape)
 

@@ -69,7 +69,7 @@ def enqueue_of(tf: Any, value: Any) -> Any:
 
 @generated("queue_programs")
 def program_of(tf: Any, kind: str, steps: list[tuple[str, Any]]) -> Any:
-    """Calls on a queue, one after the other; those that would wait are left out."""
+    """Calls on a queue, one after the other; those that would wait are omitted."""
     queue = make_queue(tf, kind)
     numbers = tf.placeholder(tf.int32, [None])
     components = [numbers % 3, numbers] if kind == "priority" else [numbers]

@@ -186,7 +186,7 @@ DAMAGE = (0, 9, 13, 17, 19, 32, 50, 58, -1, -6, -12)
 
 @case(*[(position,) for position in DAMAGE], with_files=True)
 def read_on_after_damage(tf: Any, position: int, directory: Path) -> Any:
-    """A reader goes on failing until it is reset, and then takes the next file."""
+    """A reader continues failing until it is reset, and then takes the next file."""
     return after_damage(tf, position, None, directory)
 
 

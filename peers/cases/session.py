@@ -160,7 +160,7 @@ def waits_for_a_placeholder(tf: Any, number: int, is_fed: bool) -> Any:
 
 @case(("computed",), ("variable",), ("default",), ("one of two",))
 def waits_for_what_is_fed(tf: Any, what: str) -> Any:
-    """A control dependency on an operation that is no placeholder, whose output is fed."""
+    """A control dependency on an operation that is not a placeholder, whose output is fed."""
     variable = tf.Variable(1)
     parts = tf.split([1, 2], 2)
     default = tf.placeholder_with_default(3, [])

@@ -40,7 +40,7 @@ def added_types(tf: Any, values: Any, threshold: Any) -> Any:
 
 @case(*[(number,) for number in range(9)])
 def added_otherwise(tf: Any, number: int) -> Any:
-    """`sparse_add` of dense tensors and what is no tensor; old names."""
+    """`sparse_add` of dense tensors and what is not a tensor; old names."""
     one, ones = tf.SparseTensor(*PARTS[0]), np.ones([2, 3], np.int32)
     twice = tf.SparseTensor([[0, 1], [0, 1]], [5, 7], [2, 3])
     return [

@@ -91,7 +91,7 @@ WRITES: list[list[Any]] = [
 
 @case(*[(number,) for number in range(len(WRITES))], with_files=True)
 def written(tf: Any, number: int, directory: Path) -> Any:
-    """Event files: what is in them, the times left out."""
+    """Event files: what is in them, the times omitted."""
     writer = tf.summary.FileWriter(str(directory / "logs"))
     for write in WRITES[number]:
         write(tf, writer)

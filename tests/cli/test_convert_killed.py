@@ -1,4 +1,4 @@
-"""Conversions that are killed or interrupted: nothing half-written has a name, and they go on."""
+"""Killed or interrupted conversions: nothing half-written has a name, and they continue."""
 
 import fcntl
 import os

@@ -30,7 +30,7 @@ def make(graph, name="x", inputs=(), dtypes=(int32,), shape=(2, None)):
 
 
 class Recorder:
-    """Stands for a session: remembers what it was asked to run."""
+    """Represents a session: remembers what it was asked to run."""
 
     def __init__(self, graph):
         self.graph = graph

@@ -35,7 +35,7 @@ def python_stems() -> dict[str, str]:
 def rust_stems() -> dict[str, set[str]]:
     """Finds for each type with a kernel `family/stem` of every file that tells it apart.
 
-    A room's `mod.rs` stands for the module in which the arm of its table makes the kernel.
+    A room's `mod.rs` counts as the module in which the arm of its table makes the kernel.
     """
     found: dict[str, set[str]] = {}
     for path in sorted(KERNELS.glob("*/**/*.rs")):

@@ -63,7 +63,7 @@ META_GRAPH_BYTES = (
     b'variables\x12$\x12"\n \n\x03v:0\x12\x08v/Assign\x1a\x08v/read:02\x03c:08\x01'
 )
 
-# A free-threaded Python has no other protocol buffers. The sign of what is no number gets lost.
+# A free-threaded Python has no other protocol buffers. The sign of what is not a number gets lost.
 IN_PYTHON = api_implementation.Type() == "python"
 
 

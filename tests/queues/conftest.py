@@ -1,6 +1,6 @@
 """One contract for all kinds of queues without a graph: what their tests share.
 
-Calls that block run in threads, and tests go on as soon as the queue says that they wait.
+Calls that block run in threads, and tests continue as soon as the queue says that they wait.
 """
 
 from collections.abc import Callable, Iterator, Sequence

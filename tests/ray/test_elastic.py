@@ -1,4 +1,4 @@
-"""Readers are added and removed while trainers go on."""
+"""Readers are added and removed while trainers continue."""
 
 import numpy as np
 import pytest

@@ -134,7 +134,7 @@ def test_a_node_is_lost(nodes, cpus):
         with feed.batches(patience_s=10, credit_bytes=1 << 20) as batches:
             given += [next(batches)["number"].tolist() for _ in range(100)]
             cluster.remove_node(worker, allow_graceful=False)
-            # A reader goes on for a moment when its node is lost.
+            # A reader continues for a moment when its node is lost.
             while not select([process], [], [], 0)[0]:
                 given.append(next(batches)["number"].tolist())
             # More than are under way, so that those of the lost reader are among them.

@@ -27,7 +27,7 @@ SECONDS = r"\d+\.\d s"
 
 @pytest.fixture
 def said():
-    """Waits until something is said, since brief waits are left out; returns all that is."""
+    """Waits until something is said, since brief waits are omitted; returns all that is."""
 
     def wait(pattern: str) -> str:
         found: list[str] = []

@@ -12,7 +12,7 @@ import headrace
 
 __all__ = ["api_pages"]
 
-# For each page its title, a sentence, and the names on it; a module stands for all its names.
+# For each page its title, a sentence, and the names on it; a module means all its names.
 PAGES = {
     "sources.md": (
         "Sources",

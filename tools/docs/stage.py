@@ -2,7 +2,7 @@
 
 .venv/bin/python -m tools.docs.stage
 
-A link to a file that is no page leads to the source on its host.
+A link to a file that is not a page leads to the source on its host.
 """
 
 import html

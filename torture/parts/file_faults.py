@@ -81,7 +81,7 @@ def _fault(
     words, change = draws.choice(list(_CHANGES.items()))
     how = draws.choice([_in_pipeline, _in_function, _in_reader, _shuffled])
     if (kind.name, words, how) == ("text", "rewritten", _in_reader):
-        # TensorFlow 1's reader goes on at its place, whatever lies there now.
+        # TensorFlow 1's reader continues at its place, whatever lies there now.
         how = _in_pipeline
     what = f"local fault {number} of seed {seed} ({kind.name}, {words}, {how.__name__})"
     paths, expected = _write(directory, kind, draws)

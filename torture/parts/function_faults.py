@@ -1,4 +1,4 @@
-"""Python functions that raise, hang, exit their thread, or return what is no example."""
+"""Python functions that raise, hang, exit their thread, or return what is not an example."""
 
 import os
 import signal

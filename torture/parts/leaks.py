@@ -93,7 +93,7 @@ class Ended:
 
     def run(self, result: Result) -> None:
         """Makes them all, and says what they left behind."""
-        # What is loaded and cached by the first of each way is no leak.
+        # What is loaded and cached by the first of each way is not a leak.
         for place in range(2 * len(self._ways)):
             self._one(place, result)
         begin = time.monotonic()
@@ -189,7 +189,7 @@ def be_flat(path: Path, count: int, result: Result) -> None:
         result.failures.append(
             f"a long pipeline grows by {each * len(looks) / 2 / 2**20:.1f} MiB in its second half"
         )
-    # Each epoch has each number once: what is left out or given twice shows in the sum.
+    # Each epoch has each number once: what is omitted or given twice shows in the sum.
     num_epochs, rest = divmod(seen, NUM_LONG)
     if rest == 0 and total != num_epochs * sum(range(NUM_LONG)):
         result.failures.append(f"a long pipeline: the sum of its numbers is {total}")

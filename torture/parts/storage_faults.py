@@ -135,7 +135,7 @@ def _lasting(
 def _stalled(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """A body that does not go on does not keep `close` waiting."""
+    """A body that does not continue does not keep `close` waiting."""
     draws = Random(f"{seed} stalled {number}")
     kind, urls, _ = _put(server, draws)
     goes_on, has_begun = threading.Event(), threading.Event()

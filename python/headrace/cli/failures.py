@@ -38,7 +38,7 @@ class Failure(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group of commands in which known errors become a line, and a closed pipe is no error."""
+    """A group of commands in which known errors become a line, and closed pipes are not errors."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
@@ -58,7 +58,7 @@ class Commands(click.Group):
 
 
 def failure_of(error: Exception) -> Failure | None:
-    """Returns what to say of an error that is no fault of the program; None for others."""
+    """Returns what to say of an error that is not a fault of the program; None for others."""
     from headrace.core.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
 
     if isinstance(error, OpError):

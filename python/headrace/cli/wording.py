@@ -76,6 +76,6 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
-        # A name of a file may hold bytes that are no text.
+        # A name of a file may hold bytes that are not text.
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return value

@@ -220,7 +220,7 @@ def raise_op_error(
     remark: str = "",
     failure: BaseException | None = None,
 ) -> NoReturn:
-    """Raises the error of `headrace.core.errors` that an engine's failure stands for.
+    """Raises the error of `headrace.core.errors` that an engine's failure represents.
 
     Args:
         error: The failure. If a Python function failed, its exception becomes the cause.

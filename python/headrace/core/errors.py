@@ -72,7 +72,7 @@ UNAUTHENTICATED: Final = 16
 
 
 class SkippedExamples(Exception):
-    """Examples were left out by `skip_errors`, raised at the end of the data.
+    """Examples were skipped by `skip_errors`, raised at the end of the data.
 
     Attributes:
         skipped: Each of them, as `Batches.skipped` has it.

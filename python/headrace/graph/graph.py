@@ -232,7 +232,7 @@ class Graph:
     def as_graph_element(
         self, obj: GraphElementLike, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Operation | Tensor:
-        """Returns the operation or tensor that an object stands for.
+        """Returns the operation or tensor that an object represents.
 
         Args:
             obj: A tensor, an operation, the name of one, or an object with a method

@@ -250,7 +250,7 @@ def _elements(message: TensorProto, dtype: DType) -> np.ndarray[Any, Any]:
 
 
 def _field(value: object) -> tuple[str, Any] | None:
-    """The field of `AttrValue` for a value that is no list, and what it holds."""
+    """The field of `AttrValue` for a value that is not a list, and what it holds."""
     for kind, name, convert in _FIELDS:
         if isinstance(value, kind):
             return name, convert(value)

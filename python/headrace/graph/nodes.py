@@ -365,7 +365,7 @@ class Tensor:
 
 
 class SupportsTensor(Protocol):
-    """An object that stands for a tensor, such as a variable."""
+    """An object that represents a tensor, such as a variable."""
 
     def _as_graph_element(self) -> Tensor: ...
 

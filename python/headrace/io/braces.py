@@ -1,4 +1,4 @@
-"""Braces in paths: `{000..010}` and `{a,b}` stand for several paths.
+"""Braces in paths: `{000..010}` and `{a,b}` represent several paths.
 
 Source: the brace expansion of bash, as the library webdataset has it; there are no escapes.
 """
@@ -16,7 +16,7 @@ _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?", re.ASC
 
 
 def expanded(path: str) -> list[str]:
-    """Returns the paths that a path with braces stands for, in their order.
+    """Returns the paths that a path with braces represents, in their order.
 
     `{a,b}` expands to each of its parts, which may be empty or have braces themselves. `{000..010}`
     expands to numbers, with leading zeros if one of the two has some; `{0..10..2}` to every second
@@ -44,7 +44,7 @@ def _checked(path: str, whole: str) -> list[str]:
 
 
 def _first(path: str) -> tuple[int, int, list[str]] | None:
-    """Returns where the first braces are that stand for something, and for what."""
+    """Returns where the first braces are that represent something, and for what."""
     for start in (match.start() for match in re.finditer("{", path)):
         depth, commas = 0, []
         for place in range(start, len(path)):

@@ -1,7 +1,8 @@
 """Conversion of the system's errors to those of `headrace.core.errors`.
 
 Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception: a file
-that has become too large is no OutOfRangeError, which queue runners take for the end of the input.
+that has become too large is not an OutOfRangeError, which queue runners take for the end of the
+input.
 """
 
 import errno

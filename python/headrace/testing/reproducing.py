@@ -17,7 +17,7 @@ _END: Final = object()
 
 
 def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
-    """Checks that a pipeline goes on exactly where an iteration over it stood.
+    """Checks that a pipeline continues exactly where an iteration over it stood.
 
     Goes through the pipeline once and takes its state after each `every`-th batch, as JSON text.
     Then it resumes from each of these states, and compares all following batches, byte for byte.
@@ -88,7 +88,7 @@ def _check(
     first: int,
     start: Callable[[], Batches],
 ) -> None:
-    """Raises AssertionError unless an iteration gives these batches, and leaves out the same.
+    """Raises AssertionError unless an iteration gives these batches, and omits the same.
 
     Args:
         how: The difference of this iteration, in words.

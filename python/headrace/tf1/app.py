@@ -17,7 +17,7 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     """Reads the flags, calls a program's main function and ends the process.
 
     Args:
-        main: Called with what of the command line is no flag; None for `main` of the module that
+        main: Called with what of the command line is not a flag; None for `main` of the module that
             was started.
         argv: The command line, the program's name first; None for `sys.argv`.
 

@@ -44,7 +44,7 @@ class Coordinator:
     Every method may be called from any thread.
 
     Args:
-        clean_stop_exception_types: Exception types that end the input and are no errors: a stop
+        clean_stop_exception_types: Exception types that end the input and are not errors: a stop
             requested with one of them is a plain stop. By default `(OutOfRangeError,)`.
 
     Raises:
@@ -93,7 +93,7 @@ class Coordinator:
         """Asks all threads to stop. The first exception given is kept for `join`.
 
         An exception counts only with the request that makes the stop: later ones are dropped.
-        Inside an except block a bare exception stands for the one being handled, which is the one
+        Inside an except block a bare exception means the one being handled, which is the one
         that is kept; elsewhere it is kept itself.
 
         Args:
@@ -282,9 +282,9 @@ def exception_of(coord: object) -> BaseException | None:
 
 
 def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
-    """Finds the exception and the traceback that an argument of `request_stop` stands for.
+    """Finds the exception and the traceback that an argument of `request_stop` represents.
 
-    An argument that stands for no exception becomes a ValueError of its own, so that a stop asked
+    An argument that represents no exception becomes a ValueError of its own, so that a stop asked
     for in the wrong way stops all the same.
     """
     if isinstance(ex, tuple):

@@ -63,7 +63,7 @@ class FileWriter:
     Raises:
         FailedPreconditionError: If there is a file where the directory has to be.
         PermissionDeniedError: If the directory or file may not be made.
-        TypeError: If `graph` is no graph.
+        TypeError: If `graph` is not a graph.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class FileWriter:
             global_step: The step of the training that it belongs to.
 
         Raises:
-            google.protobuf.message.DecodeError: If the bytes are no summary.
+            google.protobuf.message.DecodeError: If the bytes are not summary.
             TypeError: If it is neither.
         """
         if isinstance(summary, bytes):
@@ -152,7 +152,7 @@ class FileWriter:
             graph_def: The description, if `graph` is None.
 
         Raises:
-            TypeError: If it is no graph.
+            TypeError: If it is not a graph.
             ValueError: If both are given.
         """
         if graph is not None and graph_def is not None:
@@ -338,7 +338,7 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
         path: The file to read; opened at the first event.
 
     Raises:
-        DataLossError: If the file is damaged, or a record is no event; says where.
+        DataLossError: If the file is damaged, or a record is not an event; says where.
         NotFoundError: If there is no such file.
     """
     for number, record in enumerate(tf_record_iterator(path)):

@@ -29,7 +29,7 @@ _absl.disclaim_key_flags()
 
 
 class _Shown:
-    """Stands for a flag where programs from before TensorFlow 1.5 print values."""
+    """Represents a flag where programs from before TensorFlow 1.5 print values."""
 
     def __init__(self, flag: "_absl.Flag[Any]") -> None:
         self._flag = flag
@@ -115,5 +115,5 @@ DEFINE_string = _takes_old_names(_absl.DEFINE_string)
 DEFINE_boolean = DEFINE_bool = _takes_old_names(_absl.DEFINE_boolean)
 DEFINE_float = _takes_old_names(_absl.DEFINE_float)
 DEFINE_integer = _takes_old_names(_absl.DEFINE_integer)
-# For mypy it is what it stands for.
+# For mypy it is the value that it represents.
 FLAGS = ProcessFlags(_absl.FLAGS)  # type: ignore[assignment]

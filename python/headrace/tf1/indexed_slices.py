@@ -124,7 +124,7 @@ def sparse_mask(
 
     Args:
         a: The rows.
-        mask_indices: The places of those to leave out, a vector of the type of the places.
+        mask_indices: The places of those to omit, a vector of the type of the places.
         name: Name of the operation.
 
     Raises:

@@ -32,7 +32,7 @@ class StaticHashTable(lookup.StaticHashTable):
 
     Raises:
         TypeError: If the default value has another type than the values.
-        ValueError: If it is no scalar.
+        ValueError: If it is not a scalar.
     """
 
     def __init__(

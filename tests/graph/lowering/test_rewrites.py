@@ -65,7 +65,7 @@ def convert(x, n, number, past):
 
 
 def scale(x, n, number, past):
-    """As pictures are: the steps that may be put off."""
+    """As pictures are: the steps that may be deferred."""
     if x.dtype == tf.string:
         return x
     return tf.cast(x, tf.float32) * (1 / 255) - [0.5, 0.0, number][n % 3]

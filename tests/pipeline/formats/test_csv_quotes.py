@@ -30,7 +30,7 @@ def numbered(count: int) -> list[str]:
 
 
 def run(pipeline):
-    """All numbers, sorted, and what was left out, which are the same for all ways to run it."""
+    """All numbers, sorted, and what was omitted, which are the same for all ways to run it."""
     first, *others = (once(pipeline.options(**way)) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -110,7 +110,7 @@ def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
 
 def test_lines_within_a_field_of_another_type_count(tmp_path):
     lines = numbered(100)
-    # It closes, and has two fields: only its type says that it is no record.
+    # It closes, and has two fields: only its type says that it is not a record.
     lines[50] = '"50,a\n51,b\n52,",c\n'
     write(tmp_path / "a.csv", lines)
     numbers, [skipped] = run(hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3))

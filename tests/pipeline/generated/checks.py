@@ -97,7 +97,7 @@ def check_resumes(
 
 
 def check_ranks(program: Program, directory: Path, old: int, random: Random) -> None:
-    """Goes on with another number of ranks.
+    """Continues with another number of ranks.
 
     What follows is what no rank was given, each as often as it should come; or each rank's state is
     refused.

@@ -1,4 +1,4 @@
-"""Lightning's checkpoints, each of which a new trainer goes on from.
+"""Lightning's checkpoints, each of which a new trainer continues from.
 
 Run as a program: `resumed_lightning.py KIND`. KIND says how many batches there are: "known" to the
 pipeline, "unknown", or "given" to the loader. Prints, as JSON, for each checkpoint how many batches

@@ -40,7 +40,7 @@ def test_the_engine_leaves_the_gil_off():
 
 
 class Meeting:
-    """The calls for two examples; each goes on only while the other one is under way, too."""
+    """The calls for two examples; each continues only while the other one is under way, too."""
 
     def __init__(self):
         self._met = threading.Barrier(2)

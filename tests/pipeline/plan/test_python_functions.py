@@ -57,7 +57,7 @@ def test_without_the_gil_functions_run_side_by_side_and_give_the_same_order(monk
 
     def meet(example):
         if is_running and example["n"] < 2:
-            met.wait(timeout=20)  # Goes on only while two threads are in this function.
+            met.wait(timeout=20)  # Continues only while two threads are in this function.
         return {"n": example["n"]}
 
     pipeline = rows.map(meet).options(num_threads=4)

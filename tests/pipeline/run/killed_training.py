@@ -1,9 +1,9 @@
-"""A training loop that is killed again and again, and goes on each time from what it saved.
+"""A training loop that is killed again and again, and continues each time from what it saved.
 
 Run as a program: `killed_training.py RECORDS DIRECTORY NUM_KILLS`. Each process takes batches, and
 saves after each batch what it has seen of the epoch together with the state of the pipeline:
-beside, and renamed. Some time later it is killed. The last process goes on to the end of an epoch.
-Prints for each epoch whether each example came exactly once, as JSON.
+beside, and renamed. Some time later it is killed. The last process continues to the end of an
+epoch. Prints for each epoch whether each example came exactly once, as JSON.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""States that another number of ranks goes on with, and those that it cannot."""
+"""States that another number of ranks continues with, and those that it cannot."""
 
 import json
 from collections import Counter

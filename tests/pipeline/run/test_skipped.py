@@ -18,7 +18,7 @@ from headrace.pipeline.run import state as states_of
 
 
 def run(pipeline):
-    """All numbers, and what was left out, which are the same for all ways to run it."""
+    """All numbers, and what was omitted, which are the same for all ways to run it."""
     first, *others = (once(pipeline.options(**way)) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -407,7 +407,7 @@ class TestBudgets:
     def test_a_count_is_for_all_epochs_and_a_share_for_what_was_read(self, pipeline):
         few = pipeline.take(200)
         given, _, _ = self.until_error(few.skip_errors(5).epochs(10), LookupError)
-        # Two are left out in each epoch, and the sixth is the last of the third.
+        # Two are omitted in each epoch, and the sixth is the last of the third.
         assert (len(given), given[-1]) == (2 * 200 + 149, 149)
         assert len(list(few.skip_errors(0.02).epochs(10))) == 2000
         given, _, _ = self.until_error(few.skip_errors(0.008).epochs(10), LookupError)

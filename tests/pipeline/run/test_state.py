@@ -183,7 +183,7 @@ def number_of(example):
 
 
 class TestShards:
-    """Other numbers of shards go on with the same global order."""
+    """Other numbers of shards continue with the same global order."""
 
     @pytest.fixture
     def pipeline(self, records):
@@ -361,7 +361,7 @@ class TestRefusals:
     )
     @given(data=st.data())
     def test_a_hostile_state_raises_or_gives_something(self, pipeline, state, data):
-        """The checksum is right, and anything may stand for what was there."""
+        """The checksum is right, and anything may be in place of the old values."""
         content = {key: value for key, value in state.items() if key != "checksum"}
         anything = st.recursive(
             st.none() | st.booleans() | st.integers() | st.integers(0, 3) | st.text(max_size=3),
@@ -441,7 +441,7 @@ class Doubling:
 
 
 class TestFunctionsWithState:
-    """A function, or an iterator, with `state()` and `restore(state)` goes on with what it had."""
+    """A function or an iterator with `state()` and `restore(state)` continues with what it had."""
 
     def test_functions(self):
         def pipeline():

@@ -1,4 +1,4 @@
-"""Strings that are no UTF-8 where text is expected: an error with file and record, or left out."""
+"""Strings that are not UTF-8 where text is expected: an error with file and record, or skipped."""
 
 import json
 import os
@@ -21,7 +21,7 @@ needs_bytes_in_names = pytest.mark.skipif(
 
 
 def run(pipeline, name):
-    """All strings of a component, and what was left out, which are the same in all ways."""
+    """All strings of a component, and what was omitted, which are the same in all ways."""
     first, *others = (once(pipeline.options(**way), name) for way in WAYS)
     assert all(other == first for other in others)
     return first

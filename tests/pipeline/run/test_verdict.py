@@ -283,7 +283,7 @@ def test_no_share_is_above_all_of_the_time(lines):
         for counted in iter(hr.text_lines(lines).map(slow))._counted
         if isinstance(counted.stage, Map)
     ]
-    # Clocks of threads go on a little longer than that of the iteration.
+    # Clocks of threads continue a little longer than that of the iteration.
     for stages in ([], [stage_readings(mapped, 20.0)], [stage_readings(source, 25.0, 25.0)]):
         for seconds in ("idle", "consumer_waiting", "budget_waiting", "tasks_busy"):
             found = verdict(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))

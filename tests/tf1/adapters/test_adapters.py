@@ -1,4 +1,4 @@
-"""Old names of TensorFlow 1 add the same operations to a graph as the functions they stand for."""
+"""Old names of TensorFlow 1 add the same operations to a graph as the functions they replace."""
 
 import inspect
 

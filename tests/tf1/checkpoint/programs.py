@@ -5,7 +5,7 @@
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY resume 3
 
 prints what the program has fetched, as JSON. `save` saves before the steps of these numbers and
-goes on; `resume` goes on from such a checkpoint.
+continues; `resume` continues from such a checkpoint.
 """
 
 import json

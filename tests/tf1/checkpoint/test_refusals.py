@@ -346,7 +346,7 @@ def test_any_other_file_is_refused(lines, path):
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_records_are_not_trusted(lines, saved, tmp_path, data):
-    """Whatever they hold, they are refused, or the session takes them and goes on."""
+    """Whatever they hold, they are refused, or the session takes them and continues."""
     records = list(tf.python_io.tf_record_iterator(str(saved)))
     index = data.draw(st.integers(1, len(records) - 1))
     junk = st.binary(max_size=30)

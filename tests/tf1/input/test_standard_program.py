@@ -33,7 +33,7 @@ def test_the_template_sees_every_example_of_every_epoch(write_records):
 
 
 def test_after_an_early_stop_what_is_queued_can_be_taken():
-    """The course note's program: it asks for a stop at 50 and goes on dequeuing."""
+    """The course note's program: it asks for a stop at 50 and continues dequeuing."""
     queue = tf.FIFOQueue(10, [tf.float32], shapes=[()])
     enqueue = queue.enqueue(tf.random_normal([]))
     runner = tf.train.QueueRunner(queue, [enqueue] * 3)

@@ -85,7 +85,7 @@ def test_without_queue_runners_a_run_blocks(squares):
         for blocked in (record, batch):
             with pytest.raises(tf.errors.DeadlineExceededError):
                 sess.run(blocked, options=tf.RunOptions(timeout_in_ms=100))
-        # With the runners the same program goes on.
+        # With the runners the same program continues.
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(sess, coord)
         assert sess.run(batch).shape == (2,)

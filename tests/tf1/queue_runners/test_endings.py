@@ -13,7 +13,7 @@ OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 
 
 class Panic(BaseException):
-    """Stands for PyO3's PanicException, which no `except Exception` catches either."""
+    """Represents PyO3's PanicException, which no `except Exception` catches either."""
 
 
 ENDINGS = [

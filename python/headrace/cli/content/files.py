@@ -1,4 +1,4 @@
-"""The files that arguments stand for."""
+"""The files that arguments represent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["files_of"]
 
 
 def files_of(command: str, argument: str) -> list[str]:
-    """Returns the files that an argument stands for.
+    """Returns the files that an argument represents.
 
     A directory with directories in it, such as an image folder, means all files below it, sorted,
     without hidden ones. For everything else see `find_files`.

@@ -21,7 +21,7 @@ def is_text(data: bytes) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Returns whether a text is a number, which is no usual name for a column."""
+    """Returns whether a text is a number, which is not an usual name for a column."""
     try:
         float(text)
     except ValueError:

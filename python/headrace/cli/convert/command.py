@@ -108,8 +108,8 @@ def convert(
 ) -> None:
     """Converts TFRecords, CSV, JSON lines, Parquet, tar or image folders to TFRecords, or back.
 
-    One side is TFRecords. Shards get their names when they are whole; the same command again goes
-    on behind the last one.
+    One side is TFRecords. Shards get their names when they are whole; the same command again
+    continues behind the last one.
 
     Exits with 1 if that cannot be done, with 130 after Ctrl-C.
     """

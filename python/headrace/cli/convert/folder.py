@@ -119,7 +119,7 @@ class Folder:
 
     @staticmethod
     def clear(output: str) -> None:
-        """Removes what an earlier run has left that is not gone on with."""
+        """Removes what an earlier run has left that is not continued with."""
         if os.path.isdir(_partial(output)):
             shutil.rmtree(_partial(output))
 

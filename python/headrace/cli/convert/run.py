@@ -1,4 +1,4 @@
-"""Converts: reads examples, writes shards, and goes on where a run before was ended."""
+"""Converts: reads examples, writes shards, and continues where a run before was ended."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class _Conversion:
         return bool(self._journal.done) or is_same
 
     def _known(self) -> Survey:
-        """Returns what a run before has found out, if this one may go on with it."""
+        """Returns what a run before has found out, if this one may continue with it."""
         header = self._journal.header or {}
         before, now = header["request"], self._request.as_json()
         for key in now:
@@ -177,7 +177,7 @@ class _Conversion:
         return survey
 
     def _examples(self) -> Batches:
-        """Returns an iteration that goes on behind what is written."""
+        """Returns an iteration that continues behind what is written."""
         done = self._journal.done
         try:
             return self._source.pipeline.resume(done[-1]["state"] if done else None)

@@ -26,7 +26,7 @@ def index(files: tuple[str, ...], output: Path | None, as_json: bool) -> None:
 
     headrace itself needs no index: a shuffle of all examples finds their places in memory.
 
-    Exits with 1 if a file is no uncompressed TFRecord file, or damaged.
+    Exits with 1 if a file is not an uncompressed TFRecord file, or damaged.
     """
     from headrace.cli.index.write import write_index  # noqa: PLC0415 (see commands.py)
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415

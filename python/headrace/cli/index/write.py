@@ -46,7 +46,7 @@ def write_index(path: str, directory: str | None, interrupts: Interrupts) -> Ind
         interrupts: Signals, looked at now and then.
 
     Raises:
-        Failure: If the file is no TFRecord file, compressed or damaged.
+        Failure: If the file is not a TFRecord file, compressed or damaged.
         Interrupted: If there was a signal. No index is written.
 
     Source: `tfrecord2idx` of NVIDIA DALI.

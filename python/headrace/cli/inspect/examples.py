@@ -43,7 +43,7 @@ def lines_of_example(shown: Shown, is_drawn: bool) -> Iterator[str]:
 
 
 def as_json(shown: Shown) -> dict[str, Any]:
-    """Returns an example as the document of `--json` has it: strings that are no text by size."""
+    """Returns an example as the document of `--json` has it: strings that are not text by size."""
     return {
         "record": shown.number,
         "values": {

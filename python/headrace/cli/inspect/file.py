@@ -40,7 +40,7 @@ def inspected(path: str, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     """Returns the report of a file, and the examples to show.
 
     Raises:
-        Failure: If it is no regular file.
+        Failure: If it is not a regular file.
         OpError: If it cannot be read.
     """
     content = content_of(path)

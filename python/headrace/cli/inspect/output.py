@@ -60,7 +60,7 @@ class Output:
 
     @contextmanager
     def _noting_failures(self, folder: Folder | None = None) -> Iterator[None]:
-        """Lets stderr say what cannot be read, and goes on."""
+        """Lets stderr say what cannot be read, and continues."""
         try:
             yield
         except Exception as error:

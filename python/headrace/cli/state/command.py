@@ -13,7 +13,7 @@ __all__ = ["state"]
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 def state(file: str, as_json: bool) -> None:
-    """Says in words what a state of Batches.state() means: of which pipeline, and where it goes on.
+    """Describes a state of Batches.state() in words: its pipeline, and where it resumes.
 
     FILE is JSON: a state, or anything that has states somewhere in it, such as a checkpoint; "-" is
     stdin. Checkpoints of sessions are shown too.

@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 
 def found_states(path: str) -> list[Found]:
-    """Returns the states in a file; "-" stands for stdin.
+    """Returns the states in a file; "-" means stdin.
 
     Raises:
         Failure: If there are none, or one is damaged.

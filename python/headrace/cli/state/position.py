@@ -53,7 +53,7 @@ _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
 
 def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
-    """Returns how many batches were taken; None where the last stage is no batch."""
+    """Returns how many batches were taken; None where the last stage is not a batch."""
     if name_of(words[-1]) not in _BATCHES:
         return None
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)

@@ -31,8 +31,8 @@ def verify(
 ) -> None:
     """Reads all records of files, checks every checksum, and names what is damaged.
 
-    Behind a damaged record it goes on where the format allows. Images are decoded, rows of CSV and
-    JSON lines are parsed.
+    Behind a damaged record it continues where the format allows. Images are decoded, rows of CSV
+    and JSON lines are parsed.
 
     Exits with 0 if all is well, with 1 if anything is damaged or cannot be read.
     """

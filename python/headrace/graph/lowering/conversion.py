@@ -42,7 +42,7 @@ def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
     Raises:
         Misfit: If the type cannot hold one of the numbers.
         TypeError: If it is made of something else.
-        ValueError: If it is made of something else, or is no regular array.
+        ValueError: If it is made of something else, or is not a regular array.
     """
     given = np.asarray(value)
     if given.dtype == dtype or _holds_all(given.dtype, dtype):
@@ -69,7 +69,7 @@ def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
     Raises:
         OverflowError: If a Python int has more than 64 bits.
         TypeError: If it is made of something else.
-        ValueError: If it is made of something else, or is no regular array.
+        ValueError: If it is made of something else, or is not a regular array.
     """
     given = np.asarray(value)
     if given.dtype.kind in _NUMBERS:

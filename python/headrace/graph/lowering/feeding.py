@@ -79,7 +79,7 @@ def _flatten(value: object) -> list[object]:
 
 
 def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
-    """Returns the tensor that a key of a feed stands for.
+    """Returns the tensor that a key of a feed represents.
 
     Raises:
         TypeError: If it is not a tensor and does not represent one.

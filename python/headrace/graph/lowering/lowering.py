@@ -99,7 +99,7 @@ class Lowering:
         return _topological_order([*wanted, *targets], fed, done)
 
     def resource(self, op: Operation) -> _Operand:
-        """Returns the session's resource that an operation stands for; a list if it selects one."""
+        """Returns the session's resource that an operation represents; a list if it selects one."""
         if op.definition.role is Role.SELECTION:
             return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)

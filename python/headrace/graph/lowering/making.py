@@ -34,7 +34,7 @@ Resource: TypeAlias = (
 
 
 def make(op: Operation, name: str) -> Resource:
-    """Makes what an operation stands for.
+    """Makes what an operation represents.
 
     Args:
         op: The operation.

@@ -27,7 +27,7 @@ class Resources:
         self._numbers = itertools.count()
 
     def get(self, op: Operation) -> Resource:
-        """Returns the resource that an operation stands for, made if it is not there yet.
+        """Returns the resource that an operation represents, made if it is not there yet.
 
         Raises:
             InvalidArgumentError: If it cannot be made, or another one shares its name.
@@ -74,7 +74,7 @@ class Resources:
 
 
 def make_fresh(op: Operation) -> Resource:
-    """Returns what an operation stands for, as it is in a session that has not run."""
+    """Returns what an operation represents, as it is in a session that has not run."""
     if op.definition.is_random:
         return make_generator(op)
     return make(op, op.name)

@@ -30,7 +30,7 @@ def find_dtype(array: npt.NDArray[Any]) -> dtypes.DType:
 
 
 def encode(array: npt.NDArray[Any]) -> tuple[bytes, int]:
-    """Returns the bytes that stand for an array in a data file, and their checksum.
+    """Returns the bytes that represent an array in a data file, and their checksum.
 
     Raises:
         TypeError: If an element of an array of objects is neither bytes nor str.

@@ -78,7 +78,7 @@ class BundleReader:
         return tuple(dim.size for dim in self._find_entry(name).shape.dim)
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        """Returns the type of a tensor's elements; object stands for strings.
+        """Returns the type of a tensor's elements; object means strings.
 
         Raises:
             NotFoundError: If there is no tensor of this name.

@@ -41,7 +41,7 @@ def eye(
         name: Name of the scope.
 
     Raises:
-        TypeError: If a number of rows or columns is no integer, or the type is string.
+        TypeError: If a number of rows or columns is not an integer, or the type is string.
         ValueError: If one is negative, or 2**63 or more.
     """
     kind = as_dtype(dtype).base_dtype

@@ -40,7 +40,7 @@ def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor
         name: Name of the operation.
 
     Raises:
-        ValueError: If `value` is no scalar or a dimension is negative.
+        ValueError: If `value` is not a scalar or a dimension is negative.
     """
     inputs = [
         Input("dims", dims, var="index_type", allowed=INDEX_TYPES, default=dtypes.int32),

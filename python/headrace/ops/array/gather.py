@@ -153,7 +153,7 @@ def boolean_mask(
 
 
 def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> Tensor:
-    """Adds the operation of `boolean_mask`, for a mask of known rank that is no scalar."""
+    """Adds the operation of `boolean_mask`, for a mask of known rank that is not a scalar."""
     rank, shape, result = mask.shape.rank, tensor.shape, unknown_shape()
     if rank is not None and shape.rank is not None:
         shape[axis : axis + rank].assert_is_compatible_with(mask.shape)

@@ -37,7 +37,7 @@ def sequence_mask(
         A tensor with one axis more than `lengths`.
 
     Raises:
-        ValueError: If `maxlen` is no scalar.
+        ValueError: If `maxlen` is not a scalar.
     """
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = convert_to_tensor(lengths)

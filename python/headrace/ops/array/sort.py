@@ -144,7 +144,7 @@ def _sorted(values: TensorLike, axis: TensorLike, direction: str, is_places: boo
 
 
 def _turned(tensor: Tensor) -> Tensor:
-    """Returns numbers in the opposite order, each of which stands for one of the argument's."""
+    """Returns numbers in the opposite order, each of which replaces one of the argument's."""
     dtype = tensor.dtype.base_dtype
     if dtype.is_unsigned:
         return subtract(np.array(dtype.max, dtype.as_numpy_dtype), tensor)

@@ -35,14 +35,14 @@ class TensorArray:
         clear_after_read: Whether an element can be read once only, which frees it. None for True.
         tensor_array_name: Not used.
         handle: The handle of another object for the same array; None to make an array.
-        flow: The flow to go on with; None for the array's first one.
+        flow: The flow to continue with; None for the array's first one.
         infer_shape: Whether all elements have one shape, which is found out from what is written.
         element_shape: What is known of the shape of each element; None for nothing.
         colocate_with_first_write_call: Not used.
         name: Name of the operation.
 
     Raises:
-        TypeError: If `handle` is no tensor.
+        TypeError: If `handle` is not a tensor.
         ValueError: If neither or both of `size` and `handle` are given, or arguments for a new
             array together with a handle.
     """

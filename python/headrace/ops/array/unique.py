@@ -91,7 +91,7 @@ def setdiff1d(
 
     Args:
         x: The vector.
-        y: The elements to leave out, a vector.
+        y: The elements to omit, a vector.
         index_dtype: Type of the places: int32 or int64.
         name: Name of the operation.
     """

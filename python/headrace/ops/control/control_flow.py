@@ -142,7 +142,7 @@ def Assert(
         InvalidArgumentError.
 
     Raises:
-        TypeError: If `data` is no list.
+        TypeError: If `data` is not a list.
         ValueError: If it is empty.
     """
     if not isinstance(data, (list, builtins.tuple)):

@@ -48,8 +48,8 @@ def map_fn(
         What `fn` returns, with one more leading axis.
 
     Raises:
-        TypeError: If `fn` is no function, `elems` is sparse, or what `fn` returns has other types
-            than `dtype`.
+        TypeError: If `fn` is not a function, `elems` is sparse, or what `fn` returns has other
+            types than `dtype`.
         ValueError: If a tensor is a scalar, or structures or numbers of rows differ.
     """
     if not callable(fn):
@@ -104,7 +104,7 @@ def scan(
         What is accumulated, with one more leading axis: at each row what `fn` returned for it.
 
     Raises:
-        TypeError: If `fn` is no function, or types differ between two rows.
+        TypeError: If `fn` is not a function, or types differ between two rows.
         ValueError: If a tensor is a scalar, or structures, shapes or numbers of rows differ.
     """
     if not callable(fn):
@@ -144,7 +144,7 @@ def foldl(
         What `fn` returned for the last row.
 
     Raises:
-        TypeError: If `fn` is no function, or types differ between two rows.
+        TypeError: If `fn` is not a function, or types differ between two rows.
         ValueError: If a tensor is a scalar, or structures, shapes or numbers of rows differ.
     """
     return _fold(fn, elems, initializer, parallel_iterations, False, name, "foldl")

@@ -38,7 +38,7 @@ def print_values(
         name: Name of the operation.
 
     Raises:
-        TypeError: If `data` is no list.
+        TypeError: If `data` is not a list.
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"Expected list for 'data' argument to 'Print' Op, not {data!r}.")
@@ -80,7 +80,7 @@ def print_text(
         name: Name of the operation.
 
     Raises:
-        TypeError: If `end` is no string.
+        TypeError: If `end` is not a string.
     """
     if not isinstance(end, str):
         raise TypeError(f"Expected string for argument 'end' not {end!r}.")

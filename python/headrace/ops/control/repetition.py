@@ -47,12 +47,12 @@ class Repetition:
         self._sequences: list[Tensor] = []
 
     def carry(self, first: Tensor, shape: TensorShape, name: str = "Identity") -> Tensor:
-        """Adds a value that each iteration gives to the next one. Returns what stands for it.
+        """Adds a value that each iteration gives to the next one. Returns what represents it.
 
         Args:
             first: Its value in the first iteration.
             shape: What is known of its shape in all of them.
-            name: Name of the tensor that stands for it.
+            name: Name of the tensor that represents it.
         """
         inside = self._variable(first, shape, name)
         self._first.append(first)
@@ -60,7 +60,7 @@ class Repetition:
         return inside
 
     def go_through(self, sequence: Tensor, name: str) -> Tensor:
-        """Adds a tensor of which each iteration gets a row. Returns what stands for the row."""
+        """Adds a tensor of which each iteration gets a row. Returns what represents the row."""
         shape = sequence.shape
         row = unknown_shape() if shape.rank is None else TensorShape(shape.as_list()[1:])
         inside = self._variable(sequence, row, name)

@@ -64,7 +64,7 @@ def assert_rank(
 
     Raises:
         TypeError: If the number is not int32.
-        ValueError: If it is no scalar, or the static shape has another rank.
+        ValueError: If it is not a scalar, or the static shape has another rank.
     """
     with name_scope(name, "assert_rank", [x, rank, *(data or ())]):
         wanted = convert_to_tensor(rank, name="rank")
@@ -96,7 +96,7 @@ def assert_rank_at_least(
 
     Raises:
         TypeError: If the number is not int32.
-        ValueError: If it is no scalar, or the static shape has fewer axes.
+        ValueError: If it is not a scalar, or the static shape has fewer axes.
     """
     with name_scope(name, "assert_rank_at_least", [x, rank, *(data or ())]):
         wanted = convert_to_tensor(rank, name="rank")
@@ -128,7 +128,7 @@ def assert_rank_in(
 
     Raises:
         TypeError: If a number is not int32.
-        ValueError: If one is no scalar, or the static shape has another rank.
+        ValueError: If one is not a scalar, or the static shape has another rank.
     """
     with name_scope(name, "assert_rank_in", [x, *ranks, *(data or ())]):
         wanted = [convert_to_tensor(rank, name="rank") for rank in ranks]
@@ -233,7 +233,7 @@ def assert_same_float_dtype(
 
 
 def assert_proper_iterable(values: object) -> None:
-    """Checks that something can be iterated like a list: it is no string, tensor or array.
+    """Checks that something can be iterated like a list: it is not a string, tensor or array.
 
     Raises:
         TypeError: If it cannot.

@@ -56,12 +56,12 @@ def switch(
     Args:
         data: The value; not sparse.
         pred: A bool scalar that chooses the output.
-        dtype: Type of `data`, if it is no tensor yet.
+        dtype: Type of `data`, if it is not a tensor yet.
         name: Name of the scope.
 
     Raises:
-        TypeError: If `pred` is no bool.
-        ValueError: If `pred` is no scalar.
+        TypeError: If `pred` is not a bool.
+        ValueError: If `pred` is not a scalar.
     """
     with name_scope(name, "Switch", [data, pred]):
         value = convert_to_tensor(data, dtype=dtype, name="data")

@@ -39,7 +39,7 @@ def while_loop(
     function. What ends a run, such as Ctrl-C, ends a loop between two iterations.
 
     Args:
-        cond: Takes the loop's variables and returns a bool scalar: whether to go on.
+        cond: Takes the loop's variables and returns a bool scalar: whether to continue.
         body: Takes the loop's variables and returns their next values, in the same structure.
         loop_vars: The first values: a list or tuple of tensors, sparse tensors, arrays of tensors,
             and structures of them.
@@ -57,7 +57,7 @@ def while_loop(
         `return_same_structure`.
 
     Raises:
-        TypeError: If a function is none, `parallel_iterations` is no positive integer, or the
+        TypeError: If a function is none, `parallel_iterations` is not a positive integer, or the
             type of a value differs after an iteration.
         ValueError: If there are no variables, structures differ, or a shape differs after an
             iteration.

@@ -228,5 +228,5 @@ def _describe(text: str, name: str, op_type: str, tensors: Sequence[Tensor]) -> 
     return f"{text} for '{name}' (op: '{op_type}') with input shapes: {shapes}{computed}."
 
 
-# Values longer than this are left out of an error.
+# Values longer than this are cut in an error.
 _MAX_SHOWN = 16

@@ -52,7 +52,7 @@ def type_attr(what: str, value: DTypeLike, allowed: Sequence[DType]) -> DType:
     """Returns the element type that an argument must be.
 
     Raises:
-        TypeError: If it is no type, or none of those allowed.
+        TypeError: If it is not a type, or none of those allowed.
     """
     try:
         dtype = as_dtype(value).base_dtype

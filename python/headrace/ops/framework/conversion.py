@@ -130,7 +130,7 @@ def register_tensor_conversion_function(
         priority: Functions with a smaller number are tried first.
 
     Raises:
-        TypeError: If `base_type` is no type or `conversion_func` cannot be called.
+        TypeError: If `base_type` is not a type or `conversion_func` cannot be called.
     """
     global _registry  # noqa: PLW0603 (replaced as a whole, see above)
     types = base_type if isinstance(base_type, tuple) else (base_type,)
@@ -144,7 +144,7 @@ def register_tensor_conversion_function(
 
 
 def is_tensor(x: object) -> bool:
-    """Returns whether `x` is a tensor, or an object such as a variable that stands for one."""
+    """Returns whether `x` is a tensor, or an object such as a variable that represents one."""
     return isinstance(x, Tensor) or callable(getattr(x, "_as_graph_element", None))
 
 

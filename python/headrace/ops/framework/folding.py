@@ -75,10 +75,10 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
     """Returns the shape that an integer vector will describe, as far as it is known.
 
     Args:
-        tensor: An integer vector; -1 stands for an unknown size.
+        tensor: An integer vector; -1 means an unknown size.
 
     Raises:
-        ValueError: If the tensor is no vector, or a size is below -1.
+        ValueError: If the tensor is not a vector, or a size is below -1.
     """
     if tensor.shape.rank == 0:
         value = fold(tensor)

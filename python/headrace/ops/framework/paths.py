@@ -10,7 +10,7 @@ from headrace.graph import TensorLike
 
 __all__ = ["FileNames", "with_paths_as_strings"]
 
-# What stands for a tensor of file names.
+# A tensor of file names, or a value that can become one.
 FileNames: TypeAlias = "TensorLike | os.PathLike[str] | Sequence[FileNames]"
 
 

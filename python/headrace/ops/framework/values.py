@@ -109,7 +109,7 @@ def _from_python(value: TensorLike, dtype: DType | None) -> Array:
         raise TypeError(_expected(dtype, wrong_value)) from None
 
 
-# Stands for "the elements are arrays themselves" where a type is inferred.
+# Represents "the elements are arrays themselves" where a type is inferred.
 _ARRAYS = dtypes.resource
 
 

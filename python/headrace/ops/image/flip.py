@@ -95,7 +95,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
         name: Name of the scope.
 
     Raises:
-        ValueError: If the image has another rank, or `k` is no scalar.
+        ValueError: If the image has another rank, or `k` is not a scalar.
     """
     with name_scope(name, "rot90", [image, k]):
         pixels = to_image(image)

@@ -47,7 +47,7 @@ def extract_image_patches(
         rows · columns · channels).
 
     Raises:
-        TypeError: If an argument is no list of integers.
+        TypeError: If an argument is not a list of integers.
         ValueError: If a list has not the form given above, or there is no such padding.
     """
     given = {"ksizes": ksizes, "strides": strides, "rates": rates}

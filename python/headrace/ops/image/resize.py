@@ -106,8 +106,8 @@ def resize_images(
         a size that is not positive ends with InvalidArgumentError.
 
     Raises:
-        ValueError: If `images` has another rank, `size` is no pair of integers, or there is no such
-            method.
+        ValueError: If `images` has another rank, `size` is not a pair of integers, or there is no
+            such method.
     """
     way = _way_of_tf1(method, align_corners)
     is_skipped_if_same = not preserve_aspect_ratio
@@ -137,8 +137,8 @@ def resize(
         float32, in the range of the input; of its type for NEAREST_NEIGHBOR.
 
     Raises:
-        ValueError: If `images` has another rank, `size` is no pair of integers, or there is no such
-            method.
+        ValueError: If `images` has another rank, `size` is not a pair of integers, or there is no
+            such method.
     """
     kernel = (_ANTIALIASED if antialias else _KERNELS).get(method)
     if kernel is not None:

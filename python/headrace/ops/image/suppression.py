@@ -1,4 +1,4 @@
-"""Boxes that overlap better ones, left out.
+"""Boxes that overlap better ones, omitted.
 
 Source: `tf.image.non_max_suppression` and `non_max_suppression_overlaps` of TensorFlow 1.15.
 """

@@ -102,7 +102,7 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Te
     """Returns a tensor times a scalar of its type.
 
     Raises:
-        ValueError: If `scalar` is no scalar.
+        ValueError: If `scalar` is not a scalar.
     """
     x = convert_to_tensor(x, name="x")
     factor = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
@@ -307,7 +307,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
         name: Name of the operation. A single tensor is returned as it is if there is none.
 
     Raises:
-        ValueError: If it is no list, is empty, or the shapes differ.
+        ValueError: If it is not a list, is empty, or the shapes differ.
     """
     text = (
         "inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape"

@@ -134,11 +134,11 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
     """Returns the Euclidean length of several tensors together.
 
     Args:
-        t_list: The tensors, of one float type; None are left out.
+        t_list: The tensors, of one float type; None are omitted.
         name: Name of the scope.
 
     Raises:
-        TypeError: If `t_list` is no sequence.
+        TypeError: If `t_list` is not a sequence.
     """
     given = _sequence(t_list)
     with name_scope(name, "global_norm", given):
@@ -169,7 +169,7 @@ def clip_by_global_norm(
         The tensors, and their length before. Where that is not finite, all elements are NaN.
 
     Raises:
-        TypeError: If `t_list` is no sequence.
+        TypeError: If `t_list` is not a sequence.
     """
     given = _sequence(t_list)
     length = convert_to_tensor(global_norm(given, name) if use_norm is None else use_norm)

@@ -66,7 +66,7 @@ class UnsortedSegments(Protocol):
     Args:
         data: The slices.
         segment_ids: For each slice its number, integers; their shape is that of the first axes of
-            `data`. Slices with negative numbers are left out.
+            `data`. Slices with negative numbers are omitted.
         num_segments: How many numbers there are.
         name: Name of the operation.
 
@@ -248,7 +248,7 @@ def unsorted_segment_mean(
     Args:
         data: The slices, of a float type.
         segment_ids: For each slice its number, integers; their shape is that of the first axes of
-            `data`. Slices with negative numbers are left out.
+            `data`. Slices with negative numbers are omitted.
         num_segments: How many numbers there are.
         name: Name of the scope.
     """
@@ -266,7 +266,7 @@ def unsorted_segment_sqrt_n(
     Args:
         data: The slices, of a float type.
         segment_ids: For each slice its number, integers; their shape is that of the first axes of
-            `data`. Slices with negative numbers are left out.
+            `data`. Slices with negative numbers are omitted.
         num_segments: How many numbers there are.
         name: Name of the scope.
     """

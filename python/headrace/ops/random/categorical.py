@@ -30,7 +30,7 @@ def categorical(
         logits: Logarithms of the probabilities up to a constant for each row: (rows, classes). What
             is not finite is never drawn.
         num_samples: How many classes to draw for each row, a scalar int32.
-        dtype: int32, or int64, which None stands for.
+        dtype: int32, or int64, the meaning of None.
         seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
         name: Name of the scope.
 
@@ -39,7 +39,7 @@ def categorical(
 
     Raises:
         InvalidArgumentError: When run: there are no classes, or `num_samples` is negative.
-        TypeError: If logits are no real numbers.
+        TypeError: If logits are not real numbers.
         ValueError: If a shape or `dtype` does not fit.
     """
     return _drawn("categorical", logits, num_samples, dtype, seed, name)

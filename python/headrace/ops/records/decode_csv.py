@@ -54,7 +54,7 @@ def decode_csv(
         InvalidArgumentError: When run: a record has another number of fields, a field is no such
             number or missing though required, quotes are misplaced, or the delimiter is not one
             byte.
-        TypeError: If the defaults are no list, or one is of a type that no column can have.
+        TypeError: If the defaults are not a list, or one is of a type that no column can have.
         ValueError: If there are no defaults, a default has several elements, or `select_cols` is
             not ascending or differs from the defaults in length.
     """

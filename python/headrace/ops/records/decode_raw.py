@@ -44,8 +44,8 @@ def decode_raw(
         The numbers, in a new last dimension: shape `input_bytes.shape + [length / size]`.
 
     Raises:
-        InvalidArgumentError: When run: the strings differ in length, or a length is no multiple of
-            the size of a number.
+        InvalidArgumentError: When run: the strings differ in length, or a length is not a multiple
+            of the size of a number.
         TypeError: If there is no such type of numbers.
     """
     if isinstance(out_type, np.dtype) and out_type.byteorder == ">":

@@ -39,7 +39,7 @@ def parse_single_example(
     Raises:
         InvalidArgumentError: When run: the bytes are no `Example`, or a feature is missing or of
             another type or number of values.
-        ValueError: If `features` is empty or one is incomplete, or `serialized` is no scalar.
+        ValueError: If `features` is empty or one is incomplete, or `serialized` is not a scalar.
     """
     if not features:
         raise ValueError("Missing features.")
@@ -73,7 +73,7 @@ def parse_example(
 
     Raises:
         InvalidArgumentError: As `parse_single_example`.
-        ValueError: As `parse_single_example`; or if `serialized` is no vector.
+        ValueError: As `parse_single_example`; or if `serialized` is not a vector.
     """
     if not features:
         raise ValueError(f"Missing: features was {features}.")

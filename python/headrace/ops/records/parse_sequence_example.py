@@ -46,7 +46,7 @@ def parse_single_sequence_example(
         InvalidArgumentError: When run: the bytes are no `SequenceExample`, or a feature or list is
             missing or of another type or number of values.
         ValueError: If nothing is asked for, a feature is incomplete or of another kind, or
-            `serialized` is no scalar.
+            `serialized` is not a scalar.
     """
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")

@@ -57,9 +57,9 @@ def decode_wav(
         The samples and their rate.
 
     Raises:
-        InvalidArgumentError: When run: it is no WAV file, is damaged, or has another number of
+        InvalidArgumentError: When run: it is not a WAV file, is damaged, or has another number of
             bits than 16 a sample.
-        ValueError: If `contents` is no scalar.
+        ValueError: If `contents` is not a scalar.
     """
 
     def infer(contents: Tensor) -> Outputs:

@@ -33,8 +33,8 @@ def sparse_cross(inputs: Sequence[SparseTensor | Tensor], name: str | None = Non
         Strings, (rows, the most combinations of a row): those of each row, one after the other.
 
     Raises:
-        InvalidArgumentError: When run: the numbers of rows differ, or they are no matrices.
-        TypeError: If they are no list of tensors.
+        InvalidArgumentError: When run: the numbers of rows differ, or they are not matrices.
+        TypeError: If they are not a list of tensors.
     """
     return _crossed(inputs, False, 0, None, name)
 
@@ -58,8 +58,8 @@ def sparse_cross_hashed(
         int64, (rows, the most combinations of a row): those of each row, one after the other.
 
     Raises:
-        InvalidArgumentError: When run: the numbers of rows differ, or they are no matrices.
-        TypeError: If they are no list of tensors, or the numbers are no integers.
+        InvalidArgumentError: When run: the numbers of rows differ, or they are not matrices.
+        TypeError: If they are not a list of tensors, or the numbers are not integers.
         ValueError: If the number of buckets is negative.
     """
     return _crossed(inputs, True, num_buckets, hash_key, name)

@@ -40,7 +40,7 @@ def edit_distance(
         A float32 for each sequence.
 
     Raises:
-        TypeError: If an argument is no sparse tensor.
+        TypeError: If an argument is not a sparse tensor.
     """
     for what, given in (("Hypothesis", hypothesis), ("Truth", truth)):
         if not isinstance(given, (SparseTensor, SparseTensorValue)):

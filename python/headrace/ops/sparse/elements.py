@@ -28,7 +28,7 @@ def sparse_retain(
         to_retain: Bools, (n,): which elements to keep.
 
     Raises:
-        TypeError: If it is no sparse tensor.
+        TypeError: If it is not a sparse tensor.
         ValueError: If there are not as many bools as elements, as far as that is known.
     """
     sp_input = as_sparse_tensor(sp_input)

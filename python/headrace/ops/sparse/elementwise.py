@@ -46,7 +46,7 @@ def sparse_add(
         a: The first one.
         b: The second one.
         threshold: Of two sparse tensors: the least absolute value, a scalar, of the sums of
-            elements that both have; other sums are left out, and NaN. Elements that only one has
+            elements that both have; other sums are omitted, and NaN. Elements that only one has
             all stay.
 
     Returns:
@@ -89,7 +89,7 @@ def sparse_maximum(
 
     Raises:
         InvalidArgumentError: When run: the shapes differ.
-        TypeError: If they are no sparse tensors of real numbers, or their types differ.
+        TypeError: If they are not sparse tensors of real numbers, or their types differ.
     """
     return _extreme("SparseSparseMaximum", sp_a, sp_b, name)
 
@@ -110,7 +110,7 @@ def sparse_minimum(
 
     Raises:
         InvalidArgumentError: When run: the shapes differ.
-        TypeError: If they are no sparse tensors of real numbers, or their types differ.
+        TypeError: If they are not sparse tensors of real numbers, or their types differ.
     """
     return _extreme("SparseSparseMinimum", sp_a, sp_b, name)
 

@@ -39,7 +39,7 @@ def sparse_eye(
         name: Name of the scope.
 
     Raises:
-        TypeError: If a number of rows or columns is no integer, or the type is string.
+        TypeError: If a number of rows or columns is not an integer, or the type is string.
         ValueError: If one is negative.
     """
     with name_scope(name, "eye", [num_rows, num_columns]):

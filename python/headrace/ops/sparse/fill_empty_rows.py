@@ -32,8 +32,8 @@ def sparse_fill_empty_rows(
 
     Raises:
         InvalidArgumentError: When run: a row is out of range.
-        TypeError: If it is no sparse tensor, or the default is of another type.
-        ValueError: If the default is no scalar, or there is no axis.
+        TypeError: If it is not a sparse tensor, or the default is of another type.
+        ValueError: If the default is not a scalar, or there is no axis.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [sparse.indices]):

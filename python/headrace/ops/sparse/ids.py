@@ -41,7 +41,7 @@ def sparse_merge(
         name: Name of the scope.
 
     Raises:
-        TypeError: If the ids are no sparse tensors, or only one of ids and sizes is a list.
+        TypeError: If the ids are not sparse tensors, or only one of ids and sizes is a list.
         ValueError: If there are not as many sizes as ids.
     """
     ids, sizes = _of_each(sp_ids, vocab_size)
@@ -68,7 +68,7 @@ def sparse_to_indicator(
         Bools of the shape of `sp_input`, but with `vocab_size` as the last dimension.
 
     Raises:
-        TypeError: If `sp_input` is no sparse tensor.
+        TypeError: If `sp_input` is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseToIndicator", [sp_input.indices]):

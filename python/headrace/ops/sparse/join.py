@@ -38,7 +38,7 @@ def sparse_concat(
 
     Raises:
         InvalidArgumentError: When run: there is no such axis, or ranks or sizes differ.
-        TypeError: If they are no list of sparse tensors, or the axis is no integer.
+        TypeError: If they are not a list of sparse tensors, or the axis is not an integer.
         ValueError: If there are none, or ranks differ as far as they are known.
     """
     if not isinstance(sp_inputs, (list, tuple)):

@@ -43,7 +43,7 @@ def sparse_reset_shape(
             which all elements have a place, zeros without elements.
 
     Raises:
-        TypeError: If it is no sparse tensor.
+        TypeError: If it is not a sparse tensor.
         ValueError: If the new shape has another rank or a smaller size, as far as that is known.
             What is not known is an `InvalidArgumentError` of the run.
     """
@@ -87,7 +87,7 @@ def sparse_transpose(
         A sparse tensor with its elements in order.
 
     Raises:
-        TypeError: If it is no sparse tensor.
+        TypeError: If it is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseTranspose", [sp_input.indices]):
@@ -120,7 +120,7 @@ def sparse_expand_dims(
         name: Name of the scope.
 
     Raises:
-        TypeError: If it is no sparse tensor, or the axis is neither an integer nor a tensor.
+        TypeError: If it is not a sparse tensor, or the axis is neither an integer nor a tensor.
         ValueError: If it is out of range, as far as that is known. What is not known is an
             `InvalidArgumentError` of the run.
     """

@@ -44,7 +44,7 @@ def sparse_tensor_dense_matmul(
     Raises:
         InvalidArgumentError: When run: the sizes do not fit, or an index is out of range.
         TypeError: If none is sparse, or the types differ.
-        ValueError: If they are no matrices or the sizes do not fit, as far as that is known.
+        ValueError: If they are not matrices or the sizes do not fit, as far as that is known.
     """
     if isinstance(b, (SparseTensor, SparseTensorValue)):
         # The adjoint of a b is that of b times that of a.

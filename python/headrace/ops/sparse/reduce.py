@@ -46,7 +46,7 @@ def sparse_reduce_sum(
 
     Raises:
         InvalidArgumentError: When run: there is no such axis, or an index is out of range.
-        TypeError: If it is no sparse tensor of numbers.
+        TypeError: If it is not a sparse tensor of numbers.
     """
     return _dense("SparseReduceSum", sp_input, axis, keepdims, NUMBERS)
 
@@ -69,7 +69,7 @@ def sparse_reduce_max(
 
     Raises:
         InvalidArgumentError: When run: there is no such axis, or an index is out of range.
-        TypeError: If it is no sparse tensor of real numbers.
+        TypeError: If it is not a sparse tensor of real numbers.
     """
     return _dense("SparseReduceMax", sp_input, axis, keepdims, REALS)
 
@@ -88,7 +88,7 @@ def sparse_reduce_sum_sparse(
 
     Raises:
         InvalidArgumentError: When run: there is no such axis.
-        TypeError: If it is no sparse tensor of numbers.
+        TypeError: If it is not a sparse tensor of numbers.
     """
     return _sparse("SparseReduceSumSparse", sp_input, axis, keepdims, NUMBERS)
 
@@ -107,7 +107,7 @@ def sparse_reduce_max_sparse(
 
     Raises:
         InvalidArgumentError: When run: there is no such axis.
-        TypeError: If it is no sparse tensor of real numbers.
+        TypeError: If it is not a sparse tensor of real numbers.
     """
     return _sparse("SparseReduceMaxSparse", sp_input, axis, keepdims, REALS)
 

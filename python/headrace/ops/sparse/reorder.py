@@ -22,7 +22,7 @@ def sparse_reorder(
         name: Name of the operation.
 
     Raises:
-        TypeError: If it is no sparse tensor.
+        TypeError: If it is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     inputs = [

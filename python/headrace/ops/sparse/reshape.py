@@ -33,7 +33,7 @@ def sparse_reshape(
 
     Raises:
         InvalidArgumentError: When run: as ValueError.
-        TypeError: If it is no sparse tensor.
+        TypeError: If it is not a sparse tensor.
         ValueError: If the product is another one, or two sizes are -1, as far as that is known.
     """
     sparse = as_sparse_tensor(sp_input)

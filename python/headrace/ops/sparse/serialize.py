@@ -33,7 +33,7 @@ def serialize_sparse(
         Strings, (3,): serialized `TensorProto`s.
 
     Raises:
-        TypeError: If it is no sparse tensor, or `out_type` is another type.
+        TypeError: If it is not a sparse tensor, or `out_type` is another type.
     """
     return _serialize("SerializeSparse", sp_input, TensorShape([_NUM_PARTS]), out_type, name)
 
@@ -55,7 +55,7 @@ def serialize_many_sparse(
 
     Raises:
         InvalidArgumentError: When run: it has one dimension, or indices that are out of range.
-        TypeError: If it is no sparse tensor, or `out_type` is another type.
+        TypeError: If it is not a sparse tensor, or `out_type` is another type.
     """
     shape = TensorShape([None, _NUM_PARTS])
     return _serialize("SerializeManySparse", sp_input, shape, out_type, name)

@@ -33,7 +33,7 @@ def sparse_slice(
 
     Raises:
         InvalidArgumentError: When run: a size is negative, or there is not one for each axis.
-        TypeError: If it is no sparse tensor, or start or size are no integers.
+        TypeError: If it is not a sparse tensor, or start or size are not integers.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseSlice", [sparse.indices]) as scope:
@@ -66,7 +66,7 @@ def sparse_split(
     Raises:
         InvalidArgumentError: When run: there is no such axis, it is too small, or an index is out
             of range.
-        TypeError: If it is no sparse tensor, or the number or the axis are no integers.
+        TypeError: If it is not a sparse tensor, or the number or the axis are not integers.
         ValueError: If the number is less than 1.
     """
     sparse = as_sparse_tensor(sp_input)

@@ -34,7 +34,7 @@ def sparse_softmax(
 
     Raises:
         InvalidArgumentError: When run: it has less than two axes.
-        TypeError: If it is no sparse tensor of floats.
+        TypeError: If it is not a sparse tensor of floats.
     """
     sparse = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseSoftmax", [sparse.indices]):

@@ -44,7 +44,7 @@ class SparseTensor:
         dense_shape: int64, (rank,): the shape of the whole.
 
     Raises:
-        TypeError: If indices or shape are no integers.
+        TypeError: If indices or shape are not integers.
         ValueError: If the static shapes do not fit.
     """
 

@@ -56,7 +56,7 @@ def sparse_tensor_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the dense tensor that a sparse one stands for.
+    """Returns the dense tensor that a sparse one represents.
 
     Args:
         sp_input: The sparse tensor.
@@ -65,7 +65,7 @@ def sparse_tensor_to_dense(
         name: Name of the operation.
 
     Raises:
-        TypeError: If it is no sparse tensor.
+        TypeError: If it is not a sparse tensor.
     """
     sp_input = as_sparse_tensor(sp_input)
     if default_value is None:

@@ -26,7 +26,7 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
         Strings of the same shape.
 
     Raises:
-        TypeError: If they are no strings.
+        TypeError: If they are not strings.
     """
     attrs = {"pad": bool_attr("pad", pad)}
     inputs = [Input("input", input, dtypes.string)]
@@ -44,7 +44,7 @@ def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
         Strings of the same shape. A run with other letters ends with InvalidArgumentError.
 
     Raises:
-        TypeError: If they are no strings.
+        TypeError: If they are not strings.
     """
     inputs = [Input("input", input, dtypes.string)]
     return apply_op("DecodeBase64", inputs, _infer, name=name).outputs[0]

@@ -62,7 +62,7 @@ def string_to_hash_bucket_strong(
         ends with InvalidArgumentError.
 
     Raises:
-        TypeError: If the key is no list.
+        TypeError: If the key is not a list.
         ValueError: If there is no bucket.
     """
     if not isinstance(key, (list, tuple)):

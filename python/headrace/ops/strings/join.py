@@ -31,7 +31,7 @@ def string_join(
         name: Name of the operation.
 
     Raises:
-        TypeError: If one is no string tensor, or `inputs` is no list.
+        TypeError: If one is not a string tensor, or `inputs` is not a list.
         ValueError: If shapes differ.
     """
     if not isinstance(inputs, (list, tuple)):

@@ -31,14 +31,14 @@ def split_at_bytes(
     Args:
         input: A vector of strings.
         separators: The bytes that separate, a scalar string; "" to separate all bytes.
-        skip_empty: Whether parts without a byte are left out.
+        skip_empty: Whether parts without a byte are skipped.
         name: Name of the scope.
 
     Returns:
         A sparse tensor with a row of parts for each string.
 
     Raises:
-        ValueError: If `input` is no vector.
+        ValueError: If `input` is not a vector.
     """
     attrs = {"skip_empty": bool_attr("skip_empty", skip_empty)}
     with name_scope(name, "StringSplit", [input, separators]):

@@ -23,7 +23,7 @@ _MAX_COUNT: Final = 2**63 - 1
 
 
 def check_budget(budget: object) -> None:
-    """Raises an error if this is neither a count nor a share of examples to be left out."""
+    """Raises an error if this is neither a count nor a share of examples to be skipped."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(
             f"skip_errors: budget is {budget!r}, expected how many examples may be left out, or "

@@ -19,7 +19,7 @@ _SCALARS: Final = (bool, int, float, complex, bytes, str, np.generic)
 
 
 def as_values(where: str, values: object) -> Values:
-    """Returns the values that a program gave as plain data; None stands for zeros.
+    """Returns the values that a program gave as plain data; None means zeros.
 
     Raises:
         TypeError: If one is neither a number nor a string.

@@ -209,7 +209,7 @@ class Pipeline:
         return self._then(stages.Take(checked_int("take", "count", count, 0)))
 
     def skip(self, count: int) -> "Pipeline":
-        """Leaves out the first `count` examples, or batches after `batch`.
+        """Omits the first `count` examples, or batches after `batch`.
 
         Raises:
             ValueError: If `count` is negative.
@@ -486,7 +486,7 @@ class Pipeline:
         return self._then(stages.Unbatch())
 
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> "Pipeline":
-        """Leaves out damaged records, and examples at which a function raises.
+        """Skips damaged records, and examples at which a function raises.
 
         This applies to the stages before. Skipped examples are listed in `Batches.skipped`, in
         order: the file, the number and the position of the record, the stage and the failure. The
@@ -695,7 +695,7 @@ class Pipeline:
         return specs
 
     def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
-        """Goes on where another iteration stood: with the batches that would have followed there.
+        """Continues where another iteration stood: with the batches that would have followed there.
 
         They are the same bytes, also in another process, with other options, and with the files in
         another directory. If only `map`, `select`, `rename`, `parse`, batches and one `epochs`
@@ -902,5 +902,5 @@ class Pipeline:
 
 
 def _has_skipped(chain: tuple[Stage, ...]) -> bool:
-    """Returns whether failures are left out; then what is before must not fail alone."""
+    """Returns whether failures are skipped; then what is before must not fail alone."""
     return any(isinstance(stage, stages.SkipErrors) for stage in chain)

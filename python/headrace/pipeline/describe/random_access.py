@@ -38,7 +38,7 @@ def check_reachable(chain: Sequence[Stage]) -> None:
 
 
 def check_skippable(chain: Sequence[Stage]) -> None:
-    """Checks that what fails in these stages can be left out.
+    """Checks that what fails in these stages can be skipped.
 
     Raises:
         ValueError: If not; the message names the obstacle.

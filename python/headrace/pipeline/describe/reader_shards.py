@@ -124,7 +124,7 @@ class ShareBatches:
 
     @property
     def batches(self) -> Batches:
-        """The iteration itself: its statistics, and what was left out."""
+        """The iteration itself: its statistics, and what was omitted."""
         return self._batches
 
     def close(self) -> None:

@@ -124,7 +124,7 @@ def first_found(
 
 
 def check_paths(columns: Sequence[tuple[int, str]]) -> engine.Stage:
-    """Returns a stage that refuses examples whose columns of these numbers and names are no text.
+    """Returns a stage that refuses examples whose columns of these numbers and names are not text.
 
     They are names of files, which may have any bytes.
     """

@@ -203,7 +203,7 @@ def zipped(parts: Sequence[Specs]) -> Specs:
 
 
 def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each stage)
-    """Returns the components after a stage that is no Python function.
+    """Returns the components after a stage that is not a Python function.
 
     Raises:
         ValueError: If the stage cannot follow.

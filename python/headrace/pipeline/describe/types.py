@@ -87,7 +87,7 @@ def type_name(dtype: ElementType) -> str:
 
 
 def element_type(where: str, word: TypeWord) -> ElementType:
-    """Returns the type that `int`, `float`, `bool`, `bytes`, `str` or a NumPy type stands for.
+    """Returns the type that `int`, `float`, `bool`, `bytes`, `str` or a NumPy type represents.
 
     Raises:
         TypeError: If it is not a type that a component can have.

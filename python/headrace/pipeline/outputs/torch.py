@@ -152,7 +152,7 @@ class TorchLoader:
         return self.batches.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Lets the next iteration go on where `state_dict` was called.
+        """Lets the next iteration continue where `state_dict` was called.
 
         If nothing of the epoch is left there, it is the next epoch.
 

@@ -1,4 +1,4 @@
-"""The columns that a program asks for, and what stands for values that are missing."""
+"""The columns that a program asks for, and what represents values that are missing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

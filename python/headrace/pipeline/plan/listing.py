@@ -1,4 +1,4 @@
-"""Local files that directories and patterns stand for.
+"""Local files that directories and patterns represent.
 
 A directory that cannot be listed is an error: `glob.glob` and `os.walk` skip it, and its files
 would be missing without notice.
@@ -39,7 +39,7 @@ _NOTHING_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETO
 
 
 def is_pattern(path: str) -> bool:
-    """Returns whether a path stands for those that match it, if none is named so."""
+    """Returns whether a path represents those that match it, if none is named so."""
     return re.search(r"[*?[]", path) is not None
 
 

@@ -52,7 +52,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
 
 
 def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
-    """Returns the files that paths stand for.
+    """Returns the files that paths represent.
 
     A path that exists is taken literally. A directory means its files, except hidden ones and those
     that tools leave beside data, such as `_SUCCESS`. Anything else is a pattern: `{a,b}` and
@@ -76,7 +76,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
 
 
 def _without_braces(where: str, paths: list[str]) -> list[str]:
-    """Returns paths with those that braces stand for; a path that exists is taken as it is."""
+    """Returns paths with those that braces represent; a path that exists is taken as it is."""
     braced = [path for path in paths if "{" in path]
     # HTTP servers are not asked: an address has no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]

@@ -133,7 +133,7 @@ class _Planning:
     def __init__(
         self, chain: Sequence[Stage], known: Known, shared: _Shared, is_covered: bool = False
     ) -> None:
-        """With `is_covered`, what fails is left out by a stage behind all of these."""
+        """With `is_covered`, what fails is skipped by a stage behind all of these."""
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
             behind = chain[known.empty_at + 1 :]

@@ -281,7 +281,7 @@ class Batches:
         }
 
     def _next(self) -> tuple[int, list[Any]] | None:
-        """Returns the next batch or examples; what was left out before goes into the report."""
+        """Returns the next batch or examples; what was skipped before goes into the report."""
         while True:
             given = self._execution.next(self._has_arrow_strings)
             if given is None or isinstance(given, tuple):
@@ -403,7 +403,7 @@ class Batches:
 
         Raises:
             FailedPreconditionError: If the pipeline has `options(deterministic=False)`: then there
-                is no order to resume.
+                is not an order to resume.
         """
         if not self._is_deterministic:
             raise FailedPreconditionError(

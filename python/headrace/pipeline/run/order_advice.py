@@ -50,7 +50,7 @@ class History:
             self._warn_of_repeats()
 
     def note_later_epoch(self) -> None:
-        """Warns, once, if epochs leave out other examples each."""
+        """Warns, once, if epochs skip other examples each."""
         if not self._is_later_said:
             self._is_later_said = True
             warn_of_leaks(self._chain)
@@ -68,7 +68,7 @@ class History:
 
 
 def warn_of_leaks(chain: Sequence[Stage]) -> None:
-    """Warns if several epochs of these stages leave out other examples each time."""
+    """Warns if several epochs of these stages skip other examples each time."""
     for number, stage in enumerate(chain):
         if isinstance(stage, (stages.Take, stages.Skip)) and _is_drawn(chain, number):
             _log.warning(
@@ -83,7 +83,7 @@ def warn_of_leaks(chain: Sequence[Stage]) -> None:
 
 
 def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
-    """Returns whether it depends on the epoch which examples a `take` or `skip` leaves out."""
+    """Returns whether it depends on the epoch which examples a `take` or `skip` omits."""
     before = chain[:number]
     shuffles = [n for n, stage in enumerate(before) if isinstance(stage, stages.Shuffle)]
     borders = [n for n, stage in enumerate(before) if isinstance(stage, stages.Epochs)]

@@ -22,7 +22,7 @@ _ALL: Final = 1 << 62
 
 
 class Skipped(NamedTuple):
-    """An example that was left out, or what could not be read of a file.
+    """An example that was skipped, or what could not be read of a file.
 
     Attributes:
         file: The file, or the word for another source, such as "arrays", as `with_origin` gives it.
@@ -54,7 +54,7 @@ class Skipped(NamedTuple):
 
 @dataclass
 class _Judge:
-    """Counts for one `skip_errors` what is left out, and what comes through.
+    """Counts for one `skip_errors` what is omitted, and what comes through.
 
     Attributes:
         stage: The stage, which has the budget.
@@ -78,7 +78,7 @@ class _Judge:
             self.is_open = False
 
     def add(self, failure: engine.Failure) -> None:
-        """Counts what is left out.
+        """Counts what is omitted.
 
         Raises:
             Exception: The failure, if it exceeds the budget.
@@ -127,7 +127,7 @@ class _Judge:
 
 
 def _left_out(count: int, total: int | None = None) -> str:
-    """Returns in words how many examples were left out, of how many if that is said."""
+    """Returns in words how many examples were skipped, of how many if that is said."""
     whole = count if total is None else total
     examples = "example" if whole == 1 else "examples"
     of = "" if total is None else f" of {total}"
@@ -158,7 +158,7 @@ class Report:
         self.settle()
 
     def add(self, note: "engine.Failure | engine.Passed") -> None:
-        """Adds what was left out, unless it is known.
+        """Adds what was omitted, unless it is known.
 
         Raises:
             Exception: The failure, if it exceeds the budget.
@@ -178,14 +178,14 @@ class Report:
         judge.add(note)
 
     def settle(self) -> None:
-        """Says that all so far was left out before the batch that is given now."""
+        """Says that all so far was omitted before the batch that is given now."""
         if not self._is_settled:
             judges = [[one.rows, one.next_pass, one.is_open] for one in self._judges.values()]
             self._settled = (len(self.skipped), judges)
             self._is_settled = True
 
     def state(self) -> list[Any]:
-        """Returns what was left out before the batch given last, as plain data."""
+        """Returns what was omitted before the batch given last, as plain data."""
         count, judges = self._settled
         if not judges:
             return []
@@ -207,7 +207,7 @@ class Report:
         return [list(texts), entries, judges]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Goes on with the state of another report, which `is_report` has looked at.
+        """Continues with the state of another report, which `is_report` has looked at.
 
         Raises:
             ValueError: If the pipeline has other stages.
@@ -246,7 +246,7 @@ class Report:
                 raise SkippedExamples(f"skip_errors: {excess}: {self._summary()}", self.skipped)
 
     def _summary(self) -> str:
-        """Returns how many each stage left out, with the first of each."""
+        """Returns how many each stage omitted, with the first of each."""
         counts = Counter(one.stage for one in self.skipped)
         first = {one.stage: one for one in reversed(self.skipped)}
         return "; ".join(

@@ -1,4 +1,4 @@
-"""The state of an iteration: what a pipeline needs to go on where another one stopped.
+"""The state of an iteration: what a pipeline needs to continue where another one stopped.
 
 A state is plain data that `json` accepts: a version, the pipeline in words, digests of its files,
 its seeds, the epoch, and its place, which is the checkpoints of the engine (see `checkpoint.rs`
@@ -128,7 +128,7 @@ def state_of(identity: Mapping[str, Any], place: list[Any], skipped: list[Any]) 
 def resumed(
     chain: tuple[Stage, ...], state: Mapping[str, Any], allow: Collection[str] = ()
 ) -> Resumed:
-    """Returns what a pipeline goes on with.
+    """Returns what a pipeline continues with.
 
     Args:
         chain: The stages of the pipeline.

@@ -46,7 +46,7 @@ class Trace:
     def operations(self) -> list[Operation]:
         """Returns the operations that the results need, each after what it needs.
 
-        Those that are the same for all rows are left out.
+        Those that are the same for all rows are skipped.
         """
         needed: set[Operation] = set()
         stack = [tensor.op for tensor in self.results.values()]

@@ -170,7 +170,7 @@ def extract_image_patches(
     """Calls `ops.extract_image_patches`; takes `sizes`, the newer name of `ksizes`, too.
 
     Raises:
-        TypeError: If an argument is no list of integers.
+        TypeError: If an argument is not a list of integers.
         ValueError: If both names are given, a list has another form, or there is no such padding.
     """
     window: Any = only_one("sizes", sizes, "ksizes", ksizes)

@@ -45,7 +45,7 @@ def print_v2(
         The operation. Run it, or let others wait for it.
 
     Raises:
-        TypeError: If `end` is no string.
+        TypeError: If `end` is not a string.
         ValueError: If there is no such stream, or another keyword argument is given.
     """
     if unknown:

@@ -159,7 +159,7 @@ class OldSparseReduction(Protocol):
         A tensor of the same type.
 
     Raises:
-        TypeError: If it is no sparse tensor of numbers.
+        TypeError: If it is not a sparse tensor of numbers.
         ValueError: If both an old and a new name are given.
     """
 

@@ -32,10 +32,10 @@ def make_tensor_proto(
         values: A number, bool, string, nested lists of them, or an array. A message is returned as
             it is.
         dtype: Its type; None to infer it, as `tf.constant` does.
-        shape: Its shape; None for the value's own. The last element stands for all that are
+        shape: Its shape; None for the value's own. The last element replaces all that are
             missing.
         verify_shape: Whether the value must have `shape` already.
-        allow_broadcast: Whether a single element stands for all, and others must have `shape`.
+        allow_broadcast: Whether a single element applies to all, and others must have `shape`.
 
     Raises:
         TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
@@ -67,7 +67,7 @@ def make_ndarray(tensor: TensorProto) -> npt.NDArray[Any]:
     """Returns the array that a message holds; strings as an object array of bytes.
 
     Raises:
-        TypeError: If it is no message of a tensor, or of a type that there is not.
+        TypeError: If it is not a message of a tensor, or of a type that there is not.
         ValueError: If it holds more elements than its shape has.
     """
     if not isinstance(tensor, TensorProto):

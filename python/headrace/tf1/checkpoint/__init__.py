@@ -1,4 +1,4 @@
-"""Checkpoints of sessions: a program goes on in another process where it stood.
+"""Checkpoints of sessions: a program continues in another process where it stood.
 
 A checkpoint holds all that a session keeps between two runs: the elements of its queues, where its
 readers are, its variables, the counters of epochs among them, and its random numbers.

@@ -24,7 +24,7 @@ def save(session: Session, path: _Path) -> None:
 
     That are the elements of its queues, where its readers are, its variables of all kinds, counters
     of epochs among them, and its random numbers. Runners that run pause meanwhile, each between two
-    of its steps, and go on afterwards. Nothing is lost, and what the program computes is what it
+    of its steps, and continue afterwards. Nothing is lost, and what the program computes is what it
     would have computed without this call.
 
     No other thread may run something in the session meanwhile. Call it before
@@ -39,7 +39,7 @@ def save(session: Session, path: _Path) -> None:
             cannot pause, or a reader reads a pipe. Names it; the old file stays.
         NotFoundError: If there is no such directory, or a reader is in a file that is gone.
         RuntimeError: If the session is closed.
-        TypeError: If `session` is no session.
+        TypeError: If `session` is not a session.
     """
     _check_session("save", session)
     with paused(session):
@@ -67,7 +67,7 @@ def restore(session: Session, path: _Path) -> None:
             the file that a reader was in has another length now. Says what differs.
         NotFoundError: If there is no such file.
         RuntimeError: If the session is closed.
-        TypeError: If `session` is no session.
+        TypeError: If `session` is not a session.
     """
     _check_session("restore", session)
     for producer in running(session):

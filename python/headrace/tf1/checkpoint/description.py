@@ -38,7 +38,7 @@ def check_same(path: str, mine: Description, saved: object) -> None:
         saved: That of the checkpoint, which is not trusted.
 
     Raises:
-        DataLossError: If `saved` is no description.
+        DataLossError: If `saved` is not a description.
         InvalidArgumentError: If they differ; says in what.
     """
     if not isinstance(saved, dict) or not all(isinstance(one, dict) for one in saved.values()):

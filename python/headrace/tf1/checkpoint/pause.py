@@ -33,7 +33,7 @@ def paused(session: Session) -> Iterator[None]:
     lets it in when there is room.
 
     Raises:
-        FailedPreconditionError: If a runner cannot pause. All of them go on then.
+        FailedPreconditionError: If a runner cannot pause. All of them continue then.
     """
     pausing = session.runners.pausing
     with pausing.turn:
@@ -85,7 +85,7 @@ def _next_group(waiting: list[Runner]) -> list[Runner]:
 
 
 def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
-    """Lets some runners pause, while those that feed them go on."""
+    """Lets some runners pause, while those that feed them continue."""
     queues = frozenset[engine.Queue]().union(*(runner.filled for runner in group))
     pausing.ask(op for runner in group for op in runner.ops)
     try:

@@ -45,7 +45,7 @@ def install(name: str = "tensorflow", before_1_0: bool = False) -> ModuleType:
 
     Raises:
         RuntimeError: If something else is loaded under that name, such as TensorFlow itself.
-        ValueError: If it is no name of a module.
+        ValueError: If it is not a name of a module.
     """
     if not name.isidentifier():
         raise ValueError(f"tf.compat.install: got {name!r}, expected a name such as 'tensorflow'.")
@@ -103,7 +103,7 @@ class _Finder(MetaPathFinder, Loader):
         """Does nothing: a module looks for its names when it is asked for them."""
 
     def spaces(self, inside: str) -> list[str] | None:
-        """Returns the full names of the modules that a path stands for; None for no such path."""
+        """Returns the full names of the modules that a path means; None for no such path."""
         if inside in PATHS:
             return [_full_name(space) for space in PATHS[inside]]
         found: Any = import_module(_PACKAGE)

@@ -1,7 +1,7 @@
 """The places in headrace of names that TensorFlow has in modules of its own.
 
 Programs import from `tensorflow.python.*` and `tensorflow.contrib.*` what also has a public name.
-So each of those paths stands for some public modules, in which its names are looked for in order.
+So each of those paths means some public modules, in which its names are looked for in order.
 """
 
 from typing import Final

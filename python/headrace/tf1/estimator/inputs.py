@@ -54,7 +54,7 @@ def numpy_input_fn(
 
     Raises:
         TypeError: If `x` is neither an array nor a dict.
-        ValueError: If `shuffle` is no bool, a dict is empty, or the numbers of rows differ.
+        ValueError: If `shuffle` is not a bool, a dict is empty, or the numbers of rows differ.
     """
     _check_shuffle(shuffle)
     features = _as_dict(x, "x")
@@ -109,7 +109,7 @@ def pandas_input_fn(
 
     Raises:
         TypeError: If `x` is no `DataFrame`, or `target_column` no string.
-        ValueError: If `shuffle` is no bool, the indexes differ, or a feature is called as labels
+        ValueError: If `shuffle` is not a bool, the indexes differ, or a feature is called as labels
             are.
     """
     _check_shuffle(shuffle)

@@ -63,7 +63,7 @@ def import_graph_def(
     Raises:
         NotFoundError: If an operation has a type that is not here.
         PermissionDeniedError: If an operation reads or writes any file, and may not.
-        TypeError: If `graph_def` is no `GraphDef` or names are no strings.
+        TypeError: If `graph_def` is no `GraphDef` or names are not strings.
         UnimplementedError: If there is a loop, a tensor array or a condition of TensorFlow's.
         ValueError: If a node reads what is not there, a name to map or to return is not in the
             message, or attributes and inputs do not fit. Only the last is found when some of the
@@ -249,12 +249,12 @@ class _Import:
         )
 
     def _control(self, text: str) -> Operation:
-        """Returns the operation that "^name" stands for."""
+        """Returns the operation that "^name" represents."""
         found = self._tensors.get(text)
         return self._made[text[1:]] if found is None else found.op
 
     def _tensor(self, message: NodeDef, text: str) -> Tensor:
-        """Returns the tensor that an input of a node stands for."""
+        """Returns the tensor that an input of a node represents."""
         whole = _whole_name(text)
         if whole in self._tensors:
             return self._tensors[whole]

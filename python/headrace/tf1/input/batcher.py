@@ -214,7 +214,7 @@ def _check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | No
 def _restore(
     batch: Sequence[Tensor], components: Sequence[Component], table: SparseTable
 ) -> list[Tensor | SparseTensor]:
-    """Replaces handles by the batches of sparse tensors that they stand for.
+    """Replaces handles by the batches of sparse tensors that they represent.
 
     Computing one component of a batch computes the others too, so that nothing stays in the table.
     """

@@ -45,7 +45,7 @@ class Component:
 
     @property
     def queue_dtype(self) -> DType:
-        """Its type in the queue, where a handle stands for a sparse tensor."""
+        """Its type in the queue, where a handle represents a sparse tensor."""
         return self.dtype if self.sparse_shape is None else int64
 
 
@@ -144,7 +144,7 @@ def _given_shapes(given: ExampleShapes) -> list[TensorShape]:
     return [as_shape(shape) for shape in given]
 
 
-# The shape of the handle that stands for a sparse tensor in the queue.
+# The shape of the handle that represents a sparse tensor in the queue.
 _HANDLE = TensorShape([])
 
 

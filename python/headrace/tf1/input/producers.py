@@ -181,7 +181,7 @@ def string_input_producer(
 
     Raises:
         InvalidArgumentError: When run, through the runner: there are no strings.
-        ValueError: If there are none already now, or they are no vector.
+        ValueError: If there are none already now, or they are not a vector.
     """
     text = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not string_tensor:

@@ -264,7 +264,7 @@ def _dense_labels(labels: Labels, places: Tensor) -> Tensor:
 
 
 def _labels_of_classes(labels: Tensor, num_classes: Tensor) -> Tensor:
-    """Returns labels, with `NO_LABEL` in place of those that are no class."""
+    """Returns labels, with `NO_LABEL` in place of those that are not class."""
     is_class = ops.logical_and(
         ops.greater_equal(labels, ops.zeros([], dtypes.int64)),
         ops.less(labels, ops.cast(num_classes, dtypes.int64)),

@@ -45,7 +45,7 @@ def strip_scope(name: str, scope: str | None) -> str:
 
 
 def check_closed_types(types: object) -> tuple[type[errors.OpError], ...]:
-    """Returns the errors that say that the input ended; None stands for the usual one."""
+    """Returns the errors that say that the input ended; None means the usual one."""
     if types is None:
         return (errors.OutOfRangeError,)
     is_valid = isinstance(types, tuple) and all(

@@ -81,7 +81,7 @@ class QueueRunner:
     Raises:
         ValueError: If `queue` or `enqueue_ops` is missing or empty, or is given beside
             `queue_runner_def`.
-        TypeError: If `queue_closed_exception_types` is no tuple of `OpError` types, or is empty.
+        TypeError: If `queue_closed_exception_types` is not a tuple of `OpError` types, or is empty.
         KeyError: If the default graph has no operation of a name in `queue_runner_def`.
 
     Source: `tf.train.QueueRunner` of TensorFlow 1.15.
@@ -133,7 +133,7 @@ class QueueRunner:
         if isinstance(queue, QueueBase):
             queue.add_runner(self)
         self._enqueue_ops: list[_Named] = list(enqueue_ops)
-        # An operation, which cannot be closed, may stand for the queue if both are given.
+        # An operation, which cannot be closed, may represent the queue if both are given.
         closable: Any = queue
         self._close_op: _Named = closable.close() if close_op is None else close_op
         self._cancel_op: _Named = (
@@ -285,7 +285,7 @@ class QueueRunner:
     def filling_threads(self, session: object) -> tuple[threading.Thread, ...]:
         """Returns the threads that fill the queue of a session and have not ended.
 
-        Headrace's own, for checkpoints. Threads that were made and not started are left out.
+        Headrace's own, for checkpoints. Threads that were made and not started are omitted.
         """
         return self._census.filling(session)
 

@@ -50,11 +50,11 @@ def export_meta_graph(
         filename: The file; None for none.
         meta_info_def: What to say of the graph as a whole.
         collection_list: Keys of the collections to describe; None for all. Those that hold anything
-            but elements of graphs, queue runners, numbers and texts are left out.
+            but elements of graphs, queue runners, numbers and texts are omitted.
         as_text: Whether the file is text rather than bytes.
         graph: The graph; None for the default graph.
-        clear_devices: Whether the devices of operations are left out.
-        most_constant_bytes: headrace's own: values of larger constants are left out, and the graph
+        clear_devices: Whether the devices of operations are omitted.
+        most_constant_bytes: headrace's own: values of larger constants are omitted, and the graph
             cannot be made again; None for none.
 
     Returns:

@@ -33,7 +33,7 @@ from headrace.tf1.session import Session
 
 __all__ = ["Saver"]
 
-# The values of larger constants are left out of `.meta`: every checkpoint would hold them again.
+# The values of larger constants are omitted of `.meta`: every checkpoint would hold them again.
 _MOST_CONSTANT_BYTES = 1 << 16
 _SECONDS_PER_HOUR: Final = 3600
 
@@ -187,7 +187,7 @@ class Saver:
             FailedPreconditionError: If a variable is not initialized.
             ResourceExhaustedError: If there is no room for it. Older checkpoints stay.
             RuntimeError: If `build` was deferred and not called.
-            TypeError: If `sess` is no session.
+            TypeError: If `sess` is not a session.
             ValueError: If there is no directory to write in, or a name does not do.
         """
         saveables = self._built("save")
@@ -238,7 +238,7 @@ class Saver:
             InvalidArgumentError: If a value has another shape or type than its variable.
             NotFoundError: If the checkpoint lacks a variable.
             RuntimeError: If `build` was deferred and not called.
-            TypeError: If `sess` is no session.
+            TypeError: If `sess` is not a session.
             ValueError: If there is no such checkpoint.
         """
         saveables = self._built("restore")

@@ -144,7 +144,7 @@ class BaseSession:
         """Replaces a variable's value without running the graph: headrace's own, for savers.
 
         Args:
-            op: The operation that stands for the variable.
+            op: The operation that represents the variable.
             value: An array of its type.
         """
         variable = self._resources.get(op)
@@ -159,7 +159,7 @@ class BaseSession:
         """Replaces the entries of a table that changes: headrace's own, for savers.
 
         Args:
-            op: The operation that stands for the table.
+            op: The operation that represents the table.
             keys: Its keys, a vector.
             values: Their values, one row for each.
 

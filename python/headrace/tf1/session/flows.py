@@ -10,7 +10,7 @@ __all__ = ["Flow", "flow_of", "needed_by"]
 
 @dataclass(frozen=True)
 class Flow:
-    """The queues that some operations work on, by the operations that stand for them.
+    """The queues that some operations work on, by the operations that represent them.
 
     Attributes:
         ops: All operations that run.

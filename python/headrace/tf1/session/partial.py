@@ -24,7 +24,7 @@ _Compute: TypeAlias = Callable[
 
 
 class PartialRun:
-    """One run that goes on in parts. May be used from many threads: parts take turns.
+    """One run that continues in parts. May be used from many threads: parts take turns.
 
     Each operation runs once in all parts together.
 

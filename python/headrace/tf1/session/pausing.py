@@ -36,7 +36,7 @@ class Pausing:
                     loop.flag.set()
 
     def release(self) -> None:
-        """Lets all loops go on."""
+        """Lets all loops continue."""
         with self.changed:
             self._asked.clear()
             self.changed.notify_all()

@@ -38,7 +38,7 @@ _EXIT_SECONDS: Final = 0.5
 
 # Woken when the interpreter exits: threads of runners are blocked in native calls then.
 _open_sessions: "Alive[Session]" = Alive()
-# Numbers the runs that go on in parts.
+# Numbers the runs that continue in parts.
 _partial_runs: Final = itertools.count()
 
 
@@ -72,7 +72,7 @@ class Session(BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # The runs that go on in parts, by their names.
+        # The runs that continue in parts, by their names.
         self._partial_runs: dict[str, PartialRun] = {}
         # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
@@ -196,8 +196,8 @@ class Session(BaseSession):
                 `run_metadata` too.
 
         Raises:
-            TypeError: If a fetch cannot be one or `feed_list` is no list. The function raises it if
-                it is not given as many values as there are to feed.
+            TypeError: If a fetch cannot be one or `feed_list` is not a list. The function raises it
+                if it is not given as many values as there are to feed.
             ValueError: If a fetch does not fit the graph.
         """
         if not isinstance(feed_list, (list, tuple, type(None))):
@@ -238,7 +238,7 @@ class Session(BaseSession):
         return call
 
     def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
-        """Begins a run that goes on in parts, each of which is a call of `partial_run`.
+        """Begins a run that continues in parts, each of which is a call of `partial_run`.
 
         Args:
             fetches: What the parts may fetch, as for `run`. Operations among them run as soon as

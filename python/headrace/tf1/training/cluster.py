@@ -59,7 +59,7 @@ class ClusterSpec:
         return f"ClusterSpec({{{jobs}}})"
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Returns for each job its addresses: a list; a dict if numbers are left out."""
+        """Returns for each job its addresses: a list; a dict if numbers are omitted."""
         return {
             job: self.job_tasks(job) if set(tasks) == set(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
@@ -98,7 +98,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[Any]:
-        """Returns the addresses of a job, None where a number is left out.
+        """Returns the addresses of a job, None where a number is omitted.
 
         Raises:
             ValueError: If there is no such job.
@@ -134,7 +134,7 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
 
 
 class Server:
-    """Stands for this process in a cluster that has no other. Its `target` is one for sessions.
+    """Represents this process in a cluster that has no other. Its `target` is one for sessions.
 
     Each session has its own variables and queues, also of the same target.
 

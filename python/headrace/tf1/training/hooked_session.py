@@ -45,7 +45,7 @@ class HookedSession:
         self._hooks = hooks
         self._stop_grace_period_secs = stop_grace_period_secs
         self._has_stopped = False
-        # The end of an input is no clean stop: whoever waits for the data gets the error.
+        # The end of an input is not a clean stop: whoever waits for the data gets the error.
         self.coord = Coordinator(clean_stop_exception_types=[])
         if session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
             start_queue_runners(sess=session, coord=self.coord)

@@ -30,7 +30,7 @@ __all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSes
 
 _T = TypeVar("_T")
 
-# What ends the training and is no error.
+# What ends the training and is not an error.
 _ENDS: Final = (OutOfRangeError, StopIteration)
 _USE_DEFAULT: Final[Any] = object()
 

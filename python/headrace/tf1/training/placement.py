@@ -41,7 +41,7 @@ def replica_device_setter(
             other.
 
     Raises:
-        TypeError: If `ps_strategy` is no function.
+        TypeError: If `ps_strategy` is not a function.
     """
     if cluster is not None:
         spec = ClusterSpec(cluster)

@@ -53,7 +53,7 @@ class Scaffold:
         local_init_feed_dict: What is fed to `local_init_op`.
 
     Raises:
-        TypeError: If `copy_from_scaffold` is no scaffold.
+        TypeError: If `copy_from_scaffold` is not a scaffold.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 class Supervisor:
     """Prepares a session, serves the training with threads, and ends all of them.
 
-    The graph is finalized. `USE_DEFAULT` stands for the item of the graph's collection, or for one
+    The graph is finalized. `USE_DEFAULT` means the item of the graph's collection, or for one
     that is made and added to it; None for nothing.
 
     Args:
@@ -409,7 +409,7 @@ class Supervisor:
         Args:
             threads: Threads to wait for besides those of the services and queue runners.
             close_summary_writer: Whether the event file ends.
-            ignore_live_threads: Whether threads may go on after the grace period.
+            ignore_live_threads: Whether threads may continue after the grace period.
 
         Raises:
             BaseException: What has ended a thread.

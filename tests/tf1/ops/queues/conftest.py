@@ -1,7 +1,7 @@
 """One contract for all kinds of queues: what tests of queues share.
 
-Tests run operations in threads where those block, and go on as soon as the queue itself says that
-somebody waits.
+Tests run operations in threads where those block, and continue as soon as the queue itself says
+that somebody waits.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -161,7 +161,7 @@ def test_tfrecord_cut_at_any_byte(make_file, reading, size):
     count = sum(end <= size for end in STARTS[1:])
     start = STARTS[count]
     text = truncated(start, count, len(RECORDS[count]), f"{size} bytes")
-    # As in TensorFlow, less than a length and its checksum is no record.
+    # As in TensorFlow, less than a length and its checksum is not a record.
     expected = (count, text if size - start >= HEADER_BYTES else None)
     assert outcome(reading(tf.TFRecordReader, [path]), path) == expected
 

@@ -1,4 +1,4 @@
-"""Files that cannot be opened: the error names the file and the remedy, and a reader goes on."""
+"""Files that cannot be opened: the error names the file and the remedy, and a reader continues."""
 
 import os
 from pathlib import Path

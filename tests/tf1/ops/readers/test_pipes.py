@@ -165,7 +165,7 @@ class TestWriters:
             os.close(reader)
 
     def test_nothing_is_lost_by_a_run_that_is_late(self, pipe):
-        """Between two records; the reader goes on where it was."""
+        """Between two records; the reader continues where it was."""
         late = tf.RunOptions(timeout_in_ms=50)
         with tf.Session() as session, open(os.open(pipe, os.O_RDWR), "wb", buffering=0) as writer:
             value, _ = read(session, pipe, tf.TextLineReader)

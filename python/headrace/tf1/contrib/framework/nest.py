@@ -86,7 +86,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
         A structure of what the function returned, of the form of the first.
 
     Raises:
-        TypeError: If `func` is no function, or types differ.
+        TypeError: If `func` is not a function, or types differ.
         ValueError: If there is no structure, or their forms differ.
     """
     if not callable(func):
@@ -224,7 +224,7 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     """Returns a dict in which each leaf of a key has the leaf of its value.
 
     Raises:
-        TypeError: If it is no dict.
+        TypeError: If it is not a dict.
         ValueError: If keys occur twice, or a key has another form than its value.
     """
     if not isinstance(dictionary, Mapping):

@@ -52,7 +52,7 @@ def generator_input_fn(
     Raises:
         KeyError: If there is no such label.
         NotImplementedError: If padded rows are to be shuffled.
-        TypeError: If `x` is no generator function of dicts, or `target_key` is something else.
+        TypeError: If `x` is not a generator function of dicts, or `target_key` is something else.
     """
     if not isinstance(x, FunctionType):
         raise TypeError(f"x must be generator function; got {type(x).__name__}")

@@ -27,7 +27,7 @@ class DataProvider:
         """Returns the tensors of items, in their order.
 
         Raises:
-            ValueError: If `items` is no list or tuple, or there is no such item.
+            ValueError: If `items` is not a list or tuple, or there is no such item.
         """
         if not isinstance(items, (list, tuple)):
             raise ValueError("items must be a list or tuple")

@@ -172,7 +172,7 @@ class BackupHandler(ItemHandler):
         backup: The other one.
 
     Raises:
-        ValueError: If one is no handler.
+        ValueError: If one is not a handler.
     """
 
     def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:

@@ -186,7 +186,7 @@ def bucket_by_sequence_length(
         The lengths of the batch, an int32 vector, and the batch as `tensors` was given.
 
     Raises:
-        TypeError: If `bucket_boundaries` is no list of integers.
+        TypeError: If `bucket_boundaries` is not a list of integers.
         ValueError: If it is empty or does not increase, or numbers do not fit.
     """
     if not isinstance(bucket_boundaries, (list, tuple)):

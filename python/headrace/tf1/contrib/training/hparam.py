@@ -188,7 +188,7 @@ def parse_values(
     Args:
         values: The line.
         type_map: The type of each name.
-        ignore_unknown: Whether names without a type are left out rather than an error.
+        ignore_unknown: Whether names without a type are omitted rather than an error.
 
     Returns:
         The values by name, lists for those in brackets.

@@ -55,7 +55,7 @@ def batch_sequences_with_states(
             The shape of a dense row is known.
         input_context: What belongs to the whole sequence, by name: dense tensors of known shapes,
             or sparse ones.
-        input_length: How many steps are no padding, a scalar int32; with `pad` None stands for all
+        input_length: How many steps are not padding, a scalar int32; with `pad` None means all
             that are given.
         initial_states: The states that first segments begin with, by name: of known shapes.
         num_unroll: Steps of a segment.
@@ -183,7 +183,7 @@ def _serialized(
 
 
 def _restored(rows: Tensor, dtype: DType, num_unroll: int) -> SparseTensor:
-    """Returns the sparse tensor that strings (batch size, `num_unroll`, 3) stand for."""
+    """Returns the sparse tensor that strings (batch size, `num_unroll`, 3) represent."""
     flat = ops.deserialize_many_sparse(ops.reshape(rows, [-1, 3]), dtype)
     unroll = ops.constant(num_unroll, int64)
     number = flat.indices[:, :1]

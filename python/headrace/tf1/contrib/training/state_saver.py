@@ -27,7 +27,7 @@ __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 # The components of an element before those of the caller.
 _LENGTH, _TOTAL_LENGTH, _NEXT_KEY, _SEQUENCE, _SEQUENCE_COUNT, _NUM_OWN = range(6)
 
-# What stands for an example in the queue that counts them. Its value has no meaning.
+# An example's element in the queue that counts them. Its value has no meaning.
 _TOKEN = 1
 
 _Tensors = dict[str, Tensor]
@@ -172,7 +172,7 @@ class SequenceQueueingStateSaver:
     Args:
         batch_size: Segments of a batch, an integer or a scalar int32.
         num_unroll: Steps of a segment.
-        input_length: How many steps of the sequence are no padding, a scalar int32.
+        input_length: How many steps of the sequence are not padding, a scalar int32.
         input_key: The key of the sequence, a scalar string. Two that are held at the same time
             must differ.
         input_sequences: The sequence, by name: tensors with as many rows as it has steps, padding

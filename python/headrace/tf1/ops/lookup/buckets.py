@@ -137,7 +137,7 @@ class IdTableWithHashBuckets:
 
     @property
     def resource_handle(self) -> Tensor | None:
-        """The tensor that stands for the table; None if there are buckets alone."""
+        """The tensor that represents the table; None if there are buckets alone."""
         return None if self._table is None else self._table.resource_handle
 
     @property

@@ -83,12 +83,12 @@ class MutableHashTable:
 
     @property
     def resource_handle(self) -> Tensor:
-        """The tensor that stands for the table."""
+        """The tensor that represents the table."""
         return self._ref
 
     @property
     def op(self) -> Operation:
-        """The operation that stands for the table."""
+        """The operation that represents the table."""
         return self._ref.op
 
     @property

@@ -96,7 +96,7 @@ class StaticHashTable:
 
     Raises:
         TypeError: If the default value has another type than the values.
-        ValueError: If it is no scalar.
+        ValueError: If it is not a scalar.
     """
 
     def __init__(
@@ -129,12 +129,12 @@ class StaticHashTable:
 
     @property
     def resource_handle(self) -> Tensor:
-        """The tensor that stands for the table."""
+        """The tensor that represents the table."""
         return self._ref
 
     @property
     def table_ref(self) -> Tensor:
-        """The tensor that stands for the table."""
+        """The tensor that represents the table."""
         return self._ref
 
     @property

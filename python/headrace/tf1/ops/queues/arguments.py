@@ -30,10 +30,10 @@ def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
     Args:
         value: The value; None for `default`.
         argument: Its name in messages.
-        default: What None stands for.
+        default: The meaning of None.
 
     Raises:
-        TypeError: If it is no number.
+        TypeError: If it is not a number.
     """
     if value is None:
         return default
@@ -49,7 +49,7 @@ def as_shared_name(value: str | bytes | None) -> str:
     """Returns a shared name; "" for None.
 
     Raises:
-        TypeError: If it is no string.
+        TypeError: If it is not a string.
     """
     if isinstance(value, bytes):
         return value.decode()
@@ -63,7 +63,7 @@ def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[D
 
     Raises:
         AssertionError: If they are None.
-        TypeError: If one is no type.
+        TypeError: If one is not a type.
         ValueError: If there is none.
     """
     assert dtypes is not None, "dtypes must be given"
@@ -103,7 +103,7 @@ def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] |
         num_components: How many there must be.
 
     Raises:
-        TypeError: If it is no shape and no list.
+        TypeError: If it is not a shape and no list.
         ValueError: If a shape is not fully defined, or there is another number of them.
     """
     if shapes is None:
@@ -134,7 +134,7 @@ def as_partial_shapes(shapes: Sequence[ShapeLike], num_components: int) -> list[
 
     Raises:
         TypeError: If it is a string.
-        ValueError: If it is no list of shapes, a rank is not known, or there is another number.
+        ValueError: If it is not a list of shapes, a rank is not known, or there is another number.
     """
     if not isinstance(shapes, Sequence) or not shapes or any(_is_size(item) for item in shapes):
         raise ValueError("When providing partial shapes, a list of shapes must be provided.")

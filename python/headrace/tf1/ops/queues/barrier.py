@@ -89,7 +89,7 @@ class Barrier:
 
     @property
     def barrier_ref(self) -> Tensor:
-        """The tensor that stands for the barrier."""
+        """The tensor that represents the barrier."""
         return self._ref
 
     @property
@@ -113,8 +113,8 @@ class Barrier:
             CancelledError: When run: the barrier is closed, and a key is new.
             InvalidArgumentError: When run: there is no such component, an element has it already,
                 or its type or shape is another one. Components before that one are in.
-            TypeError: If `component_index` is no integer or `keys` are no strings.
-            ValueError: If `keys` are no vector, or there are not as many values.
+            TypeError: If `component_index` is not an integer or `keys` are not strings.
+            ValueError: If `keys` are not a vector, or there are not as many values.
         """
         if not isinstance(component_index, int):
             raise TypeError(f"Expected int for argument 'component_index' not {component_index!r}.")
@@ -190,7 +190,7 @@ class Barrier:
         Raises:
             CancelledError: When run: the barrier is closed already, and was not to drop elements
                 only now.
-            TypeError: If `cancel_pending_enqueues` is no bool.
+            TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, bool):
             raise TypeError(

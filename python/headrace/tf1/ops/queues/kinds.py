@@ -42,7 +42,7 @@ class FIFOQueue(QueueBase):
         name: Name of the operation.
 
     Raises:
-        TypeError: If `capacity` is no number, `shapes` no list or `shared_name` no string.
+        TypeError: If `capacity` is not a number, `shapes` no list or `shared_name` no string.
         ValueError: If the numbers of types, shapes and names differ or a shape is not fully
             defined.
     """
@@ -133,7 +133,7 @@ class PaddingFIFOQueue(QueueBase):
 
     Raises:
         TypeError: As for `FIFOQueue`.
-        ValueError: If `shapes` is no list of shapes, or a rank is not known, or their number is
+        ValueError: If `shapes` is not a list of shapes, or a rank is not known, or their number is
             not that of the types.
     """
 
@@ -202,7 +202,7 @@ def _create(
     shared_name: str | bytes | None,
     **attrs: int,
 ) -> Tensor:
-    """Adds the operation that stands for a queue; returns its output."""
+    """Adds the operation that represents a queue; returns its output."""
     all_attrs: dict[str, Any] = {
         **attrs,
         "capacity": as_integer(capacity, "capacity", _UNBOUNDED),

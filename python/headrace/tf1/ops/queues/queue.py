@@ -37,7 +37,7 @@ class QueueBase:
         dtypes: One type a component.
         shapes: One shape a component, or None.
         names: One name a component, or None.
-        queue_ref: The tensor that stands for the queue.
+        queue_ref: The tensor that represents the queue.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
-        """Makes a queue that stands for one of several queues, selected in each run.
+        """Makes a queue that represents one of several queues, selected in each run.
 
         Args:
             index: Position in `queues`; an integer or a scalar integer tensor.
@@ -85,7 +85,7 @@ class QueueBase:
         Raises:
             InvalidArgumentError: When an operation of the result is run: there is no queue of that
                 index.
-            TypeError: If `queues` is no list of queues, or their types or names differ.
+            TypeError: If `queues` is not a list of queues, or their types or names differ.
             ValueError: If `index` is known to be no scalar.
         """
         is_list = isinstance(queues, list) and all(isinstance(queue, QueueBase) for queue in queues)
@@ -100,7 +100,7 @@ class QueueBase:
 
     @property
     def queue_ref(self) -> Tensor:
-        """The tensor that stands for the queue."""
+        """The tensor that represents the queue."""
         return self._queue_ref
 
     @property
@@ -235,7 +235,7 @@ class QueueBase:
 
         Raises:
             CancelledError: When run: the queue is closed already, and nothing is to be cancelled.
-            TypeError: If `cancel_pending_enqueues` is no bool.
+            TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, (bool, np.bool_)):
             raise TypeError(
@@ -346,13 +346,13 @@ def _strings(value: FileNames, dtype: DType) -> TensorLike:
 
 
 def restored_queue(op: Operation) -> QueueBase:
-    """Returns the queue that an operation stands for.
+    """Returns the queue that an operation represents.
 
     Operations that were made of messages have none yet: it is made, without names, of the
     attributes.
 
     Raises:
-        ValueError: If the operation is no queue.
+        ValueError: If the operation is not a queue.
     """
     if isinstance(op.owner, QueueBase):
         return op.owner
@@ -375,7 +375,7 @@ def _shapes_of_all(queues: Sequence[QueueBase]) -> list[TensorShape]:
 
 
 def _select(index: TensorLike, queues: Sequence[QueueBase]) -> Tensor:
-    """Adds an operation that stands for one of several queues; returns its output.
+    """Adds an operation that represents one of several queues; returns its output.
 
     A queue that was selected itself is replaced by those it was selected from.
     """

@@ -33,7 +33,7 @@ def read_file(filename: FileNames, name: str | None = None) -> Tensor:
         FailedPreconditionError: When run: it is a directory.
         NotFoundError: When run: there is no such file.
         PermissionDeniedError: When run: it may not be read.
-        ValueError: If the name is no scalar.
+        ValueError: If the name is not a scalar.
     """
 
     def infer(filename: Tensor) -> Outputs:
@@ -59,9 +59,9 @@ def write_file(filename: FileNames, contents: TensorLike, name: str | None = Non
         The operation.
 
     Raises:
-        FailedPreconditionError: When run: it is a directory, or in what is no directory.
+        FailedPreconditionError: When run: it is a directory, or in what is not a directory.
         PermissionDeniedError: When run: it may not be written.
-        ValueError: If an argument is no scalar.
+        ValueError: If an argument is not a scalar.
     """
 
     def infer(filename: Tensor, contents: Tensor) -> Outputs:
@@ -80,7 +80,7 @@ def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
     """Finds the files and directories whose names match patterns.
 
     Args:
-        pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which stand for parts of a name
+        pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which match parts of a name
             without a `/`; a backslash escapes the next character. A scalar string or a vector, a
             `pathlib.Path` or a list of them.
         name: Name of the operation.

@@ -62,7 +62,7 @@ class ReaderBase:
     wait for it, also while a read waits for a file name.
 
     Args:
-        reader_ref: The tensor that stands for the reader.
+        reader_ref: The tensor that represents the reader.
         supports_serialize: Whether its state can be saved.
     """
 
@@ -72,7 +72,7 @@ class ReaderBase:
 
     @property
     def reader_ref(self) -> Tensor:
-        """The tensor that stands for the reader."""
+        """The tensor that represents the reader."""
         return self._reader_ref
 
     @property
@@ -93,7 +93,7 @@ class ReaderBase:
             The record's key and the record, string scalars.
 
         Raises:
-            DataLossError: When run: the file is damaged. Reading goes on failing until `reset`.
+            DataLossError: When run: the file is damaged. Reading continues failing until `reset`.
             FailedPreconditionError: When run: it is a directory. The next read takes the next file.
             NotFoundError: When run: there is no such file. The next read takes the next file.
             OutOfRangeError: When run: there are no more records and the queue is closed.
@@ -160,10 +160,10 @@ class ReaderBase:
             The operation. If it fails, the reader is as after `reset`.
 
         Raises:
-            InvalidArgumentError: When run: it is no state, contradicts itself, or the file has
+            InvalidArgumentError: When run: it is not a state, contradicts itself, or the file has
                 become shorter.
             NotFoundError: When run: there is no such file any more.
-            ValueError: If `state` is no scalar.
+            ValueError: If `state` is not a scalar.
         """
         return self._add_op("ReaderRestoreStateV2", [Input("state", state, dtype=string)], [], name)
 
@@ -194,7 +194,7 @@ class TextLineReader(ReaderBase):
     A key is `FILE:LINE`; the first line is 1, skipped or not.
 
     Args:
-        skip_header_lines: How many lines to leave out at the start of each file.
+        skip_header_lines: How many lines to skip at the start of each file.
         name: Name of the operation.
     """
 
@@ -281,7 +281,7 @@ class IdentityReader(ReaderBase):
 
 
 class LMDBReader(ReaderBase):
-    """Stands for TensorFlow's reader of LMDB files, which headrace does not support.
+    """Represents TensorFlow's reader of LMDB files, which headrace does not support.
 
     Raises:
         UnimplementedError: Always.

@@ -28,7 +28,7 @@ def merge(
         A scalar string: a serialized `Summary` with the values of all.
 
     Raises:
-        InvalidArgumentError: When run: two have the same tag, or one is no summary.
+        InvalidArgumentError: When run: two have the same tag, or one is not a summary.
         ValueError: If there are none.
     """
     if not inputs:

@@ -32,7 +32,7 @@ def scalar(
         A scalar string: a serialized `Summary`, for `FileWriter.add_summary`.
 
     Raises:
-        InvalidArgumentError: When run: `tensor` is no scalar.
+        InvalidArgumentError: When run: `tensor` is not a scalar.
         TypeError: If it is not a number.
     """
     values = Input("values", tensor, allowed=SUMMARIZABLE)

@@ -1,6 +1,6 @@
 """Operations that change a variable or inspect it without reading its value.
 
-They take a variable, or a tensor that stands for one, such as the output of an assignment.
+They take a variable, or a tensor that represents one, such as the output of an assignment.
 
 Source: `tf.assign`, `tf.assign_add`, `tf.assign_sub`, `tf.count_up_to` and
 `tf.is_variable_initialized` of TensorFlow 1.15.
@@ -38,11 +38,11 @@ def assign(
         name: Name of the operation.
 
     Returns:
-        The variable's new value, as a tensor that stands for the variable.
+        The variable's new value, as a tensor that represents the variable.
 
     Raises:
         InvalidArgumentError: When run: the value has another shape, and `validate_shape`.
-        TypeError: If `ref` is no variable or the value cannot be converted.
+        TypeError: If `ref` is not a variable or the value cannot be converted.
         ValueError: If the static shapes differ, and `validate_shape`.
     """
     is_checked = validate_shape is None or bool(validate_shape)
@@ -70,11 +70,11 @@ def assign_add(
         name: Name of the operation.
 
     Returns:
-        The variable's new value, as a tensor that stands for the variable.
+        The variable's new value, as a tensor that represents the variable.
 
     Raises:
         FailedPreconditionError: When run: the variable has no value.
-        TypeError: If `ref` is no variable or the value cannot be converted.
+        TypeError: If `ref` is not a variable or the value cannot be converted.
         ValueError: If the static shapes differ.
     """
     return _update("AssignAdd", ref, value, use_locking, name)
@@ -113,7 +113,7 @@ def is_variable_initialized(ref: Tensor | SupportsTensor, name: str | None = Non
     """Adds an operation that says whether a variable has a value: a bool scalar.
 
     Raises:
-        TypeError: If `ref` is no variable.
+        TypeError: If `ref` is not a variable.
     """
 
     def infer(_target: Tensor) -> list[tuple[DType, TensorShape]]:
@@ -167,7 +167,7 @@ def apply_to_variable(
         allowed: The types that the variable may have; None for all.
 
     Raises:
-        TypeError: If `ref` is no variable.
+        TypeError: If `ref` is not a variable.
     """
     convert = getattr(ref, "_as_graph_element", None)
     target = convert() if callable(convert) else ref

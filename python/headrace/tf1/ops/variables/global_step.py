@@ -28,7 +28,7 @@ def global_step(sess: Any, global_step_tensor: Tensor | SupportsTensor | str) ->
         global_step_tensor: The variable, a tensor of it, or the name of one.
 
     Raises:
-        TypeError: If it is no integer.
+        TypeError: If it is not an integer.
     """
     step = sess.run(global_step_tensor)
     try:
@@ -48,7 +48,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
         "global_step:0". None if there is neither, or several of the first.
 
     Raises:
-        TypeError: If it is no integer scalar.
+        TypeError: If it is not an integer scalar.
     """
     graph = get_default_graph() if graph is None else graph
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)

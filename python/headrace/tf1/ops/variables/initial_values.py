@@ -72,7 +72,7 @@ def _needed(op: Operation) -> list[Operation]:
 
 
 def _find_variable(op: Operation) -> Any:
-    """Returns the variable that an operation stands for, or None if no collection has it."""
+    """Returns the variable that an operation represents, or None if no collection has it."""
     for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
         for variable in op.graph.get_collection(key):
             if variable.op is op:

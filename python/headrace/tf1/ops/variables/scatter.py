@@ -65,12 +65,12 @@ def scatter_update(
         name: Name of the operation.
 
     Returns:
-        The variable's new value, as a tensor that stands for the variable.
+        The variable's new value, as a tensor that represents the variable.
 
     Raises:
         FailedPreconditionError: When run: the variable has no value.
         InvalidArgumentError: When run: there is no such row, or the shapes do not fit.
-        TypeError: If `ref` is no variable or a type does not fit.
+        TypeError: If `ref` is not a variable or a type does not fit.
         ValueError: If the static shapes do not fit.
     """
     return _scatter("ScatterUpdate", ref, indices, updates, use_locking, name)
@@ -162,12 +162,12 @@ def scatter_nd_update(
         name: Name of the operation.
 
     Returns:
-        The variable's new value, as a tensor that stands for the variable.
+        The variable's new value, as a tensor that represents the variable.
 
     Raises:
         FailedPreconditionError: When run: the variable has no value.
         InvalidArgumentError: When run: there is no such place, or the shapes do not fit.
-        TypeError: If `ref` is no variable or a type does not fit.
+        TypeError: If `ref` is not a variable or a type does not fit.
         ValueError: If `indices` or `updates` are scalars.
     """
     return _scatter("ScatterNdUpdate", ref, indices, updates, use_locking, name, is_nd=True)
@@ -212,7 +212,7 @@ def batch_scatter_update(
         name: Name of the scope.
 
     Returns:
-        The variable's new value, as a tensor that stands for the variable.
+        The variable's new value, as a tensor that represents the variable.
 
     Raises:
         ValueError: If the rank of `indices` is not known.

@@ -178,7 +178,7 @@ class _ThreadState(threading.local):
 
 
 _lock: Final = threading.Lock()
-# No collection of a user has this key: it is no string.
+# No collection of a user has this key: it is not a string.
 _KEY: Final = ("variable_scopes",)
 
 

@@ -109,7 +109,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 _lock: Final = threading.Lock()
-# No collection of a user has this key: it is no string.
+# No collection of a user has this key: it is not a string.
 _KEY: Final = ("variable_store",)
 
 

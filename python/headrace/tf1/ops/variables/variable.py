@@ -66,7 +66,7 @@ class Variable:
     """A tensor whose value each session keeps between its runs.
 
     It has no value in a session until its initializer has run there. Used as a tensor or in an
-    expression it stands for its value.
+    expression it means its value.
 
     Args:
         initial_value: The value that its initializer assigns: anything that converts to a tensor,
@@ -83,7 +83,7 @@ class Variable:
     Raises:
         TypeError: If the initial value cannot have the type.
         ValueError: If the initial value is None, or its shape is not known and `validate_shape`; if
-            `collections` is no list or `constraint` no function.
+            `collections` is not a list or `constraint` no function.
     """
 
     # Lets `ndarray + variable` become `variable.__radd__(ndarray)`.
@@ -147,12 +147,12 @@ class Variable:
 
     @property
     def name(self) -> str:
-        """The name of the tensor that stands for it: `v:0`."""
+        """The name of the tensor that represents it: `v:0`."""
         return self._ref.name
 
     @property
     def op(self) -> Operation:
-        """The operation that stands for it."""
+        """The operation that represents it."""
         return self._ref.op
 
     @property
@@ -399,10 +399,10 @@ def _parts(slices: Any) -> tuple[TensorLike, TensorLike]:
 def restored_variable(
     ref: Tensor, initializer: Operation, snapshot: Tensor, initial_value: Tensor, trainable: bool
 ) -> Variable:
-    """Returns the variable that operations of a graph stand for, and adds nothing to it.
+    """Returns the variable that operations of a graph represent, and adds nothing to it.
 
     Args:
-        ref: The tensor that stands for it.
+        ref: The tensor that represents it.
         initializer: Gives it its first value.
         snapshot: Reads it.
         initial_value: That value.
