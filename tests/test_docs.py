@@ -1,4 +1,4 @@
-"""The pages of the documentation: their links lead somewhere, and the site has all of them."""
+"""The pages of the documentation: their links and paths exist, and the site has all of them."""
 
 import re
 from pathlib import Path
@@ -13,6 +13,81 @@ PAGES = [
     *(TOP / f"{name}.md" for name in ("README", "DESIGN", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
     *sorted((TOP / "docs").rglob("*.md")),
 ]
+
+
+# Folders whose files pages name; what tools write into them is not in the repository.
+FOLDERS = (
+    *("python", "crates", "tests", "tools", "docs", "benchmarks", "torture", "peers", "examples"),
+    *("fuzz", ".github", ".ci"),
+)
+WRITTEN = ("benchmarks/results", "torture/results")
+# Pages for those who change the code name its files by their last parts: `graph/op_def.py`.
+OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
+
+
+def paths_of_repository() -> list[str]:
+    """Returns all files and folders, each with a slash in front."""
+    found = [path for folder in FOLDERS for path in (TOP / folder).rglob("*")]
+    top = [path for path in TOP.iterdir() if path.is_file() or path.name in FOLDERS]
+    return [f"/{path.relative_to(TOP)}" for path in [*top, *found]]
+
+
+def named_paths(page: Path) -> list[str]:
+    """Returns the words in backticks on a page that look like paths in this repository."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    words = re.findall(r"`([\w.<>*-]+(?:/[\w.<>*-]+)*/?)`", text)
+    return [
+        word
+        for word in words
+        if ("/" in word and word.split("/")[0] in (*FOLDERS, "headrace"))
+        or (page.name in OF_CODE and re.search(r"\.(rs|py|sh|toml|yml)$", word))
+    ]
+
+
+def missing_paths(names: list[str], paths: str) -> list[str]:
+    """Returns the names that are not the last parts of any path; `<stem>` and `*` fit all."""
+    return [
+        name
+        for name in names
+        if not name.startswith(WRITTEN)
+        and not re.search(
+            "/" + re.sub(r"<\w+>|\\\*", "[^/\n]*", re.escape(name.rstrip("/"))) + "$", paths, re.M
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name in OF_CODE or page.parent.name == "docs"],
+    ids=lambda page: page.name,
+)
+def test_paths_that_a_page_names_exist(page):
+    paths = "\n".join(paths_of_repository())
+    assert missing_paths(named_paths(page), paths) == []
+
+
+def test_tests_that_tools_name_exist():
+    tools = [*(TOP / ".github").rglob("*.yml"), *(TOP / "tools").glob("*.*"), TOP / ".ci/run"]
+    named = {
+        name
+        for tool in [*tools, TOP / "Makefile"]
+        for name in re.findall(r"\btests/[\w/]+(?:\.py)?", tool.read_text("utf-8"))
+    }
+    assert len(named) > 10
+    assert {name for name in named if not (TOP / name).exists()} == set()
+
+
+def test_missing_paths_are_found(tmp_path):
+    page = tmp_path / "DESIGN.md"
+    page.write_text(
+        "`graph/op_def.py` `tests/nothing.py` `tools/` `a/b` `tests/ops/<family>/test_<stem>.py`\n"
+        "```\n`tests/code.py`\n```\n`crates/*/src/nothing.rs` `nodes/take.rs` `op_undefined.py`\n"
+    )
+    assert missing_paths(named_paths(page), "\n".join(paths_of_repository())) == [
+        "tests/nothing.py",
+        "crates/*/src/nothing.rs",
+        "op_undefined.py",
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
