@@ -100,7 +100,7 @@ class FileWriter:
             global_step: The step of the training that it belongs to.
 
         Raises:
-            google.protobuf.message.DecodeError: If the bytes are not summary.
+            google.protobuf.message.DecodeError: If the bytes are not a summary.
             TypeError: If it is neither.
         """
         if isinstance(summary, bytes):

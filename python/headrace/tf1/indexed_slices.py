@@ -128,7 +128,7 @@ def sparse_mask(
         name: Name of the operation.
 
     Raises:
-        TypeError: If they are no `IndexedSlices`, or the places have another type.
+        TypeError: If they are not `IndexedSlices`, or the places have another type.
     """
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"sparse_mask: got {a!r}, expected IndexedSlices.")

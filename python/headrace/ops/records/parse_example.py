@@ -37,8 +37,8 @@ def parse_single_example(
         `SparseFeature`.
 
     Raises:
-        InvalidArgumentError: When run: the bytes are no `Example`, or a feature is missing or of
-            another type or number of values.
+        InvalidArgumentError: When run: the bytes are not such a message, or a feature is missing or
+            of another type or number of values.
         ValueError: If `features` is empty or one is incomplete, or `serialized` is not a scalar.
     """
     if not features:

@@ -108,7 +108,7 @@ def pandas_input_fn(
         A function, as of `numpy_input_fn`; the features are a dict by the names of the columns.
 
     Raises:
-        TypeError: If `x` is no `DataFrame`, or `target_column` no string.
+        TypeError: If `x` is not a `DataFrame`, or `target_column` is not a string.
         ValueError: If `shuffle` is not a bool, the indexes differ, or a feature is called as labels
             are.
     """

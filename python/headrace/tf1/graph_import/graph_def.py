@@ -63,7 +63,7 @@ def import_graph_def(
     Raises:
         NotFoundError: If an operation has a type that is not here.
         PermissionDeniedError: If an operation reads or writes any file, and may not.
-        TypeError: If `graph_def` is no `GraphDef` or names are not strings.
+        TypeError: If `graph_def` is not a `GraphDef` or names are not strings.
         UnimplementedError: If there is a loop, a tensor array or a condition of TensorFlow's.
         ValueError: If a node reads what is not there, a name to map or to return is not in the
             message, or attributes and inputs do not fit. Only the last is found when some of the

@@ -91,7 +91,7 @@ def begin_tracing(options: RunOptions | None, run_metadata: object) -> Tracing |
         run_metadata: What the program gave for it.
 
     Raises:
-        TypeError: If it is no `RunMetadata`.
+        TypeError: If it is not a `RunMetadata`.
     """
     if not isinstance(run_metadata, RunMetadata):
         raise TypeError(

@@ -42,7 +42,7 @@ class FIFOQueue(QueueBase):
         name: Name of the operation.
 
     Raises:
-        TypeError: If `capacity` is not a number, `shapes` no list or `shared_name` no string.
+        TypeError: If `capacity` is not a number, `shapes` not a list or `shared_name` not a string.
         ValueError: If the numbers of types, shapes and names differ or a shape is not fully
             defined.
     """
