@@ -37,7 +37,7 @@ def parse_single_example(
         `SparseFeature`.
 
     Raises:
-        InvalidArgumentError: When run: the bytes are not such a message, or a feature is missing or
+        InvalidArgumentError: When run: the bytes are not an `Example`, or a feature is missing or
             of another type or number of values.
         ValueError: If `features` is empty or one is incomplete, or `serialized` is not a scalar.
     """

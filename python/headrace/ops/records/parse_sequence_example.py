@@ -43,8 +43,8 @@ def parse_single_sequence_example(
         missing and may be; for a `VarLenFeature` a `SparseTensor` of rank 2, with such rows.
 
     Raises:
-        InvalidArgumentError: When run: the bytes are not such a message, or a feature or list is
-            missing or of another type or number of values.
+        InvalidArgumentError: When run: the bytes are not a `SequenceExample`, or a feature or list
+            is missing or of another type or number of values.
         ValueError: If nothing is asked for, a feature is incomplete or of another kind, or
             `serialized` is not a scalar.
     """
