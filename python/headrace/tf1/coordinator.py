@@ -29,7 +29,7 @@ _NO_EXCEPTION: Final = (
     "ex must be a tuple or sys.exc_info must return the current exception: got {!r}. "
     "Call request_stop with an exception, or with sys.exc_info() inside an except block."
 )
-# A thread's end wakes nobody, so `join` looks for it: soon at first, then at this interval.
+# The end of a thread wakes no one, so `join` checks for it: soon at first, then at this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
 # How the names of threads end that queue runners have to close their queues after a stop.
@@ -44,14 +44,16 @@ class Coordinator:
     Every method may be called from any thread.
 
     Args:
-        clean_stop_exception_types: Exception types that end the input and are not errors: a stop
-            requested with one of them is a plain stop. By default `(OutOfRangeError,)`.
+        clean_stop_exception_types: Exception types that mean the end of the input rather than an
+            error: a stop requested with one of them is a plain stop. By default
+            `(OutOfRangeError,)`.
 
     Raises:
         TypeError: If `clean_stop_exception_types` is not a collection of exception types.
 
     Attributes:
-        patience_secs: After so long a `join` that waits for a stop which nobody requests says so.
+        patience_secs: The time after which a `join` that waits for a stop warns if none is
+            requested.
 
     Source: `tf.train.Coordinator` of TensorFlow 1.15.
     """
@@ -92,17 +94,17 @@ class Coordinator:
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Asks all threads to stop. The first exception given is kept for `join`.
 
-        An exception counts only with the request that makes the stop: later ones are dropped.
-        Inside an except block a bare exception means the one being handled, which is the one
-        that is kept; elsewhere it is kept itself.
+        Only the exception of the request that makes the stop counts: later ones are dropped. Inside
+        an except block a bare exception means the exception being handled, which is kept; elsewhere
+        it is kept itself.
 
         Args:
-            ex: Why: an exception, the triple of `sys.exc_info()`, or None for a plain stop. One of
-                the clean types counts as None.
+            ex: The reason: an exception, the triple of `sys.exc_info()`, or None for a plain stop.
+                One of the clean types counts as None.
 
         Raises:
-            BaseException: The exception, if the threads were joined before, so that nobody else
-                would hear of it.
+            BaseException: The exception, if the threads were joined before, since it would be lost
+                otherwise.
         """
         exception = None if self._is_clean(ex) else _find_exception(ex)
         with self._changed:
@@ -117,7 +119,7 @@ class Coordinator:
             try:
                 callback()
             except Exception:
-                # Whoever asks for the stop is not to blame, and the other callbacks must run.
+                # The caller of the stop is not to blame, and the other callbacks must run.
                 _log.exception("Exception in a stop callback of a Coordinator: %r", callback)
 
     def _is_clean(self, ex: BaseException | tuple[Any, ...] | None) -> bool:
@@ -241,7 +243,7 @@ class Coordinator:
         return [thread for thread in threads if thread.is_alive()]
 
     def _what_join_awaits(self, given: frozenset[threading.Thread]) -> str:
-        # Not under the lock, which somebody may hold who is asked to tell.
+        # Not under the lock: the function that describes the wait may need it.
         threads = given | set(self._registered_threads)
         names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
         stop = "a stop was requested" if self._stop_requested else "no stop was requested"
@@ -284,8 +286,8 @@ def exception_of(coord: object) -> BaseException | None:
 def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:
     """Finds the exception and the traceback that an argument of `request_stop` represents.
 
-    An argument that represents no exception becomes a ValueError of its own, so that a stop asked
-    for in the wrong way stops all the same.
+    An argument that is not an exception becomes a ValueError, so that a stop requested in the wrong
+    way stops all the same.
     """
     if isinstance(ex, tuple):
         found, trace = (*ex, None, None, None)[1:3]

@@ -1,11 +1,11 @@
 """Event files: what a program writes while it runs and TensorBoard shows.
 
-An event file is a TFRecord file of `Event` messages, the first of which names the version of the
+An event file is a TFRecord file of `Event` messages, the first of which has the version of the
 format. TensorBoard reads all files of a directory that have "tfevents" in their names, in the order
 of the names, and reads on as they grow.
 
 Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` of TensorFlow 1.15. TensorFlow
-writes from a thread of its own; here the caller does, since an event costs microseconds.
+writes from a separate thread; here the caller does, since an event costs microseconds.
 """
 
 import itertools
@@ -45,17 +45,17 @@ _FILE_VERSION: Final = "brain.Event:2"
 class FileWriter:
     """Writes summaries and graphs to a new event file. May be used from many threads.
 
-    What was written can be read once it is flushed: by `flush` or `close`, when `flush_secs` have
-    passed since the last time and another event comes, or when the program ends.
+    Events can be read once they are flushed: by `flush` or `close`, when `flush_secs` have passed
+    since the last time and another event comes, or when the program ends.
 
-    Once a write has failed (the disk is full, say), all others fail in the same way until the
+    Once a write has failed (the disk is full, say), all later ones fail in the same way until the
     writer is closed and opened again.
 
     Args:
         logdir: The directory of the file; made if it is not there.
         graph: A graph to show.
         max_queue: Accepted for TensorFlow's sake: events do not wait.
-        flush_secs: How long an event may stay unread while others come.
+        flush_secs: The time that an event may stay unread while others come.
         graph_def: A graph to show, as its description.
         filename_suffix: Goes at the end of the file's name.
         session: Accepted for TensorFlow's sake.
@@ -96,7 +96,7 @@ class FileWriter:
         """Adds a summary.
 
         Args:
-            summary: A `Summary`, or one as bytes: what a run of `tf.summary.scalar` returned.
+            summary: A `Summary`, or one as bytes: the result of running `tf.summary.scalar`.
             global_step: The step of the training that it belongs to.
 
         Raises:
@@ -265,7 +265,7 @@ class _EventFile:
     def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
-        # Also writes what is left if the program ends, or drops the file, without closing it.
+        # Also writes the rest if the program ends, or drops the file, without closing it.
         self._finalizer = weakref.finalize(self, _close_at_end, self._writer, os.getpid())
         self._flush_secs = flush_secs
         self._next_flush = 0.0

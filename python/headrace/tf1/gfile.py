@@ -39,7 +39,7 @@ __all__ = [
 _Path = str | bytes | os.PathLike[str]
 
 _INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
-# Python allocates as many bytes as it is asked for before it reads.
+# Python allocates the requested number of bytes before it reads.
 _CHUNK_BYTES: Final = 1 << 20
 
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
@@ -61,15 +61,15 @@ class GFile:
 
     Args:
         name: Its name.
-        mode: "r", "w", "a", each with a "+" and a "b" or without. With "b" what is read is bytes,
-            without it text in UTF-8. Both can be written. "r+" and "w" begin an empty file when
-            something is first written.
+        mode: "r", "w", "a", each with or without a "+" and a "b". With "b" reads return bytes,
+            without it UTF-8 text. Both can be written. "r+" and "w" truncate the file at the first
+            write.
 
     Raises:
         InvalidArgumentError: If there is no such mode.
-        PermissionDeniedError: From the methods, if the file is not open for what they do.
-        ResourceExhaustedError: From the methods, if there is no room for what is written. All
-            writes after that fail in the same way, and so does `close`: the file is incomplete.
+        PermissionDeniedError: From the methods, if the file is not open for reading or writing.
+        ResourceExhaustedError: From the methods, if there is no room. All later writes fail in the
+            same way, and so does `close`: the file is incomplete.
     """
 
     def __init__(self, name: _Path, mode: str = "r") -> None:
@@ -80,7 +80,7 @@ class GFile:
         self.mode = mode
         self._reader: IO[bytes] | None = None
         self._writer: _Writer | None = None
-        # Why what was written since the file was opened is incomplete.
+        # The reason why the bytes written since the file was opened are incomplete.
         self._failure: errors.OpError | None = None
 
     def size(self) -> int:
@@ -338,14 +338,14 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
         in_order: Whether a directory comes before those in it.
 
     Yields:
-        The directory, the names of the directories in it and those of the files.
+        The directory, the names of the directories in it and the names of the files in it.
 
     Raises:
         PermissionDeniedError: If a directory may not be listed.
     """
 
     def fail(error: OSError) -> None:
-        # TensorFlow, too, skips what is not a directory, or not any more.
+        # Like TensorFlow, skips entries that are not directories, or no longer.
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             with os_errors(error.filename):
                 raise error

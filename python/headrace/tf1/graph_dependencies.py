@@ -37,7 +37,7 @@ def runners_of(values: _Values) -> list[QueueRunner]:
             of them.
 
     Returns:
-        Each runner once; those of queues nearer to the values come first.
+        Each runner once; runners of queues nearer to the values come first.
     """
     queues = [op.owner for op in _upstream(values) if isinstance(op.owner, QueueBase)]
     return list(dict.fromkeys(runner for queue in queues for runner in queue.runners))
@@ -69,7 +69,7 @@ def start_runners(
         start: Whether to start them here.
 
     Returns:
-        The threads, without those of runners that are running already.
+        The threads of the runners that were not running already.
     """
     threads: list[threading.Thread] = []
     for runner in runners:

@@ -1,12 +1,12 @@
 """Checkpoints of sessions: a program continues in another process where it stood.
 
-A checkpoint holds all that a session keeps between two runs: the elements of its queues, where its
-readers are, its variables, the counters of epochs among them, and its random numbers.
+A checkpoint holds everything that a session keeps between two runs: the elements of its queues, the
+positions of its readers, its variables, including the counters of epochs, and the state of its
+random numbers.
 
 The file has the form of TFRecords, so each record has a checksum. The first record is a JSON
-object: the version, what the resources of the graph are, and which of them follow. Then come the
-records of each of those, written by the engine, and an empty record behind them. The last record is
-`end`.
+object: the version, the resources of the graph, and which of them follow. Then come the records of
+each of those, written by the engine, each followed by an empty record. The last record is `end`.
 """
 
 from headrace.tf1.checkpoint.checkpoint import restore, save

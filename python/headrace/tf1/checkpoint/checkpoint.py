@@ -22,13 +22,13 @@ _Path: TypeAlias = "str | bytes | os.PathLike[str]"
 def save(session: Session, path: _Path) -> None:
     """Saves all that a session holds to a file, which replaces an older one when it is whole.
 
-    That are the elements of its queues, where its readers are, its variables of all kinds, counters
-    of epochs among them, and its random numbers. Runners that run pause meanwhile, each between two
-    of its steps, and continue afterwards. Nothing is lost, and what the program computes is what it
-    would have computed without this call.
+    That is: the elements of its queues, the positions of its readers, its variables of all kinds,
+    including counters of epochs, and the state of its random numbers. Running queue runners pause
+    meanwhile, each between two of its steps, and continue afterwards. Nothing is lost, and the
+    program computes exactly what it would have computed without this call.
 
-    No other thread may run something in the session meanwhile. Call it before
-    `coord.request_stop()`: a stop drops what the runners hold.
+    No other thread may run anything in the session meanwhile. Call it before
+    `coord.request_stop()`: a stop drops the elements that the runners hold.
 
     Args:
         session: The session.
@@ -61,10 +61,10 @@ def restore(session: Session, path: _Path) -> None:
         path: The file.
 
     Raises:
-        DataLossError: If the file is damaged. If anything is raised, the session is as it was.
+        DataLossError: If the file is damaged. After any error the session is unchanged.
         FailedPreconditionError: If a runner of the session runs. Names it.
-        InvalidArgumentError: If the checkpoint is of another graph, or of a newer headrace, or
-            the file that a reader was in has another length now. Says what differs.
+        InvalidArgumentError: If the checkpoint is of another graph, or of a newer headrace, or a
+            reader's file has another length now. Names the difference.
         NotFoundError: If there is no such file.
         RuntimeError: If the session is closed.
         TypeError: If `session` is not a session.

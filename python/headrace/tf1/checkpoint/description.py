@@ -35,11 +35,11 @@ def check_same(path: str, mine: Description, saved: object) -> None:
     Args:
         path: The file.
         mine: The description of the graph.
-        saved: That of the checkpoint, which is not trusted.
+        saved: The checkpoint's description, which is not trusted.
 
     Raises:
         DataLossError: If `saved` is not a description.
-        InvalidArgumentError: If they differ; says in what.
+        InvalidArgumentError: If they differ; names the difference.
     """
     if not isinstance(saved, dict) or not all(isinstance(one, dict) for one in saved.values()):
         raise errors.DataLossError(None, None, f"{path}: the checkpoint is damaged.")

@@ -11,7 +11,8 @@ from headrace.io.records import tf_record_iterator
 
 __all__ = ["CheckpointReader", "damaged", "write_checkpoint"]
 
-# Of the form of the file and of what the engine writes. Any change of either needs another one.
+# The version of the file and of the records that the engine writes. Any change of either needs a
+# new one.
 _VERSION: Final = 1
 _FORMAT: Final = "headrace checkpoint"
 _END: Final = b"end"
@@ -23,8 +24,8 @@ def write_checkpoint(
     """Writes a checkpoint.
 
     Args:
-        file: What to write to.
-        header: What the first record says besides the version.
+        file: The file to write to.
+        header: The entries of the first record besides the version.
         contents: The records of each resource, none of them empty.
     """
     text = json.dumps({"format": _FORMAT, "version": _VERSION, **header}, sort_keys=True)
@@ -56,10 +57,10 @@ class CheckpointReader:
         path: The file.
 
     Attributes:
-        header: What the first record says, by key.
+        header: The entries of the first record, by key.
 
     Raises:
-        DataLossError: If it is damaged, or no checkpoint.
+        DataLossError: If it is damaged, or not a checkpoint.
         InvalidArgumentError: If a newer headrace has written it.
         NotFoundError: If there is no such file.
     """

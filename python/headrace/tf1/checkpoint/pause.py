@@ -15,10 +15,11 @@ from headrace.tf1.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
 
-# A loop that begins to wait wakes nobody, so we look for it: soon at first, then at this interval.
+# A loop that begins to wait wakes no one, so this checks for it: soon at first, then at this
+# interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# After so long a wait we say what we wait for.
+# The time after which this says what it waits for.
 _PATIENCE_SECS: Final = 3.0
 
 _log = logging.getLogger(__name__)
@@ -29,8 +30,8 @@ def paused(session: Session) -> Iterator[None]:
     """Gives a context in which all runners of a session pause between two steps.
 
     A runner pauses before those that feed it, so that no step waits for an element that does not
-    come. A step that finds no room in its queue ends all the same: the queue takes the element, and
-    lets it in when there is room.
+    come. A step that finds no room in its queue ends all the same: the queue accepts the element,
+    which enters when there is room.
 
     Raises:
         FailedPreconditionError: If a runner cannot pause. All of them continue then.

@@ -87,7 +87,7 @@ _RESIZED: Final = {
     "ResizeNearestNeighbor": ops.resize_nearest_neighbor,
 }
 
-# What makes an operation of a node that does not say what its outputs are.
+# The function that makes an operation of a node that does not describe its outputs.
 FOREIGN: Final[dict[str, Maker]] = {
     "ParseExample": _parse_example,
     "ParseExampleV2": _parse_example_v2,

@@ -22,10 +22,10 @@ from headrace.tf1.ops import convert_to_tensor
 
 __all__ = ["import_graph_def"]
 
-# Attributes that say something else of an operation than what it computes.
+# Attributes that do not describe the computation.
 _SEPARATE: Final = frozenset({"_branch", "_class", "_output_shapes", "_output_types"})
 
-# Operations that are only made of messages of which the program says that it trusts them.
+# Operations that are only made from messages that the program marks as trusted.
 _OF_ANY_FILE: Final = frozenset({"ReadFile", "WriteFile"})
 
 
@@ -41,8 +41,8 @@ def import_graph_def(
     """Adds the operations of a message to the default graph.
 
     Python functions are found again in the process that made them, while their graph is held.
-    Conditions come back if headrace has written the message; loops and tensor arrays do not, nor
-    do names of the components of queues.
+    Conditions are restored if headrace has written the message; loops and tensor arrays are not,
+    nor are the names of the components of queues.
 
     Args:
         graph_def: The message, from `Graph.as_graph_def`, a file or TensorFlow.
@@ -61,13 +61,13 @@ def import_graph_def(
         What `return_elements` asks for, in a list; None if it is None.
 
     Raises:
-        NotFoundError: If an operation has a type that is not here.
+        NotFoundError: If the type of an operation does not exist here.
         PermissionDeniedError: If an operation reads or writes any file, and may not.
         TypeError: If `graph_def` is not a `GraphDef` or names are not strings.
         UnimplementedError: If there is a loop, a tensor array or a condition of TensorFlow's.
-        ValueError: If a node reads what is not there, a name to map or to return is not in the
-            message, or attributes and inputs do not fit. Only the last is found when some of the
-            operations have been added.
+        ValueError: If a node reads a missing one, a name to map or to return is not in the message,
+            or attributes and inputs do not fit. Only the last is found when some of the operations
+            have been added.
     """
     if not isinstance(graph_def, GraphDef):
         raise TypeError("Argument `graph_def` must be a GraphDef proto.")

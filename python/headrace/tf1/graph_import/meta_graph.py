@@ -46,9 +46,9 @@ def import_meta_graph(
     Queue runners come with it: `start_queue_runners` fills the queues of an imported input.
 
     Args:
-        meta_graph_or_file: What `export_meta_graph` returned, or its file. The `.meta` that a
-            `Saver` writes beside a checkpoint serves if no constant has more than 64 KiB.
-        clear_devices: Whether operations forget their devices.
+        meta_graph_or_file: The result of `export_meta_graph`, or its file. The `.meta` that a
+            `Saver` writes beside a checkpoint works if no constant has more than 64 KiB.
+        clear_devices: Whether operations lose their devices.
         import_scope: A scope to put before all names; None for none.
         input_map: As for `import_graph_def`.
         allow_files: As for `import_graph_def`: headrace's own.
@@ -58,7 +58,7 @@ def import_meta_graph(
         none.
 
     Raises:
-        OSError: If there is no such file, or it is no such message.
+        OSError: If there is no such file, or it is not such a message.
         OpError: As `import_graph_def`.
         TypeError: As `import_graph_def`.
         ValueError: As `import_graph_def`.

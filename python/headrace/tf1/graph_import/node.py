@@ -19,12 +19,12 @@ class Node:
     """The parts of an operation that is to be made.
 
     Attributes:
-        graph: Where it will be.
+        graph: The graph of the operation.
         name: Its whole name with "/" at its end, so that no scope is put before it.
         type: Its type.
         inputs: The tensors it reads.
         attrs: Its attributes: what it computes.
-        outputs: What the message says of its outputs; None if it does not.
+        outputs: The outputs as the message describes them; None if it does not.
     """
 
     graph: Graph

@@ -67,8 +67,8 @@ def batch_join(
 ) -> Any:
     """As `batch`, with a thread for each example of `tensors_list`.
 
-    Give each example a reader of its own, so that several files are read at once. The input ends
-    when all of them have ended.
+    Give each example a separate reader, so that several files are read at the same time. The input
+    ends when all of them have ended.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
@@ -90,23 +90,24 @@ def shuffle_batch(
 ) -> Any:
     """As `batch`, of examples drawn at random from the queue.
 
-    With all seeds set (`set_random_seed`, or those of this function, of the producer and of random
-    operations) and one thread, each draw is from what waits in the queue at that moment, as in
-    TensorFlow. So the batches are the same in every run if that does not depend on time:
+    With all seeds set (`set_random_seed`, or the seeds of this function, of the producer and of
+    random operations) and one thread, each draw is from the elements in the queue at that moment,
+    as in TensorFlow. So the batches are the same in every run if these do not depend on time:
 
     - the input has `min_after_dequeue` examples at most: all are drawn after its end;
     - `capacity` is `min_after_dequeue` + 1;
     - the queue is full, or the input over, when the first batch is taken, and examples come faster
       than batches are taken from then on.
 
-    In other cases, and with several threads, the order of two runs may differ. All examples come
-    once an epoch in any case.
+    Otherwise, and with several threads, the order of two runs may differ. Each example occurs once
+    in each epoch in any case.
 
     Args:
         tensors: As for `batch`.
         batch_size: As for `batch`.
-        capacity: How many examples the queue holds; more than `min_after_dequeue`.
-        min_after_dequeue: So many stay in the queue after a draw: the more, the better mixed.
+        capacity: The number of examples that the queue holds; more than `min_after_dequeue`.
+        min_after_dequeue: The number that stays in the queue after a draw: the more, the better
+            mixed.
         num_threads: As for `batch`.
         seed: Makes the draws repeatable, within the limits above.
         enqueue_many: As for `batch`.

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Example: TypeAlias = list[Tensor | SparseTensor]
-# What a program gives for an example: its components, or a dict of them.
+# An example as given by a program: its components, or a dict of them.
 ExampleLike: TypeAlias = Collection[Any] | Mapping[Any, Any]
 # The shape of its only component, or one shape for each component.
 ExampleShapes: TypeAlias = TensorShape | Sequence[ShapeLike]
@@ -92,7 +92,7 @@ def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[C
 
     Raises:
         TypeError: If types differ between the examples.
-        ValueError: If they differ in length, or in which tensors are sparse and of which rank.
+        ValueError: If they differ in length, in which tensors are sparse, or in the rank of these.
     """
     shapes = [_sparse_shape(value, enqueue_many) for value in examples[0]]
     for example in examples[1:]:
@@ -116,12 +116,12 @@ def queue_shapes(
 
     Args:
         examples: The examples.
-        components: What they consist of.
+        components: Their components.
         given: One shape for each component, or None for those of the first example.
         enqueue_many: Whether the tensors have a first dimension of several examples.
 
     Raises:
-        ValueError: If a rank is not known, or shapes of different examples do not go together.
+        ValueError: If a rank is unknown, or shapes of different examples are incompatible.
     """
     if given is None:
         columns = zip(components, zip(*examples, strict=True), strict=True)
@@ -144,7 +144,7 @@ def _given_shapes(given: ExampleShapes) -> list[TensorShape]:
     return [as_shape(shape) for shape in given]
 
 
-# The shape of the handle that represents a sparse tensor in the queue.
+# The shape of the handle of a sparse tensor in the queue.
 _HANDLE = TensorShape([])
 
 

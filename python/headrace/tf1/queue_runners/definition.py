@@ -18,8 +18,8 @@ class QueueRunnerDef:
         queue_name: Name of the queue.
         enqueue_op_name: Names of the enqueue operations, one for each thread.
         close_op_name: Name of the operation that closes the queue.
-        cancel_op_name: Name of the operation that closes it and cancels what waits in it.
-        queue_closed_exception_types: Error codes that say that the input ended.
+        cancel_op_name: Name of the operation that closes it and cancels waiting calls.
+        queue_closed_exception_types: Error codes that mean the end of the input.
 
     Source: `tf.train.QueueRunnerDef`, with the same field names.
     """

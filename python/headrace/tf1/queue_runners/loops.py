@@ -122,7 +122,7 @@ def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
     try:
         coord.request_stop(error)
     except BaseException as refused:
-        # A coordinator that was joined raises the error again, so it reports it to nobody.
+        # A coordinator that was joined raises the error again, so it is not reported to it.
         _log.debug("A coordinator did not take %r: %r", error, refused)
         return False
     return True

@@ -1,9 +1,9 @@
 """A queue runner keeps a queue filled: one thread for each of its enqueue operations.
 
 The threads are ordinary Python threads, visible and joinable; the body of each is one native call
-that repeats the operation until the input ends, something fails or a stop is requested. Sessions
-and coordinators of other make need only `run`, or `should_stop`, `request_stop`, `wait_for_stop`
-and `register_thread`: the loop is then written in Python.
+that repeats the operation until the input ends, something fails or a stop is requested. Other
+implementations of sessions and coordinators need only `run`, or `should_stop`, `request_stop`,
+`wait_for_stop` and `register_thread`: the loop is then written in Python.
 
 Source: `tf.train.QueueRunner` of TensorFlow 1.15.
 """
@@ -55,15 +55,15 @@ class QueueRunner:
     """Runs each of several enqueue operations of a queue in a thread of its own.
 
     A thread ends when its operation raises one of the queue-closed types; the last thread to end
-    so closes the queue. Any other exception, `SystemExit` included, goes to the coordinator.
-    Without one it is kept in `exceptions_raised` and raised in the thread, and the last thread to
-    end closes the queue. Either way it is the cause of the consumer's `OutOfRangeError`.
+    like that closes the queue. Any other exception, `SystemExit` included, goes to the coordinator.
+    Without a coordinator it is kept in `exceptions_raised` and raised in the thread, and the last
+    thread to end closes the queue. Either way it is the cause of the consumer's `OutOfRangeError`.
 
     Threads do not keep a session alive: if it is collected, or `tf.reset_default_graph` drops its
     graph, they end without an error.
 
     A subclass may override `_run(sess, enqueue_op, coord)`, the body of a filling thread, and
-    `_close_on_stop(sess, cancel_op, coord)`. They and the private attributes are those of
+    `_close_on_stop(sess, cancel_op, coord)`. These and the private attributes are the same as in
     TensorFlow 1.15, so that subclasses written for it work.
 
     Args:
@@ -72,9 +72,9 @@ class QueueRunner:
         close_op: Closes the queue and lets pending enqueues finish. By default `queue.close()`.
         cancel_op: Closes the queue and cancels pending enqueues. By default
             `queue.close(cancel_pending_enqueues=True)`.
-        queue_closed_exception_types: Errors that mean that the input ended. By default
+        queue_closed_exception_types: Errors that mean the end of the input. By default
             `(OutOfRangeError,)`.
-        queue_runner_def: What `to_proto` returned, instead of all arguments above; the names are
+        queue_runner_def: The result of `to_proto`, instead of all arguments above; the names are
             looked up in the default graph, and `queue` is then the queue's operation.
         import_scope: Name scope to put before the names of `queue_runner_def`.
 
@@ -133,7 +133,7 @@ class QueueRunner:
         if isinstance(queue, QueueBase):
             queue.add_runner(self)
         self._enqueue_ops: list[_Named] = list(enqueue_ops)
-        # An operation, which cannot be closed, may represent the queue if both are given.
+        # If both are given, the queue may be given as an operation, which cannot be closed.
         closable: Any = queue
         self._close_op: _Named = closable.close() if close_op is None else close_op
         self._cancel_op: _Named = (
@@ -201,8 +201,8 @@ class QueueRunner:
     ) -> list[threading.Thread]:
         """Makes the threads that fill the queue in a session.
 
-        With a coordinator one more thread waits for the stop and then cancels the queue, so that
-        nothing stays blocked in it.
+        With a coordinator one more thread waits for the stop and then cancels the queue, so that no
+        call stays blocked in it.
 
         Args:
             sess: The session to run in.
@@ -211,8 +211,8 @@ class QueueRunner:
             start: Whether to start them here.
 
         Returns:
-            The threads; none while earlier ones for the same session have not all ended, also if
-            nobody has started those.
+            The threads; none while earlier ones for the same session have not all ended, even if
+            these were never started.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -285,7 +285,7 @@ class QueueRunner:
     def filling_threads(self, session: object) -> tuple[threading.Thread, ...]:
         """Returns the threads that fill the queue of a session and have not ended.
 
-        Headrace's own, for checkpoints. Threads that were made and not started are omitted.
+        headrace's own, for checkpoints. Threads that were never started are not included.
         """
         return self._census.filling(session)
 

@@ -42,7 +42,7 @@ def start_queue_runners(
         collection: Key of the collection.
 
     Returns:
-        The threads of all runners, without those of runners that are running already.
+        The threads of all runners, without the runners that are running already.
 
     Raises:
         ValueError: If no session is given and there is no default one.

@@ -1,8 +1,8 @@
 """Writes the description of a graph: the file `.meta` beside a checkpoint.
 
-It says what the graph is: each operation's name, type, inputs, those attributes that TensorFlow has
-too, and the types and static shapes of its outputs; and which tensors, operations, variables, queue
-runners, numbers and texts the collections hold. TensorFlow's messages read it, and
+It describes the graph: each operation's name, type, inputs, those attributes that TensorFlow has
+too, and the types and static shapes of its outputs; and the tensors, operations, variables, queue
+runners, numbers and texts in the collections. TensorFlow's messages read it, and
 `headrace.tf1.graph_import` makes the graph again.
 
 Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
@@ -48,14 +48,14 @@ def export_meta_graph(
 
     Args:
         filename: The file; None for none.
-        meta_info_def: What to say of the graph as a whole.
-        collection_list: Keys of the collections to describe; None for all. Those that hold anything
-            but elements of graphs, queue runners, numbers and texts are omitted.
+        meta_info_def: Information about the graph as a whole.
+        collection_list: Keys of the collections to describe; None for all. Collections that hold
+            anything but elements of graphs, queue runners, numbers and texts are skipped.
         as_text: Whether the file is text rather than bytes.
         graph: The graph; None for the default graph.
         clear_devices: Whether the devices of operations are omitted.
         most_constant_bytes: headrace's own: values of larger constants are omitted, and the graph
-            cannot be made again; None for none.
+            cannot be made again; None to omit none.
 
     Returns:
         The message, a `MetaGraphDef`; `import_meta_graph` makes the graph again.

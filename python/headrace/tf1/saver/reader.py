@@ -85,7 +85,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     """Returns a reader of a checkpoint.
 
     Args:
-        ckpt_dir_or_file: A checkpoint's prefix, or a directory whose newest one is meant.
+        ckpt_dir_or_file: A checkpoint's prefix, or a directory, which means its newest checkpoint.
 
     Raises:
         NotFoundError: If there is no such checkpoint.

@@ -33,7 +33,8 @@ from headrace.tf1.session import Session
 
 __all__ = ["Saver"]
 
-# The values of larger constants are omitted of `.meta`: every checkpoint would hold them again.
+# Values of larger constants are omitted from `.meta`, because every checkpoint would hold them
+# again.
 _MOST_CONSTANT_BYTES = 1 << 16
 _SECONDS_PER_HOUR: Final = 3600
 
@@ -165,16 +166,16 @@ class Saver:
     ) -> str | None:
         """Writes the values of the variables to a new checkpoint and deletes the oldest.
 
-        May be called from several threads, one of which saves at a time. Each file appears whole
-        or not at all. Savers that write into one directory need different prefixes, and the list
-        is that of the saver that wrote last.
+        May be called from several threads, one of which saves at a time. Each file appears whole or
+        not at all. Savers that write into one directory need different prefixes, and the list is
+        written by the saver that saves last.
 
         Args:
             sess: The session that holds the values.
-            save_path: Where, and how the files' names begin.
+            save_path: The beginning of the files' paths.
             global_step: A number, or a variable or tensor of one, put at the end of the name.
             latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
-            meta_graph_suffix: How the name of the file with the graph ends.
+            meta_graph_suffix: The end of the name of the file with the graph.
             write_meta_graph: Whether the graph is written too; see `export_meta_graph`.
             write_state: Whether the checkpoint is listed, and counted among those to keep.
             strip_default_attrs: Accepted for TensorFlow's sake.
@@ -188,7 +189,7 @@ class Saver:
             ResourceExhaustedError: If there is no room for it. Older checkpoints stay.
             RuntimeError: If `build` was deferred and not called.
             TypeError: If `sess` is not a session.
-            ValueError: If there is no directory to write in, or a name does not do.
+            ValueError: If there is no directory to write in, or a name is invalid.
         """
         saveables = self._built("save")
         latest_filename = latest_filename or "checkpoint"

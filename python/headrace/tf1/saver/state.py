@@ -121,8 +121,7 @@ def update_checkpoint_state(
 ) -> None:
     """Writes the list of checkpoints of a directory atomically.
 
-    Of two threads or processes that do so at the same time, the list of the one that ends last
-    stays.
+    If two threads or processes do so at the same time, the list of the one that ends last stays.
 
     Args:
         save_dir: The directory.

@@ -35,7 +35,7 @@ __all__ = ["BaseSession"]
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
 
-# A session caches at least so many programs, and at most twice as many.
+# The smallest number of programs that a session caches; it caches at most twice as many.
 _NUM_CACHED: Final = 512
 
 
@@ -118,8 +118,9 @@ class BaseSession:
         Python code runs only where the operation needs a Python function.
 
         The function does not keep the session alive. It returns when `stop_flag` is set, between
-        two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
-        It begins when all elements are in its queues that a pause has let in beyond their capacity.
+        two runs; a blocked run has to be woken. It raises an OpError as soon as a run fails. It
+        begins when all elements that a pause has accepted beyond the capacity have entered its
+        queues.
 
         Raises:
             RuntimeError: If the session is closed.
@@ -144,7 +145,7 @@ class BaseSession:
         """Replaces a variable's value without running the graph: headrace's own, for savers.
 
         Args:
-            op: The operation that represents the variable.
+            op: The operation of the variable.
             value: An array of its type.
         """
         variable = self._resources.get(op)
@@ -159,12 +160,12 @@ class BaseSession:
         """Replaces the entries of a table that changes: headrace's own, for savers.
 
         Args:
-            op: The operation that represents the table.
+            op: The operation of the table.
             keys: Its keys, a vector.
             values: Their values, one row for each.
 
         Raises:
-            InvalidArgumentError: If the shapes are not those of the table.
+            InvalidArgumentError: If the shapes differ from the table's.
         """
         table = self._resources.get(op)
         assert isinstance(table, engine.MutableTable)

@@ -14,7 +14,8 @@ from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 
 __all__ = ["FetchPlan", "Fetches"]
 
-# What a run may be asked for: tensors, operations and what represents them, and structures of them.
+# The possible fetches of a run: tensors, operations and objects that represent them, and structures
+# of them.
 Fetches: TypeAlias = (
     GraphElementLike | SparseTensor | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
 )

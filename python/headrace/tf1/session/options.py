@@ -117,10 +117,10 @@ class RunOptions(_TimedOptions):
     """Options of one run.
 
     Attributes:
-        timeout_in_ms: How long the run may wait; None, 0 or less for the session's option.
+        timeout_in_ms: The longest wait of the run; None, 0 or less for the session's option.
         trace_level: Anything but `NO_TRACE` for step statistics in `run_metadata`, which are the
             same for all levels.
-        output_partition_graphs: Whether `run_metadata` tells which part of the graph was run.
+        output_partition_graphs: Whether `run_metadata` has the part of the graph that was run.
     """
 
     _timeout = "timeout_in_ms"

@@ -29,8 +29,8 @@ class PartialRun:
     Each operation runs once in all parts together.
 
     Args:
-        plan: What all parts together may fetch.
-        feeds: What they may be fed.
+        plan: The possible fetches of all parts together.
+        feeds: Their possible feeds.
 
     Raises:
         InvalidArgumentError: If there is nothing to fetch, a tensor is to be fed twice, or one is
@@ -58,12 +58,12 @@ class PartialRun:
         """Runs a part.
 
         Args:
-            plan: What to fetch.
+            plan: The fetches.
             feeds: The values to feed.
             compute: Runs operations.
 
         Returns:
-            What is fetched, in the structure of `plan`.
+            The fetched values, in the structure of `plan`.
 
         Raises:
             InvalidArgumentError: If something was fed or fetched before, was not given to

@@ -87,15 +87,15 @@ class _Life(Protocol):
 class Loop:
     """An operation that the thread of a runner repeats.
 
-    It is one native loop, and another one behind each pause.
+    It is one native loop, and another one after each pause.
 
     Args:
         op: The operation.
         run: The native loop; returns when the flag is set, between two steps.
         flag: Ends the native loop.
-        pausing: That of the session.
-        life: That of the session's runners.
-        has_ended: Returns whether that life is over.
+        pausing: The pausing of the session.
+        life: The lifetime of the session's runners.
+        has_ended: Returns whether that lifetime is over.
     """
 
     def __init__(

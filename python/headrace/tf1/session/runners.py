@@ -71,11 +71,11 @@ class Term:
 class Life:
     """The lifetime of a session's runners: until it ends, or until their graph is reset.
 
-    Holds neither the session nor its runners, so that a session nobody uses can be collected while
+    Holds neither the session nor its runners, so that an unused session can be collected while
     their threads run.
 
-    It has terms, one after the other, each of which ends when a graph is reset. A runner's thread
-    belongs to the term in which it was made, however late it gets to run.
+    It consists of terms, one after the other, each of which ends when a graph is reset. A runner's
+    thread belongs to the term in which it was made, however late it starts to run.
 
     Args:
         session: The session's own cancellation.

@@ -38,7 +38,7 @@ _EXIT_SECONDS: Final = 0.5
 
 # Woken when the interpreter exits: threads of runners are blocked in native calls then.
 _open_sessions: "Alive[Session]" = Alive()
-# Numbers the runs that continue in parts.
+# Numbers the runs that are done in parts.
 _partial_runs: Final = itertools.count()
 
 
@@ -55,8 +55,8 @@ class Session(BaseSession):
     May be used from many threads at once. Closing it, which `with` does at its end, ends every run
     that is blocked in another thread with `CancelledError`.
 
-    Each combination of fetches and feeds is a program of its own. A session keeps those that were
-    run last, 512 at least and 1,024 at most, and makes others anew.
+    Each combination of fetches and feeds is a separate program. A session caches the most recent
+    programs, 512 at least and 1,024 at most, and makes others anew.
 
     Args:
         target: "", or the target of a `tf.train.Server`: sessions run in this process.
@@ -72,7 +72,7 @@ class Session(BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        # The runs that continue in parts, by their names.
+        # The runs that are done in parts, by their names.
         self._partial_runs: dict[str, PartialRun] = {}
         # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
@@ -155,16 +155,16 @@ class Session(BaseSession):
     ) -> Any:
         """Computes tensors and runs operations. Blocks until all are done.
 
-        Every operation that is needed runs once. Independent operations run in any order; one that
-        would block lets the others go first.
+        Every needed operation runs once. Independent operations run in any order; while one would
+        block, the others run first.
 
         Args:
             fetches: A tensor, operation, variable, sparse tensor or a name of one; or lists,
                 tuples, named tuples and dicts of fetches.
-            feed_dict: Values to take for tensors instead of computing them.
+            feed_dict: Values to use for tensors instead of computing them.
             options: See `RunOptions`.
-            run_metadata: A `tf.RunMetadata` into which the run writes what `options` ask for: when
-                each operation began and ended. It is emptied first.
+            run_metadata: A `tf.RunMetadata` into which the run writes the statistics that `options`
+                request: the begin and end of each operation. It is emptied first.
 
         Returns:
             The values in the structure of `fetches`: arrays that belong to the caller, NumPy
@@ -174,7 +174,7 @@ class Session(BaseSession):
         Raises:
             OpError: If an operation fails; `op` is the one that did.
             RuntimeError: If the session is closed or the graph is empty.
-            TypeError: If a fetch or feed is of a type that cannot be.
+            TypeError: If a fetch or feed has an unsupported type.
             ValueError: If a fetch or feed does not fit the graph.
         """
         if feed_dict is None and run_metadata is None and isinstance(fetches, (Tensor, Operation)):
@@ -241,9 +241,9 @@ class Session(BaseSession):
         """Begins a run that continues in parts, each of which is a call of `partial_run`.
 
         Args:
-            fetches: What the parts may fetch, as for `run`. Operations among them run as soon as
-                all is fed that they need.
-            feeds: What they may be fed: a list of tensors.
+            fetches: The possible fetches of the parts, as for `run`. Operations among them run as
+                soon as all their inputs are fed.
+            feeds: The possible feeds of the parts: a list of tensors.
 
         Returns:
             A name of the run, for `partial_run`.
@@ -252,7 +252,7 @@ class Session(BaseSession):
             InvalidArgumentError: If there is nothing to fetch, a tensor is to be fed twice, or one
                 is to be both fed and fetched.
             RuntimeError: If the session is closed or the graph is empty.
-            TypeError: If a fetch or feed is of a type that cannot be.
+            TypeError: If a fetch or feed has an unsupported type.
             ValueError: If a fetch does not fit the graph.
         """
         self._check_usable()
@@ -272,10 +272,10 @@ class Session(BaseSession):
         """Runs a part of a run: what has run in a part before does not run again.
 
         Args:
-            handle: What `partial_run_setup` returned. It ends with an error of an operation, and
-                with the part that feeds and fetches the last of what was given there.
-            fetches: Tensors that no part before has fetched.
-            feed_dict: Values for tensors that no part before was fed.
+            handle: The result of `partial_run_setup`. It ends with an error of an operation, and
+                with the part that feeds and fetches the last of the tensors given there.
+            fetches: Tensors that no earlier part has fetched.
+            feed_dict: Values for tensors that no earlier part was fed.
 
         Returns:
             The values, as from `run`.

@@ -12,7 +12,7 @@ __all__ = ["add_target", "check_target"]
 
 _LOCAL: Final = frozenset({"", "local"})
 _numbers: Final = itertools.count()
-# What servers of this process were named. Grows only.
+# The targets of this process's servers. Only grows.
 _added: Final[set[str]] = set()
 
 

@@ -30,8 +30,8 @@ class Tracing:
     """The trace of one run, whose program is made for it and is not optimised.
 
     Args:
-        options: What the run has to tell.
-        run_metadata: Where.
+        options: The options that request the trace.
+        run_metadata: Receives it.
 
     Attributes:
         trace: Collects what native operations do.
@@ -88,7 +88,7 @@ def begin_tracing(options: RunOptions | None, run_metadata: object) -> Tracing |
 
     Args:
         options: The options of the run.
-        run_metadata: What the program gave for it.
+        run_metadata: The argument that the program gave.
 
     Raises:
         TypeError: If it is not a `RunMetadata`.

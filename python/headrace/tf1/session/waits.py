@@ -53,10 +53,11 @@ class _Wait:
 class Watch:
     """Is told by the engine of long waits of a session.
 
-    The engine holds it, where the garbage collector sees nothing. So it holds nothing itself.
+    The engine holds it, where the garbage collector cannot see it. So it holds no references
+    itself.
 
     Args:
-        waits: Are told; not kept alive.
+        waits: The object that is called; not kept alive.
     """
 
     def __init__(self, waits: "Waits") -> None:
