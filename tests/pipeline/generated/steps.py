@@ -94,22 +94,34 @@ def _full_shuffle(random: Random, shape: Shape) -> Step:
 
 def _map(random: Random, shape: Shape) -> Step:
     function = random.choice([f.plus_one, f.slow_plus_one, f.native_plus_one])
-    name = "native map" if function is f.native_plus_one else "map"
     model = items_of(lambda i, _: map(f.plus_one_in_model, i))
-    return Step(name, f"{name}({function.__name__})", lambda p, _: p.map(function), model)
+    if function is f.native_plus_one:
+        return Step("native map", "map(native_plus_one)", lambda p, _: p.map(function), model)
+    threads = _num_threads(random)
+    return Step(
+        "map",
+        f"map({function.__name__}, num_threads={threads})",
+        lambda p, _: p.map(function, num_threads=threads),
+        model,
+    )
+
+
+def _num_threads(random: Random) -> int:
+    return random.choice([1, 1, 2, 5])
 
 
 def _drawing_map(random: Random, shape: Shape) -> Step:
     function, seed = random.choice([f.with_draw, f.native_with_draw]), random.randrange(2**20)
-    name = "seeded native map" if function is f.native_with_draw else "seeded map"
+    is_native = function is f.native_with_draw
+    name, threads = ("seeded native map", 1) if is_native else ("seeded map", _num_threads(random))
 
     def added(items: Items, at: At) -> Items:
         return ({**item, "draw": m.deep(lambda _: ANYTHING, item["n"])} for item in items)
 
     return Step(
         name,
-        f"{name}(with_draw, seed={seed})",
-        lambda p, _: p.map(function, seed=seed),
+        f"{name}(with_draw, seed={seed}, num_threads={threads})",
+        lambda p, _: p.map(function, seed=seed, num_threads=threads),
         items_of(added),
         lambda before: replace(before, names=before.names | {"draw"}),
     )
@@ -119,9 +131,15 @@ def _filter(random: Random, shape: Shape) -> Step:
     function = random.choice([f.is_kept, f.native_is_kept])
     if shape.depth:
         function = f.is_kept
-    name = "native filter" if function is f.native_is_kept else "filter"
+    is_native = function is f.native_is_kept
+    name, threads = ("native filter", 1) if is_native else ("filter", _num_threads(random))
     model = items_of(lambda i, _: filter(f.is_kept_in_model, i))
-    return Step(name, f"{name}(is_kept)", lambda p, _: p.filter(function), model)
+    return Step(
+        name,
+        f"{name}(is_kept, num_threads={threads})",
+        lambda p, _: p.filter(function, num_threads=threads),
+        model,
+    )
 
 
 def _flat_map(random: Random, shape: Shape) -> Step | None:
@@ -135,7 +153,13 @@ def _flat_map(random: Random, shape: Shape) -> Step | None:
             items_of(lambda i, _: ({"n": e["n"] + more} for e in i for more in (0, 1000))),
         )
     model = items_of(lambda i, _: (e for e in i for _ in range(e["n"] % 3)))
-    return Step("flat_map", "flat_map(several)", lambda p, _: p.flat_map(f.several), model)
+    threads = _num_threads(random)
+    return Step(
+        "flat_map",
+        f"flat_map(several, num_threads={threads})",
+        lambda p, _: p.flat_map(f.several, num_threads=threads),
+        model,
+    )
 
 
 def _with_list(random: Random, shape: Shape) -> Step | None:

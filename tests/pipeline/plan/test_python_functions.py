@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from headrace import pipeline as hp
-from headrace.pipeline.plan.python_functions import has_gil
 
 
 @pytest.fixture
@@ -31,10 +30,9 @@ def test_a_function_gets_numpy_values_that_cannot_be_written(rows):
 
 
 def test_what_is_returned_is_copied_and_typed(rows):
-    buffers = threading.local()  # Without the GIL, a function has several threads.
+    buffer = np.zeros(3)
 
     def fill(example):
-        buffer = vars(buffers).setdefault("buffer", np.zeros(3))
         buffer[:] = example["n"]
         return {"a": buffer, "i": 3, "f": 0.5, "b": True, "s": "é", "raw": b"\xff"}
 
@@ -47,26 +45,6 @@ def test_what_is_returned_is_copied_and_typed(rows):
     assert {name: spec.dtype for name, spec in pipeline.spec.items()}["s"] is str
 
 
-def test_without_the_gil_functions_run_side_by_side_and_give_the_same_order(monkeypatch):
-    monkeypatch.setattr("headrace.pipeline.run.batches.has_gil", lambda: False)
-    monkeypatch.setattr("headrace.pipeline.plan.planner.has_gil", lambda: False)
-    # A block has one of these rows.
-    rows = hp.arrays({"x": np.zeros((16, 300_000), np.uint8), "n": np.arange(16)})
-    met = threading.Barrier(2)
-    is_running = []
-
-    def meet(example):
-        if is_running and example["n"] < 2:
-            met.wait(timeout=20)  # Continues only while two threads are in this function.
-        return {"n": example["n"]}
-
-    pipeline = rows.map(meet).options(num_threads=4)
-    assert list(pipeline.spec) == ["n"]
-    is_running.append(True)
-    assert [int(example["n"]) for example in pipeline] == list(range(16))
-
-
-@pytest.mark.skipif(not has_gil(), reason="a function has several threads here")
 def test_functions_are_called_in_order_in_one_thread(rows):
     calls, threads = [], set()
 

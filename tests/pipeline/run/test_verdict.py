@@ -92,8 +92,8 @@ def test_a_slow_python_function(lines, function, stage):
     source = hr.text_lines(lines).take(200)
     batches = run(getattr(source, stage)(function).batch(20))
     found = batches.verdict()
-    whose = "its one thread" if has_gil() else "it"
-    assert found.startswith(f"{stage}({function.__name__}) (Python) limits: {whose} was busy")
+    where = f"{stage}({function.__name__})"
+    assert found.startswith(f"{where} (Python) limits: its one thread was busy")
     assert "let it take whole batches, after batch(...)" in found
     [there] = [s for s in batches.statistics().stages if s.name.startswith(stage)]
     helped = run(source.batch(20).map(slow_batch)).statistics().stages[-1]
@@ -111,6 +111,40 @@ def test_a_python_function_that_keeps_the_interpreter_is_not_the_training_loop(l
     for _ in batches:
         pass
     assert "map(keeps_the_interpreter) (Python) limits" in batches.verdict()
+
+
+@pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
+def test_threads_are_advised_for_a_function_that_releases_the_gil(lines):
+    def wait(example):
+        time.sleep(0.002)
+        return example
+
+    batches = run(hr.text_lines(lines).take(400).map(wait).batch(20))
+    found = batches.verdict()
+    released = re.search(
+        r"^map\(.*wait\) \(Python\) limits: its one thread was busy \d+% of the time, and releases "
+        r"the GIL for (\d+)% of that; .*; give it num_threads=4, or make it native",
+        found,
+    )
+    assert released, found
+    assert int(released[1]) >= 50
+    several = run(hr.text_lines(lines).take(400).map(wait, num_threads=4).batch(20))
+    assert several.statistics().seconds < batches.statistics().seconds
+
+
+@pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
+def test_threads_are_not_advised_for_a_function_that_holds_the_gil(lines):
+    def compute(example):
+        sum(range(60_000))
+        return example
+
+    for num_threads in (1, 2):
+        pipeline = hr.text_lines(lines).take(600).map(compute, num_threads=num_threads)
+        found = run(pipeline.batch(20)).verdict()
+        whose = "its one thread" if num_threads == 1 else "each of its 2 threads"
+        assert f"(Python) limits: {whose} was busy" in found
+        assert re.search(r"and holds the GIL for \d+% of that", found), found
+        assert "num_threads" not in found
 
 
 def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):

@@ -131,6 +131,7 @@ impl MadeUp {
                 let step = Step::MapPython {
                     python_worker: self.num_python_workers - 1,
                     keeps_count: false,
+                    num_callers: 1,
                     size_estimate: SizeEstimate::default(),
                 };
                 ("function".to_owned(), self.then(step))

@@ -61,6 +61,16 @@ impl Column {
         Ok(Self(column::Column::Batches(batches.into())))
     }
 
+    /// Strings as arrays, of their bytes and of the offsets at which they begin and end; None if a
+    /// row is not one string. The arrays are read-only.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let strings = Strings::of(&self.0).into_python(py)?;
+        let arrays = |Strings { offsets, data }: Strings| {
+            (to_python_shared(py, data)?, to_python_shared(py, offsets)?).into_bound_py_any(py)
+        };
+        strings.map(arrays).transpose()
+    }
+
     /// All rows: an array, or a list if their shapes differ. The arrays are read-only.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         shared(py, &self.0)

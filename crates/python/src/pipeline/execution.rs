@@ -50,6 +50,8 @@ pub struct Execution {
     is_batched: bool,
     /// The stages, in words.
     name: Arc<str>,
+    /// The memory that Python functions hold for the whole iteration.
+    held: Mutex<Option<Charge>>,
     /// The process whose threads they are: a forked child has none of them.
     process: u32,
 }
@@ -126,6 +128,7 @@ impl Execution {
             last: Mutex::new(Last { checkpoint: first, num_rows: 0, batches: Batches::default(), _charge: None }),
             is_batched,
             name: name.into(),
+            held: Mutex::new(None),
             process: std::process::id(),
         };
         for number in 0..num_threads {
@@ -260,6 +263,23 @@ impl Execution {
     #[getter]
     fn used_bytes(&self) -> usize {
         self.executor.budget().used_bytes()
+    }
+
+    /// Charges the memory of the pipeline with `num_bytes` more until the iteration is dropped,
+    /// even beyond its limit.
+    fn hold(&self, num_bytes: usize) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = held.as_ref().map_or(0, Charge::num_bytes).saturating_add(num_bytes);
+        held.get_or_insert_with(|| self.executor.budget().charge(0)).correct(sum);
+    }
+
+    /// Waits for so many seconds without the GIL, and returns the time in seconds that it then takes
+    /// to get it: much where another thread holds it. None once the iteration is closed.
+    fn wait_for_gil(&self, py: Python<'_>, seconds: f64) -> Option<f64> {
+        let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let executor = Arc::clone(&self.executor);
+        let (is_closed, since) = py.detach(|| (executor.wait_until_closed(timeout), Instant::now()));
+        (!is_closed).then(|| since.elapsed().as_secs_f64())
     }
 
     /// Ends all threads of the engine and waits for them.

@@ -6,6 +6,7 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::block::Block;
 use headrace_engine::pipeline::blocks::rows::Rows;
 use headrace_engine::pipeline::execution::executor::Executor;
+use headrace_engine::pipeline::execution::meters::thread_time;
 use headrace_engine::pipeline::execution::task::{Outcome, PythonTask};
 use headrace_engine::pipeline::function_states::FunctionState;
 use headrace_engine::pipeline::skip_event::{SkipEvent, SkipEvents, Skipped};
@@ -13,7 +14,7 @@ use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A task for a Python function: some rows.
 #[pyclass(frozen, module = "headrace._native")]
@@ -30,13 +31,16 @@ pub struct Job {
     skipper: Option<usize>,
     wanted_bytes: usize,
     begin: Instant,
+    /// The processor time of its thread at the beginning.
+    computed: Duration,
     executor: Arc<Executor>,
     /// The process that the job's thread belongs to.
     process: u32,
 }
 
-/// The number of a row, and the exception that the function raised for it.
-type Failed<'py> = (usize, Bound<'py, PyAny>);
+/// The number of a row, the exception that a function raised for it, and the stage of that function
+/// if it is not the job's.
+type Failed<'py> = (usize, Bound<'py, PyAny>, Option<usize>);
 
 #[pymethods]
 impl Job {
@@ -100,11 +104,20 @@ impl Job {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
+    /// Adds the work of another stage that was done in this task.
+    fn count(&self, stage: usize, num_rows: usize, num_bytes: usize, seconds: f64) {
+        if let Some(meter) = self.executor.meters().stage(stage) {
+            meter.count(num_rows, num_bytes);
+            meter.busy.add(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        }
+    }
+
     /// Finishes the task with its result, columns of `num_rows` rows. `counts` has the number of
-    /// result rows for each input row; None for one each. `error` is the exception raised at the
+    /// result rows for each input row; None for one each. `kept` has the numbers of the input rows
+    /// that have a result row, if some have none. `error` is the exception raised at the
     /// row after those; `state` is the function's state before the task, if it keeps one; `failed`
     /// are the skipped rows, in rising order, which have no result rows.
-    #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=None))]
+    #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=None, kept=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn finish(
         &self,
@@ -115,27 +128,34 @@ impl Job {
         error: Option<Bound<'_, PyAny>>,
         state: Option<&str>,
         failed: Option<Vec<Failed<'_>>>,
+        kept: Option<Vec<usize>>,
     ) -> PyResult<()> {
         let failed = failed.unwrap_or_default();
         let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
-        let (provenance, skip_events) = match counts {
-            Some(counts) => {
+        let (provenance, skip_events) = match (counts, kept) {
+            (_, Some(kept)) => {
+                let skip_events = self.skip_events(py, &failed, |row| kept.partition_point(|kept| *kept < row));
+                let mut rows = Rows::new();
+                kept.into_iter().for_each(|row| rows.push(&self.block, row, 1));
+                (rows.provenance(), skip_events)
+            }
+            (Some(counts), None) => {
                 let before = |row: usize| counts.iter().take(row).sum::<u64>() as usize;
                 let skip_events = self.skip_events(py, &failed, before);
                 let numbers = counts.iter().enumerate();
                 let made = numbers.flat_map(|(row, count)| (0..*count).map(move |sub| (row, sub)));
                 (self.block.provenance().made_of(made), skip_events)
             }
-            None => {
+            (None, None) => {
                 let mut rows = Rows::new();
                 let mut next = 0;
-                for (row, _) in &failed {
+                for (row, ..) in &failed {
                     rows.push(&self.block, next, row.saturating_sub(next));
                     next = row + 1;
                 }
                 rows.push(&self.block, next, self.block.num_rows().saturating_sub(next));
                 let rows = rows.take_front(num_rows);
-                let before = |row| row - failed.partition_point(|(failed, _)| *failed < row);
+                let before = |row| row - failed.partition_point(|(failed, ..)| *failed < row);
                 (rows.provenance(), self.skip_events(py, &failed, before))
             }
         };
@@ -191,6 +211,7 @@ impl Job {
                     skipper,
                     wanted_bytes,
                     begin,
+                    computed: thread_time(),
                     executor,
                     process: std::process::id(),
                 })
@@ -206,12 +227,14 @@ impl Job {
     /// The reports of skipped rows, each with the number of rows returned before it.
     fn skip_events(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> SkipEvents {
         let Some(skipper) = self.skipper else { return Vec::new() };
-        let failed: Vec<_> =
-            failed.iter().map(|(row, error)| (*row, from_python(py, PyErr::from_value(error.clone())))).collect();
-        let places: Vec<_> = failed.iter().map(|(row, _)| before(*row)).collect();
+        let raised = |error: &Bound<'_, PyAny>| from_python(py, PyErr::from_value(error.clone()));
+        let failed: Vec<_> = failed.iter().map(|(row, error, stage)| (*row, raised(error), *stage)).collect();
+        let places: Vec<_> = failed.iter().map(|(row, ..)| before(*row)).collect();
         // This may read the files again, to find where the records begin.
         let skipped = py.detach(|| {
-            let skipped = |(row, error)| Skipped::row(skipper, self.stage, self.block.row_provenance(row), error);
+            let skipped = |(row, error, stage): (usize, Error, Option<usize>)| {
+                Skipped::row(skipper, stage.unwrap_or(self.stage), self.block.row_provenance(row), error)
+            };
             failed.into_iter().map(skipped).collect::<Vec<_>>()
         });
         places.into_iter().zip(skipped.into_iter().map(SkipEvent::from)).collect()
@@ -235,8 +258,10 @@ impl Job {
             };
             Outcome { rows, skip_events, error, state: state.map(Arc::from) }
         });
+        size_estimate.add_time(self.block.num_rows(), self.begin.elapsed());
         if let Some(meter) = self.executor.meters().stage(self.stage) {
             meter.busy.add(self.begin.elapsed());
+            meter.computing.add(thread_time().saturating_sub(self.computed));
             result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
         }
         slot.set(result);

@@ -340,8 +340,9 @@ impl Plan {
         self.then(Step::Map(stages, SizeEstimate::default()))
     }
 
-    fn map_python(&self, python_worker: usize, keeps_count: bool) -> Self {
-        self.then(Step::MapPython { python_worker, keeps_count, size_estimate: SizeEstimate::default() })
+    /// Work by the `num_callers` threads of a Python worker.
+    fn map_python(&self, python_worker: usize, keeps_count: bool, num_callers: usize) -> Self {
+        self.then(Step::MapPython { python_worker, keeps_count, num_callers, size_estimate: SizeEstimate::default() })
     }
 
     fn take(&self, count: u64) -> Self {

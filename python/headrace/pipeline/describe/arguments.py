@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Final, SupportsIndex
 
 from headrace.io import storage
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.opened_iterators import name_of
 
 __all__ = [
     "check_bool",
@@ -16,6 +19,7 @@ __all__ = [
     "checked_int",
     "checked_ints",
     "checked_names",
+    "checked_num_threads",
 ]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
@@ -49,6 +53,30 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
         if least <= number <= _MAX_COUNT:
             return number
     raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def checked_num_threads(where: str, function: object, value: object) -> int:
+    """Returns how many threads are to call a function; refuses more than one where that cannot be.
+
+    Raises:
+        ValueError: If it is no int from 1 up, or more than 1 for a native function, or for one that
+            keeps a state.
+    """
+    number = checked_int(where, "num_threads", value, 1)
+    if number == 1:
+        return number
+    if isinstance(function, NativeFunction):
+        raise ValueError(
+            f"{where}: num_threads is {number} for a native function, which runs on all threads of "
+            "the engine. Leave it out; options(num_threads=...) says how many those are."
+        )
+    if keeps_state(function):
+        raise ValueError(
+            f"{where}: num_threads is {number}, and {name_of(function)} keeps a state, expected 1: "
+            "a state is that of one call after the other. Leave num_threads out, or the methods "
+            "state and restore."
+        )
+    return number
 
 
 def check_bool(where: str, name: str, value: object) -> None:

@@ -18,6 +18,7 @@ from headrace.pipeline.describe.arguments import (
     checked_int,
     checked_ints,
     checked_names,
+    checked_num_threads,
 )
 from headrace.pipeline.describe.features import as_feature
 from headrace.pipeline.describe.lengths import length_of
@@ -106,14 +107,18 @@ class Pipeline:
         return self._then(stages.Parse(chosen))
 
     def map(
-        self, function: Callable[..., Mapping[str, Any]], seed: int | None = None
+        self,
+        function: Callable[..., Mapping[str, Any]],
+        seed: int | None = None,
+        num_threads: int = 1,
     ) -> "Pipeline":
         """Replaces each example (after `batch` each batch) by what a function returns for it.
 
         The function gets a dict of NumPy scalars, `bytes` and `str` objects and read-only arrays,
         and returns a dict of such values, with the same names for each example. It is called in
-        order, in a separate thread. The components that it returns are learned from the first
-        example, in an extra call if `spec` is used before an iteration begins.
+        order, in a separate thread, or by several threads at the same time; results come in order
+        all the same. The components that it returns are learned from the first example, in an extra
+        call if `spec` is used before an iteration begins.
 
         It may return Python values too, and nothing is rounded: `bool` becomes bool, `int` int64,
         `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have equal
@@ -125,14 +130,19 @@ class Pipeline:
                 its second argument. Its draws depend only on the seed, the epoch and the position
                 of the example in its source (after `batch` the number of the batch). Two functions
                 with one seed get the same draws.
+            num_threads: The number of threads that call the function at the same time; it must be
+                safe to call from several threads then. That helps where it releases Python's global
+                lock, as OpenCV, Pillow and NumPy do for large arrays. A state serves any number.
 
         Raises:
             TypeError: If the function cannot be called.
-            ValueError: If `seed` is out of range.
+            ValueError: If `seed` or `num_threads` is out of range, or `num_threads` is more than 1
+                for a native function or one that keeps a state.
         """
         check_function("map", function)
         chosen = None if seed is None else checked_int("map", "seed", seed, 0)
-        return self._then(stages.Map(function, chosen))
+        threads = checked_num_threads("map", function, num_threads)
+        return self._then(stages.Map(function, chosen, threads))
 
     def with_origin(self) -> "Pipeline":
         """Adds where each example came from: `file`, as found, and `record_number`, from 0.
@@ -148,33 +158,47 @@ class Pipeline:
             )
         return self._then(stages.WithOrigin())
 
-    def filter(self, function: Callable[[dict[str, Any]], object]) -> "Pipeline":
+    def filter(
+        self, function: Callable[[dict[str, Any]], object], num_threads: int = 1
+    ) -> "Pipeline":
         """Keeps the examples for which a function is true. It is called as that of `map`.
+
+        Args:
+            function: What is called for each example, or for each batch.
+            num_threads: As for `map`: how many threads call it.
 
         Raises:
             TypeError: If it cannot be called.
+            ValueError: If `num_threads` is refused, as by `map`.
         """
         check_function("filter", function)
-        return self._then(stages.Filter(function))
+        return self._then(
+            stages.Filter(function, checked_num_threads("filter", function, num_threads))
+        )
 
     def flat_map(
-        self, function: Callable[..., Iterable[Mapping[str, Any]]], seed: int | None = None
+        self,
+        function: Callable[..., Iterable[Mapping[str, Any]]],
+        seed: int | None = None,
+        num_threads: int = 1,
     ) -> "Pipeline":
         """Replaces each example by all those that a function returns or yields for it.
 
         Args:
             function: The function, called for each example; its values are as for `map`.
             seed: As for `map`: with a seed, the function gets a generator as its second argument.
+            num_threads: As for `map`: how many threads call it.
 
         Raises:
             TypeError: If it cannot be called.
-            ValueError: After `batch`, or if `seed` is out of range.
+            ValueError: After `batch`, or if `seed` is out of range, or `num_threads` is refused.
         """
         check_function("flat_map", function)
         if batch_depth(self.stages):
             raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
         chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
-        return self._then(stages.FlatMap(function, chosen))
+        threads = checked_num_threads("flat_map", function, num_threads)
+        return self._then(stages.FlatMap(function, chosen, threads))
 
     def select(self, *names: str) -> "Pipeline":
         """Keeps the components of these names, in this order.

@@ -65,6 +65,11 @@ def text(value: object) -> str:
     return repr(value)
 
 
+def _named(default: Any) -> Any:
+    """Returns a field that programs write with its name."""
+    return field(default=default, metadata={"is_named": True})
+
+
 class Stage:
     """One step of a pipeline."""
 
@@ -76,7 +81,7 @@ class Stage:
     def __str__(self) -> str:
         """Returns it as a program writes it, without what is as by default."""
         shown = [
-            text(value)
+            f"{item.name}={text(value)}" if item.metadata.get("is_named") else text(value)
             for item in fields(cast("Any", self))
             if item.repr and (value := getattr(self, item.name)) != item.default
         ]
@@ -270,21 +275,29 @@ class Map(Stage):
     Attributes:
         function: Also gets a generator if there is a seed.
         seed: The seed of the generators; None for a function that draws nothing.
+        num_threads: The number of threads that call it.
     """
 
     use: ClassVar[Use] = "map"
 
     function: Callable[..., Mapping[str, Any]]
     seed: int | None = None
+    num_threads: int = _named(1)
 
 
 @dataclass(frozen=True)
 class Filter(Stage):
-    """Examples for which a function is true."""
+    """Examples for which a function is true.
+
+    Attributes:
+        function: Gets an example.
+        num_threads: How many threads call it.
+    """
 
     use: ClassVar[Use] = "filter"
 
     function: Callable[[dict[str, Any]], object]
+    num_threads: int = _named(1)
 
 
 @dataclass(frozen=True)
@@ -294,12 +307,14 @@ class FlatMap(Stage):
     Attributes:
         function: Also gets a generator if there is a seed.
         seed: The seed of the generators; None for a function that draws nothing.
+        num_threads: The number of threads that call it.
     """
 
     use: ClassVar[Use] = "flat_map"
 
     function: Callable[..., Any]
     seed: int | None = None
+    num_threads: int = _named(1)
 
 
 @dataclass(frozen=True)

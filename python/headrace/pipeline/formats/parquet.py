@@ -119,7 +119,7 @@ def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
 class _Reading:
     """The reader of this source's thread: reads the next rows of a pass."""
 
-    is_sequential = True
+    num_callers = 1
     initial = None
     function = None
     where = "parquet"

@@ -29,7 +29,6 @@ from headrace.pipeline.plan.python_functions import (
     Lane,
     LearnFunction,
     MapFunction,
-    has_gil,
     name_of,
 )
 from headrace.pipeline.plan.python_iterables import IterableFunction, LookedAt
@@ -57,7 +56,8 @@ class Counted:
             threads.
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
-        part: The part of the stage, if it is measured in parts.
+        part: Which part of the stage it is, if it is counted in parts.
+        lane: The number of what its threads do, if it is a Python function.
     """
 
     stage: Stage
@@ -65,6 +65,7 @@ class Counted:
     is_python: bool = False
     reads_files: bool = False
     part: str = ""
+    lane: int | None = None
 
 
 # A directory, and the limit on the bytes cached in it.
@@ -355,11 +356,15 @@ class _Planning:
             ):
                 return self._native(stage, before, is_batched)
             case stages.Map(function=function, seed=seed):
-                lane = MapFunction(function, seed, before, after, is_batched, self._first(index))
+                lane = MapFunction(
+                    function, seed, before, after, is_batched, self._first(index), stage.num_threads
+                )
             case stages.Filter(function=predicate):
-                lane = FilterFunction(predicate, before)
+                lane = FilterFunction(predicate, before, stage.num_threads)
             case stages.FlatMap(function=makes, seed=seed):
-                lane = FlatMapFunction(makes, seed, before, after, self._first(index))
+                lane = FlatMapFunction(
+                    makes, seed, before, after, self._first(index), stage.num_threads
+                )
             case stages.Learn(stage=learned, made=made) as stage:
                 lane = LearnFunction(
                     learned.name, learned.function, learned.seed, before, made, stage.remember
@@ -369,7 +374,7 @@ class _Planning:
         self._finish_waiting()
         # A function that keeps a state must see the same examples as before.
         keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
-        self._plan = self._plan.map_python(self._lane(lane), keeps_count)
+        self._plan = self._plan.map_python(self._lane(lane), keeps_count, lane.num_callers)
 
     def _first(self, index: int) -> Remembered | None:
         """Returns what a function made of the first example; an iteration does so once."""
@@ -406,7 +411,10 @@ class _Planning:
                         "has a state of its own. Make another one, or a copy."
                     )
         self._shared.lanes.append(lane)
-        return len(self._shared.lanes) - 1
+        number = len(self._shared.lanes) - 1
+        counted = self._shared.counted
+        counted[self._number] = replace(counted[self._number], lane=number)
+        return number
 
 
 def _counted(stage: Stage) -> Counted:
@@ -420,7 +428,7 @@ def _counted(stage: Stage) -> Counted:
         case stages.Iterable_():
             return Counted(stage, num_parallel=1, is_python=True)
         case stages.Map() | stages.Filter() | stages.FlatMap():
-            return Counted(stage, num_parallel=1 if has_gil() else None, is_python=True)
+            return Counted(stage, num_parallel=stage.num_threads, is_python=True)
     return Counted(stage)
 
 

@@ -1,8 +1,8 @@
 """Python functions of pipelines.
 
-Each has a separate thread, which gets one block after the other: a block crosses into Python once,
-and a function sees its examples in order. On a free-threaded Python it has as many threads as the
-pipeline has workers; its results still come in order.
+Each has a thread of its own, which gets one block after the other: there is one crossing into
+Python for a block, and a function sees its examples in order. With `num_threads` it has several,
+each of which has a block of its own; what they return comes in order all the same.
 """
 
 import sys
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,9 @@ __all__ = [
 
 _T = TypeVar("_T")
 
+# So many blocks may be begun before the one with the first example.
+_MOST_BLOCKS_BEFORE: Final = 1000
+
 
 class Running(Protocol):
     """Calls of a function, one after the other.
@@ -70,13 +73,12 @@ class Lane(Protocol):
     """The work of a thread: it calls a function for each of its blocks.
 
     Attributes:
-        is_sequential: Whether the blocks have to be processed in order. Without free threading they
-            always are.
-        running: The current work of each thread, by the number of the thread.
-        is_over: Set at the end of the iteration: work not begun is no longer needed.
+        num_callers: How many threads work on its blocks, each on one of them.
+        running: What each thread that works on a block does, by the number of the thread.
+        is_over: Set at the end of the iteration: what is not begun need not be done.
     """
 
-    is_sequential: bool
+    num_callers: int
     running: "dict[int, Running]"
     is_over: bool
 
@@ -103,11 +105,11 @@ class _Calls:
     Attributes:
         number: The number of the current call.
         where: The stage and its function, in words.
-        since: The time at which the block was begun.
-        error: The error that the function raised, or the fault of its result; None if there is
-            none.
-        state: The function's state before the first call, as text; None if it keeps none.
-        failed: The numbers of skipped examples, with the errors that the function raised.
+        since: When the block was begun.
+        error: What the function raised, or what was wrong with what it returned; None if nothing.
+        state: What the function had before the first call, as text; None if it keeps no state.
+        failed: The numbers of examples that are left out, with what was raised for each, and the
+            number of the stage if it is another one.
     """
 
     def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
@@ -119,7 +121,7 @@ class _Calls:
         self.number = 0
         self.error: BaseException | None = None
         self.state: str | None = None
-        self.failed: list[tuple[int, BaseException]] = []
+        self.failed: list[tuple[int, BaseException, int | None]] = []
 
     def origin(self, number: int) -> str:
         """Returns where an example was read, in words."""
@@ -146,7 +148,7 @@ class _Calls:
                     if not self._job.skips_errors:
                         raise
                     with_note = noted(error, self.where, self._job.origin(number))
-                    self.failed.append((number, with_note))
+                    self.failed.append((number, with_note, None))
                     continue
                 yield number, result
             if (left := kept(self._lane.function)) is not None:
@@ -171,7 +173,7 @@ class _Function(ABC):
     """A function that is called for each example of a block.
 
     Attributes:
-        is_sequential: See `Lane`.
+        num_callers: See `Lane`.
         running: See `Lane`.
         is_over: See `Lane`.
         initial: See `Lane`.
@@ -179,8 +181,10 @@ class _Function(ABC):
         where: The stage and the function, in words.
     """
 
-    def __init__(self, function: Callable[..., Any], given: Specs, stage: str) -> None:
-        self.is_sequential = keeps_state(function)
+    def __init__(
+        self, function: Callable[..., Any], given: Specs, stage: str, num_callers: int = 1
+    ) -> None:
+        self.num_callers = num_callers
         self.initial = initial(function)
         self.running: dict[int, Running] = {}
         self.is_over = False
@@ -215,23 +219,44 @@ class MapFunction(_Function):
         made: Specs,
         is_batched: bool,
         first: Remembered | None = None,
+        num_callers: int = 1,
     ) -> None:
         """With `first`, the function is not called for that example, if that comes first."""
-        super().__init__(function, given, "map")
-        self._first = None if self.is_sequential else first
+        super().__init__(function, given, "map", num_callers)
+        self._first = _First(None if keeps_state(function) else first, num_callers)
         self._draws = None if seed is None else Draws(seed)
         self._made = made
         self._is_batched = is_batched
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        first, self._first = self._first, None
-        function = _recalling(self.function, first, job)
+        function = _recalling(self.function, self._first.of(job), job)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
             return as_values(self.where, function(example, *draws), self._made)
 
         rows = [row for _, row in calls.of(_drawing(call, self._draws, job))]
         finish(job, self.where, self._made, rows, None, calls, self._is_batched)
+
+
+class _First:
+    """What a function made of the first example, for the block that begins with that."""
+
+    def __init__(self, found: Remembered | None, num_callers: int) -> None:
+        self._found = found
+        self._num_callers = num_callers
+        self._num_blocks = 0
+
+    def of(self, job: engine.Job) -> Remembered | None:
+        """Returns what was made of the first example of a block; None if nobody knows."""
+        found = self._found
+        if found is None:
+            return None
+        self._num_blocks += 1
+        is_first = found.place == _place(job, 0)
+        # Another thread may begin with later blocks before this one has the first.
+        if is_first or self._num_callers == 1 or self._num_blocks > _MOST_BLOCKS_BEFORE:
+            self._found = None
+        return found if is_first else None
 
 
 def _recalling(
@@ -269,8 +294,10 @@ def _drawing(
 class FilterFunction(_Function):
     """`filter` over examples, or over batches."""
 
-    def __init__(self, function: Callable[[dict[str, Any]], object], given: Specs) -> None:
-        super().__init__(function, given, "filter")
+    def __init__(
+        self, function: Callable[[dict[str, Any]], object], given: Specs, num_callers: int = 1
+    ) -> None:
+        super().__init__(function, given, "filter", num_callers)
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         kept = [
@@ -289,16 +316,16 @@ class FlatMapFunction(_Function):
         given: Specs,
         made: Specs,
         first: Remembered | None = None,
+        num_callers: int = 1,
     ) -> None:
         """With `first`, the function is not called for that example, if that comes first."""
-        super().__init__(function, given, "flat_map")
-        self._first = None if self.is_sequential else first
+        super().__init__(function, given, "flat_map", num_callers)
+        self._first = _First(None if keeps_state(function) else first, num_callers)
         self._draws = None if seed is None else Draws(seed)
         self._made = made
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        first, self._first = self._first, None
-        function = _recalling(self.function, first, job)
+        function = _recalling(self.function, self._first.of(job), job)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
             made = function(example, *draws)
@@ -371,7 +398,7 @@ class Result:
     number: int = 0
     error: BaseException | None = None
     state: str | None = None
-    failed: tuple[tuple[int, BaseException], ...] = ()
+    failed: tuple[tuple[int, BaseException, int | None], ...] = ()
 
     def origin(self, number: int) -> str:
         """Returns what is waited for, in words."""

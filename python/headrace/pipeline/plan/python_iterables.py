@@ -108,7 +108,7 @@ class Feed:
 class IterableFunction:
     """The examples of a function's iterator; a new iterator for each pass."""
 
-    is_sequential = True
+    num_callers = 1
     initial = None
 
     def __init__(self, factory: Factory, openings: Openings, made: Specs) -> None:
@@ -161,7 +161,7 @@ class IterableFunction:
 class LookedAt:
     """The same examples before an iteration takes them, one at a time."""
 
-    is_sequential = True
+    num_callers = 1
     initial = None
 
     def __init__(self, factory: Factory, openings: Openings, made: Specs) -> None:

@@ -15,6 +15,7 @@ from headrace.core import engine
 from headrace.core.allocation_guard import available_bytes
 from headrace.core.errors import FailedPreconditionError
 from headrace.core.live_objects import Alive
+from headrace.core.processors import num_cores
 from headrace.core.wait_registry import Blocked
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
@@ -25,6 +26,7 @@ from headrace.pipeline.plan.python_functions import Lane, has_gil
 from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
 from headrace.pipeline.run.absent_lists import Absent
 from headrace.pipeline.run.activity_report import doing
+from headrace.pipeline.run.gil_share import GilShares, look_at_gil
 from headrace.pipeline.run.skipped import Report, Skipped
 from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.statistics import Readings, StageReadings, Statistics
@@ -102,7 +104,7 @@ class Batches:
         self._process = os.getpid()
         self._is_batched = batch_depth(chain) > 0
         self._is_deterministic = bool(options.get("deterministic", True))
-        self._num_threads = options.get("num_threads") or _num_cores()
+        self._num_threads = options.get("num_threads") or num_cores()
         self._name = " > ".join(str(stage) for stage in chain[:1])
         self._examples: deque[dict[str, Any]] = deque()
         self._end: weakref.finalize[..., Batches] | None = None
@@ -166,9 +168,7 @@ class Batches:
             self._is_batched or self._in_columns
         )
         callers = [
-            number
-            for number, lane in enumerate(planned.lanes)
-            for _ in range(1 if lane.is_sequential or has_gil() else self._num_threads)
+            number for number, lane in enumerate(planned.lanes) for _ in range(lane.num_callers)
         ]  # For each thread that calls Python functions, the number of its lane.
         self._execution = engine.Execution(
             planned.plan,
@@ -206,6 +206,14 @@ class Batches:
         # a lane.
         self._lanes = planned.lanes
         lanes = list(map(weakref.ref, planned.lanes))
+        self._gil_shares = GilShares(len(lanes))
+        if lanes and has_gil() and not self._is_learning:
+            looked_at = (self._execution, lanes, self._gil_shares)
+            threads.append(
+                threading.Thread(
+                    target=look_at_gil, args=looked_at, name="headrace-gil", daemon=True
+                )
+            )
         if seconds := options.get("stuck_after_s"):
             watched = (self._execution, lanes, self._names, seconds, is_over)
             threads.append(
@@ -434,7 +442,10 @@ class Batches:
         seconds = (self._end_time or time.monotonic()) - self._begin
         rows, whole = self._execution.readings()
         stages = [
-            StageReadings(counted, *row) for counted, row in zip(self._counted, rows, strict=True)
+            StageReadings(
+                counted, *row, None if counted.lane is None else self._gil_shares.of(counted.lane)
+            )
+            for counted, row in zip(self._counted, rows, strict=True)
         ]
         return Readings(seconds, self._num_threads, stages, *whole)
 
@@ -555,10 +566,6 @@ def _join(ending: _Ending, calls: Sequence[tuple[object, int] | None]) -> None:
         # Nor is a call waited for that does not return: its thread ends with it.
         while thread.is_alive() and (call is None or ending.call_of(thread) != call):
             thread.join(_PATIENCE_S)
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _kept(options: Mapping[str, Any]) -> tuple[str, int] | None:

@@ -55,6 +55,7 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
     "weights",
     "budget",
     "raises_at_end",
+    "num_threads",
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40

@@ -52,7 +52,12 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StageReadings:
-    """The engine's counters of a stage."""
+    """The engine's counters of a stage.
+
+    Attributes:
+        holds_gil: For a Python function, the share of its time in which it holds the GIL, from 0.0
+            to 1.0. None if that is not known.
+    """
 
     counted: Counted
     examples: int
@@ -62,6 +67,7 @@ class StageReadings:
     starving: float
     fill: float | None
     padding: float | None
+    holds_gil: float | None = None
 
     @property
     def name(self) -> str:
@@ -82,7 +88,7 @@ class StageReadings:
     @property
     def waiting(self) -> float:
         """See `StageStatistics.waiting_seconds`."""
-        is_measured = self.computing > 0
+        is_measured = self.computing > 0 and not self.counted.is_python
         return max(self.busy - self.computing, 0.0) if is_measured else self.starving
 
 

@@ -4,15 +4,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.core.processors import num_cores
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.specs import BATCHES
+from headrace.pipeline.plan.function_state import keeps_state
 from headrace.pipeline.run.statistics import Readings, StageReadings
 
 __all__ = ["verdict"]
 
 # A stage that is busy for less than this share of the time is not the only limit.
 _LEAST_LOAD: Final = 0.5
+# A function that holds the GIL for at most this share of its time gains from more threads.
+_MOST_HELD: Final = 0.5
+# So many threads are advised at most for a function that waits.
+_MOST_WAITING: Final = 64
+_FUNCTIONS: Final = (stages.Map, stages.Filter, stages.FlatMap)
 
 
 @dataclass(frozen=True)
@@ -102,15 +109,30 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
 
 
 def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
-    parallel = _parallel(stage, readings)
+    parallel = stage.counted.num_parallel or 1
     load = _share(stage.busy, readings.seconds * parallel)
-    # More threads of the engine would not help.
-    whose = "its one thread" if parallel == 1 else "it"
-    return _Suspect(
-        load,
-        f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time",
-        _less_python(stage.counted.stage, gets_batches),
-    )
+    # More threads of the engine are no remedy.
+    whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
+    finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
+    remedy = _less_python(stage.counted.stage, gets_batches)
+    held = stage.holds_gil
+    if held is not None and isinstance(stage.counted.stage, _FUNCTIONS):
+        if held <= _MOST_HELD:
+            finding += f", and releases the GIL for {1 - held:.0%} of that"
+            if (more := _more_threads(stage, parallel)) is not None:
+                remedy = f"give it num_threads={more}, or {remedy}"
+        else:
+            finding += f", and holds the GIL for {held:.0%} of that"
+    return _Suspect(load, finding, remedy)
+
+
+def _more_threads(stage: StageReadings, parallel: int) -> int | None:
+    """Returns how many threads a function should have; None if more do not help."""
+    stateful = keeps_state(getattr(stage.counted.stage, "function", None))
+    # What waits needs no core meanwhile.
+    cores = num_cores() if _share(stage.computing, stage.busy) > _MOST_HELD else _MOST_WAITING
+    more = min(max(4 * parallel, 4), max(cores, 2))
+    return more if more > parallel and not stateful else None
 
 
 def _less_python(stage: stages.Stage, gets_batches: bool) -> str:

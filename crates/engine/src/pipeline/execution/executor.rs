@@ -30,6 +30,8 @@ pub struct Executor {
     has_work: Condvar,
     /// The thread of each Python worker waits here for tasks.
     has_python: Vec<Condvar>,
+    /// Threads that look at the pipeline now and then wait here for its end.
+    has_closed: Condvar,
     /// The consumer waits here for rows.
     has_output: Condvar,
     budget: Arc<Budget>,
@@ -133,6 +135,7 @@ impl Executor {
             state: Mutex::new(state),
             has_work: Condvar::new(),
             has_python: (0..num_python_workers).map(|_| Condvar::new()).collect(),
+            has_closed: Condvar::new(),
             has_output: Condvar::new(),
             budget,
             meters: Arc::new(Meters::new(0)),
@@ -151,7 +154,7 @@ impl Executor {
     }
 
     /// The memory of the pipeline.
-    pub fn budget(&self) -> &Budget {
+    pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
 
@@ -360,6 +363,19 @@ impl Executor {
         state
     }
 
+    /// Waits until the pipeline is closed, for at most `timeout`; returns whether it is.
+    pub fn wait_until_closed(&self, timeout: Duration) -> bool {
+        let since = Instant::now();
+        let mut state = self.state.lock();
+        loop {
+            let rest = timeout.saturating_sub(since.elapsed());
+            if state.is_closed || rest.is_zero() {
+                return state.is_closed;
+            }
+            state = self.has_closed.wait_timeout(state, rest);
+        }
+    }
+
     /// Ends the pipeline: no new task is begun, and waiting threads return. Does not wait for
     /// running tasks.
     pub fn close(&self) {
@@ -370,6 +386,7 @@ impl Executor {
         let tasks = std::mem::replace(&mut state.tasks, Tasks::new(0));
         self.has_work.notify_all();
         self.has_python.iter().for_each(Condvar::notify_all);
+        self.has_closed.notify_all();
         self.has_output.notify_all();
         // Dropping them may free much memory, so it is not done under the lock.
         drop(state);

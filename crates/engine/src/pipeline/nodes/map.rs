@@ -50,9 +50,15 @@ pub trait Stage: Send + Sync {
 pub enum Worker {
     /// The pool: these stages, in order; then the rows are gathered into one block.
     Pool(Arc<[Arc<dyn Stage>]>),
-    /// A Python worker's thread, one task after the other. The bool is true if it makes one row of
-    /// each and keeps no state.
-    Python(usize, bool),
+    /// Threads of Python, each with a task of its own.
+    Python {
+        /// The number of the Python worker.
+        python_worker: usize,
+        /// Whether it makes one row of each, and keeps no state.
+        keeps_count: bool,
+        /// How many threads work on its tasks at the same time.
+        num_callers: usize,
+    },
 }
 
 impl Worker {
@@ -62,7 +68,7 @@ impl Worker {
         match self {
             Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
             // A function that keeps a state must see the same rows as before.
-            Self::Python(_, keeps_count) => *keeps_count,
+            Self::Python { keeps_count, .. } => *keeps_count,
         }
     }
 }
@@ -100,11 +106,15 @@ impl Map {
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
         let (waiting, size_estimate) = (Rows::new(), SizeEstimate::default());
+        let ahead = match worker {
+            Worker::Python { num_callers, .. } if num_callers > 1 => ahead.max(num_callers.saturating_mul(2)),
+            _ => ahead.max(1),
+        };
         Self {
             input,
             waiting,
             worker,
-            ahead: if position.in_step { 1 } else { ahead.max(1) },
+            ahead: if position.in_step { 1 } else { ahead },
             position,
             starving_since: None,
             ring,
@@ -178,7 +188,7 @@ impl Map {
     fn is_row_wise(&self) -> bool {
         match &self.worker {
             Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
-            Worker::Python(..) => true,
+            Worker::Python { .. } => true,
         }
     }
 
@@ -195,7 +205,13 @@ impl Map {
         match (self.is_row_wise(), self.size_estimate.task_bytes()) {
             (true, _) if self.position.in_step => (1, self.size_estimate.bytes_of(1, &self.waiting)),
             (true, _) => {
-                let num_rows = self.size_estimate.part_of(&self.waiting, SizeEstimate::wanted_bytes(limit_bytes));
+                let wanted_bytes = SizeEstimate::wanted_bytes(limit_bytes);
+                let num_rows = match self.worker {
+                    Worker::Python { num_callers, .. } if num_callers > 1 => {
+                        self.size_estimate.part_for(num_callers, &self.waiting, wanted_bytes)
+                    }
+                    _ => self.size_estimate.part_of(&self.waiting, wanted_bytes),
+                };
                 (num_rows, self.size_estimate.bytes_of(num_rows, &self.waiting))
             }
             (false, Some(num_bytes)) => (self.waiting.len(), num_bytes),
@@ -207,7 +223,7 @@ impl Map {
         let (slot, size_estimate) = (self.ring.start(self.checkpoint(rows.checkpoint(0))), self.size_estimate.clone());
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
-            Worker::Python(python_worker, _) => {
+            Worker::Python { python_worker, .. } => {
                 let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
                 let state = self.state.clone();

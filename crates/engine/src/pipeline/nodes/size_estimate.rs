@@ -3,6 +3,7 @@
 use crate::pipeline::blocks::rows::Rows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A task gets at most this many times as many rows as the largest task before it, since the first
 /// rows may tell little of the others. The first tasks get one row.
@@ -13,6 +14,10 @@ const FIRST_TIMES: usize = 16;
 /// The wanted size of a task's results, unless a single row takes more.
 const TASK_BYTES: usize = 1 << 20;
 const LEAST_TASK_BYTES: usize = 64 << 10;
+/// The longest task of one of several threads, so that each of them has one.
+const TASK_TIME: Duration = Duration::from_millis(8);
+/// The shortest one, if there are rows for it, since each task costs a crossing into Python.
+const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
 /// The same, as a fraction of the budget.
 const PART_OF_BUDGET: usize = 64;
 
@@ -30,6 +35,8 @@ struct Sizes {
     row_bytes: AtomicUsize,
     /// The number of rows of the largest task.
     most_rows: AtomicUsize,
+    /// How many nanoseconds one row takes.
+    row_ns: AtomicUsize,
 }
 
 impl SizeEstimate {
@@ -43,6 +50,22 @@ impl SizeEstimate {
         raise(&self.0.task_bytes, num_bytes);
         raise(&self.0.row_bytes, num_bytes.div_ceil(num_rows.max(1)));
         self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
+    }
+
+    /// Adds the time that so many rows took.
+    pub fn add_time(&self, num_rows: usize, time: Duration) {
+        let time = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX);
+        raise(&self.0.row_ns, time.div_ceil(num_rows.max(1)));
+    }
+
+    /// The number of rows for a task of one of `num_threads` threads: at most `part_of`, and few
+    /// enough that each thread has some.
+    pub fn part_for(&self, num_threads: usize, rows: &Rows, wanted_bytes: usize) -> usize {
+        let most = self.part_of(rows, wanted_bytes);
+        let row_ns = self.0.row_ns.load(Ordering::Relaxed) as u128;
+        let rows_of = |time: Duration| usize::try_from(time.as_nanos() / row_ns.max(1)).unwrap_or(usize::MAX);
+        let share = rows.len().div_ceil(num_threads.max(1));
+        most.min(rows_of(TASK_TIME)).min(share.max(rows_of(LEAST_TASK_TIME))).max(1)
     }
 
     /// The size of a task's result; `None` if it is unknown yet.
@@ -106,6 +129,20 @@ mod tests {
         assert_eq!((size_estimate.part_of(&rows(1000), 5000), size_estimate.part_of(&rows(1000), 5)), (50, 1));
         assert_eq!(size_estimate.part_of(&rows(70), 5000), 35);
         assert_eq!((size_estimate.task_bytes(), size_estimate.bytes_of(3, &rows(5))), (Some(1000), 300));
+    }
+
+    #[test]
+    fn tasks_of_several_threads_get_rows_for_some_milliseconds_and_leave_some_to_the_others() {
+        let estimate = SizeEstimate::default();
+        assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
+        estimate.add(1000, 1000);
+        estimate.add_time(1000, Duration::from_millis(200));
+        assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 40);
+        assert_eq!(estimate.part_for(4, &rows(100), 1 << 20), 25);
+        assert_eq!(estimate.part_for(4, &rows(1000), 10), 10);
+        assert_eq!(estimate.part_for(4, &rows(4), 1 << 20), 2);
+        estimate.add_time(1, Duration::from_secs(1));
+        assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
     }
 
     #[test]

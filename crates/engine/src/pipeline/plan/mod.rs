@@ -80,13 +80,15 @@ pub struct Shuffle {
 pub enum Step {
     /// Work by the pool of workers.
     Map(Arc<[Arc<dyn Stage>]>, SizeEstimate),
-    /// Work by the thread of a Python worker.
+    /// Work by the threads of a Python worker.
     MapPython {
         /// The number of the Python worker.
         python_worker: usize,
         /// True if it makes one row of each, and keeps no state. Then rows to be skipped are
         /// skipped before it.
         keeps_count: bool,
+        /// The number of its threads.
+        num_callers: usize,
         /// The estimated size of its results.
         size_estimate: SizeEstimate,
     },

@@ -126,8 +126,9 @@ impl Step {
     ) -> Box<dyn Node> {
         let (worker, size_estimate) = match self {
             Self::Map(stages, size_estimate) => (Worker::Pool(Arc::clone(stages)), size_estimate),
-            Self::MapPython { python_worker, keeps_count, size_estimate } => {
-                (Worker::Python(*python_worker, *keeps_count), size_estimate)
+            Self::MapPython { python_worker, keeps_count, num_callers, size_estimate } => {
+                let (python_worker, keeps_count) = (*python_worker, *keeps_count);
+                (Worker::Python { python_worker, keeps_count, num_callers: *num_callers }, size_estimate)
             }
             // The others leave each row unchanged.
             _ => return node,
