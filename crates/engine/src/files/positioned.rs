@@ -27,7 +27,7 @@ pub struct Begun<'a> {
 
 impl<'a> Begun<'a> {
     /// Begins to open a file. Parts of a remote file are kept in `cache`; with its status in
-    /// `known`, the storage is not asked for it again.
+    /// `known`, the storage is not queried for it again.
     pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
         let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, known));
         Ok(Self { name, remote: name.url().map(begin).transpose()? })

@@ -75,7 +75,7 @@ pub trait Storage: Send + Sync {
     fn begin(&self, url: &str, ahead: &Ahead) -> OpeningStream;
 
     /// Begins to open a file for reading parts of it. Does not wait. With its status in `known`,
-    /// the storage is not asked for it, and reading fails if the file has changed since.
+    /// the storage is not queried for it, and reading fails if the file has changed since.
     fn begin_parts(
         &self,
         url: &str,

@@ -25,7 +25,7 @@ const SMALL_BYTES: usize = 1 << 20;
 /// The remedy if there is not enough memory.
 const REMEDY: &str = "Ask for less, or use a machine or a control group with more memory";
 
-/// The reason why memory was not allocated: the size asked for, if it can be computed, and the
+/// The reason why memory was not allocated: the requested size, if it can be computed, and the
 /// limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {

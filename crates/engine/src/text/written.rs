@@ -61,10 +61,10 @@ pub fn fits_i64(text: &[u8]) -> bool {
     form(text) == Some(Form::Int) && i64::from_text(text).is_some()
 }
 
-/// True if float32 gives the text back: printed in as few digits as tell it from other values, it
-/// is the same number.
+/// True if a float32 preserves the number of the text: printed in the fewest digits that identify
+/// it, it is the same number.
 pub fn fits_f32(text: &[u8]) -> bool {
-    /// This many digits are always given back.
+    /// Integers of at most this many digits are always preserved.
     const SURE_DIGITS: usize = 6;
     match form(text) {
         None => false,
@@ -79,18 +79,18 @@ pub fn fits_f32(text: &[u8]) -> bool {
     }
 }
 
-/// True if the float32 nearest to a number gives it back; the number is written as `wide`.
+/// True if the float32 nearest to a number preserves it; the number is written as `wide`.
 pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     if f64::from(narrow) == wide || wide.is_nan() {
         return true;
     }
-    // Integers are exact or not given back: nobody expects 123456792 for 123456790.
+    // Integers are exact or rejected: 123456792 would be a surprising result for 123456790.
     let is_int = wide.fract() == 0.0;
     !is_int && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
 }
 
-/// True if float64 gives the text back: integers exactly, other numbers as the nearest value,
-/// unless that is zero or infinite.
+/// True if a float64 preserves the number of the text: integers exactly, other numbers as the
+/// nearest value, unless that is zero or infinite.
 pub fn fits_f64(text: &[u8]) -> bool {
     let Some(value) = f64::from_text(text) else { return false };
     match form(text) {

@@ -122,7 +122,7 @@ impl FileProvenance {
     }
 
     /// Begins to open the file to read parts of it. For a remote file with its status in `known`,
-    /// the storage is not asked for it.
+    /// the storage is not queried for it.
     pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
         positioned::Begun::new(&self.name, self.cache.as_ref(), known)
     }

@@ -273,7 +273,7 @@ impl Executor {
             if state.is_closed {
                 return None;
             }
-            // The dropped tasks have freed their charges, and nobody ends them: the nodes must be
+            // The dropped tasks have freed their charges, and nothing ends them: the nodes must be
             // polled again.
             state.is_changed |= state.tasks.drop_unwanted(python_worker);
             if let Some(task) = state.tasks.pop_python(python_worker) {

@@ -131,7 +131,7 @@ impl Meter {
         self.bytes.fetch_add(num_bytes as u64, Ordering::Relaxed);
     }
 
-    /// Records that `part` of `whole` places for tasks are taken.
+    /// Records that `part` of `whole` slots for tasks are in use.
     pub fn note_fill(&self, part: usize, whole: usize) {
         self.fill_sum.fetch_add(part as u64 * FULL / (whole as u64).max(1), Ordering::Relaxed);
         self.num_fills.fetch_add(1, Ordering::Relaxed);
@@ -159,7 +159,7 @@ impl Meter {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The average share of taken places for its tasks; `None` if it was never recorded.
+    /// The average fraction of its slots for tasks in use; `None` if it was never recorded.
     pub fn fill(&self) -> Option<f64> {
         let count = self.num_fills.load(Ordering::Relaxed);
         (count > 0).then(|| self.fill_sum.load(Ordering::Relaxed) as f64 / (count * FULL) as f64)

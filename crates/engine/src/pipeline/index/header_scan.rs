@@ -1,4 +1,4 @@
-//! Reads single places of a file in ascending order, for a scan.
+//! Reads single positions of a file in ascending order, for a scan.
 
 use crate::error::{Error, Result};
 use crate::files::positioned::Positioned;
@@ -7,9 +7,9 @@ use crate::tensor::allocate;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// Bytes read at a time where the places are close together.
+/// Bytes read at a time where the positions are close together.
 const WINDOW_BYTES: usize = 256 * 1024;
-/// Bytes read at a time where the places are far apart.
+/// Bytes read at a time where the positions are far apart.
 const SMALL_WINDOW_BYTES: usize = 4 * 1024;
 /// Places at least this far apart are read one by one.
 const FAR_BYTES: u64 = 64 * 1024;
@@ -25,7 +25,7 @@ pub struct HeaderScan {
     /// Number of bytes in the window.
     filled: usize,
     start: u64,
-    /// The place read last.
+    /// The position read last.
     last: u64,
 }
 

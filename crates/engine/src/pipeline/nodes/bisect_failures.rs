@@ -1,4 +1,4 @@
-//! Bisects rows of which some fail, and skips those.
+//! Bisects blocks in which some rows fail, and skips only those rows.
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::Block;

@@ -159,8 +159,7 @@ mod tests {
         Component { name: name.to_owned(), dtype, is_text, is_list, shape, default, is_inferred: false }
     }
 
-    /// Rows of these records, from a file of four fields of which the last and the third are
-    /// wanted.
+    /// Rows of these records, of a file of four fields. The last and the third are selected.
     fn rows(records: &[&str]) -> Rows {
         let file = FileProvenance::new(FileName::new("f"), Numbering { word: "line", first: 1 }, 0);
         file.layout.set(Arc::new(Layout { names: Arc::new([]), fields: vec![(1, 1), (3, 0)], num_fields: 4 })).unwrap();
