@@ -160,7 +160,7 @@ def test_a_type_is_that_of_the_class_or_function(report):
 
 
 @pytest.mark.timeout(300)
-def test_a_right_call_is_no_error(complaints):
+def test_a_right_call_is_not_an_error(complaints):
     assert {call: complaints[call] for call in RIGHT_CALLS if call in complaints} == {}
 
 

@@ -193,7 +193,7 @@ ROWS = {
         ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),
     ],
     "`headrace convert`": [
-        ("cli/test_convert_killed.py", "test_a_signal_ends_it_cleanly_and_it_goes_on"),
+        ("cli/test_convert_killed.py", "test_a_signal_ends_it_cleanly_and_it_continues"),
         ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
     ],
     "`headrace demo`": [

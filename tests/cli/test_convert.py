@@ -268,7 +268,7 @@ class TestFromTFRecords:
         with gzip.open("a-00000-of-00001.csv.gz") as file:
             assert file.read() == b"n\n0\n1\n2\n"
 
-    def test_what_some_examples_lack_is_left_out(self):
+    def test_what_some_examples_lack_is_skipped(self):
         write_records("a", [example(n=1, m=2), example(n=3)])
         converted("a", "a.csv")
         assert Path("a.csv").read_text() == "m,n\n2,1\n,3\n"
@@ -325,7 +325,7 @@ class TestRefusals:
         write_records("a", [example(__key__=b"k", x=1)] * 2)
         assert "example 1 has the key 'k', as the one before it" in refused("a", "b.tar")
 
-    def test_records_that_are_no_examples_have_no_columns(self):
+    def test_records_that_are_not_examples_have_no_columns(self):
         write_records("a", [b"\xff\xff"])
         assert "example 0 is no Example" in refused("a", "b.csv")
 
@@ -393,7 +393,7 @@ class TestRefusals:
         assert expected in message
         assert message.count("\n") == 1
 
-    def test_damaged_records_are_left_out_if_that_is_wanted(self):
+    def test_damaged_records_are_skipped_if_that_is_wanted(self):
         write_numbers("a", 5)
         data = bytearray(Path("a").read_bytes())
         data[len(data) // 2] ^= 1

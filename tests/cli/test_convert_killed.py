@@ -60,7 +60,7 @@ def whole(here):
 
 
 @pytest.mark.parametrize(("moment", "number", "num_whole"), PLACES)
-def test_a_killed_conversion_has_whole_files_only_and_goes_on(whole, moment, number, num_whole):
+def test_a_killed_conversion_has_whole_files_only_and_continues(whole, moment, number, num_whole):
     done = ended_at(moment, number, "SIGKILL", *COMMAND)
     assert done.returncode == -signal.SIGKILL
     named = {name: data for name, data in contents().items() if ".tmp" not in name}
@@ -88,7 +88,7 @@ def test_it_may_be_killed_again_and_again(whole):
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("moment", ["example", "publish", "journal"])
-def test_a_signal_ends_it_cleanly_and_it_goes_on(whole, sent, code, moment):
+def test_a_signal_ends_it_cleanly_and_it_continues(whole, sent, code, moment):
     done = ended_at(moment, 2, sent, *COMMAND)
     assert done.returncode == code
     assert done.stderr == "Interrupted. The same command again goes on.\n"

@@ -267,7 +267,7 @@ class TestOtherKinds:
             (bytes(100), None),
         ],
     )
-    def test_what_nobody_knows(self, data, expected):
+    def test_unknown_files(self, data, expected):
         Path("a").write_bytes(data)
         [report] = inspected("a")
         assert report["kind"] == "unknown"
@@ -384,7 +384,7 @@ class TestSeveralFiles:
         assert "./a; Permission denied" in done.stderr
 
 
-def test_a_record_that_claims_to_be_huge_is_no_trouble(here):
+def test_a_record_that_claims_to_be_huge_takes_no_memory(here):
     length = struct.pack("<Q", 1 << 62)
     Path("a.tfrecord").write_bytes(length + bytes(4))
     [report] = inspected("a.tfrecord", code=1)

@@ -114,7 +114,7 @@ def test_the_pipeline_is_said_with_its_seeds_and_files():
         assert line in lines
 
 
-def test_what_was_left_out_is_said():
+def test_skipped_examples_are_reported():
     Path("t.txt").write_text("1\n2\nthree\n4\n")
     numbers = hr.text_lines("t.txt").map(lambda example: {"n": int(example["text"])})
     lines = said(state_of(numbers.skip_errors(5).batch(1), 3))

@@ -64,7 +64,7 @@ class TestTerminals:
         assert "▀" not in text
         assert "PNG, 6 x 4, RGB" in text
 
-    def test_output_that_is_no_terminal_has_no_colours(self):
+    def test_output_that_is_not_a_terminal_has_no_colours(self):
         Path("a").write_bytes(image())
         done = run("inspect", "a", COLORTERM="truecolor")
         assert (done.returncode, done.stderr) == (0, "")
@@ -72,7 +72,7 @@ class TestTerminals:
 
 
 class TestPipes:
-    def test_a_reader_that_has_seen_enough_is_no_error(self):
+    def test_a_reader_that_has_seen_enough_is_not_an_error(self):
         for number in range(200):
             write_numbers(f"{number:03}", 1)
         command = f"{sys.executable} -m headrace inspect ./* | head -n 1; echo ${{PIPESTATUS[0]}}"
@@ -101,7 +101,7 @@ class TestPipes:
             assert (done.returncode, done.stderr) == (0, "")
             assert isinstance(json.loads(done.stdout), dict)
 
-    def test_names_that_are_no_text_are_shown_all_the_same(self):
+    def test_names_that_are_not_text_are_shown_all_the_same(self):
         name = os.fsdecode(b"a\xff")
         write_numbers(name, 1)
         done = subprocess.run(

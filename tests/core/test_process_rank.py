@@ -97,7 +97,7 @@ def test_variables_that_are_not_a_rank_are_an_error(variables, given, variables_
         process_rank("shard")
 
 
-def test_shard_takes_the_rank_and_says_from_whom(variables_say):
+def test_shard_takes_the_rank_and_names_its_source(variables_say):
     numbers = hr.arrays({"n": list(range(7))})
     variables_say(RANK="1", WORLD_SIZE="3")
     mine = numbers.shard()

@@ -32,7 +32,7 @@ class TestDimension:
             ("a", ValueError, "invalid literal"),
         ],
     )
-    def test_refuses_what_is_no_size(self, value, error, words):
+    def test_refuses_invalid_sizes(self, value, error, words):
         with pytest.raises(error, match=words):
             Dimension(value)
 

@@ -201,7 +201,7 @@ class TestLookup:
         assert graph.get_operation_by_name("x") is op
         assert graph.get_tensor_by_name("x:0") is op.outputs[0]
 
-    def test_an_object_may_stand_for_an_element(self, graph):
+    def test_an_object_may_represent_an_element(self, graph):
         x = graph.get_tensor_by_name("x:0")
 
         class Stand:

@@ -159,7 +159,7 @@ class TestGetAttr:
         assert [dim.size for dim in op.get_attr("shapes")[0].dim] == [2]
         assert tf.placeholder(tf.float32).op.get_attr("dtype") is tf.float32
 
-    def test_refuses_a_name_that_is_none(self):
+    def test_refuses_an_unknown_name(self):
         with pytest.raises(ValueError, match=r"Operation 'x' has no attr named 'nope'\."):
             tf.placeholder(tf.int32, name="x").op.get_attr("nope")
 
@@ -223,7 +223,7 @@ class TestDevices:
             (5, TypeError, "device is 5, expected a device string, a function or None"),
         ],
     )
-    def test_that_are_none_are_refused(self, device, error, words):
+    def test_invalid_device_strings_are_refused(self, device, error, words):
         with pytest.raises(error, match=words), tf.device(device):
             pass
         assert tf.constant(1).device == ""

@@ -28,7 +28,7 @@ from headrace.io.braces import expanded
         ("plain", ["plain"]),
     ],
 )
-def test_braces_stand_for_what_they_do_in_a_shell(path, paths):
+def test_braces_mean_the_same_as_in_a_shell(path, paths):
     assert expanded(path) == paths
 
 
@@ -51,7 +51,7 @@ def texts(paths):
     return [row["text"] for row in hr.text_lines(paths)]
 
 
-def test_a_source_reads_what_braces_stand_for(shards):
+def test_a_source_reads_the_files_that_braces_mean(shards):
     assert texts("s-{000..002}.txt") == [b"0", b"1", b"2"]
     assert texts("s-{002,000}.txt") == [b"2", b"0"]
     assert texts(f"file://{shards}/s-{{000..001}}.txt") == [b"0", b"1"]

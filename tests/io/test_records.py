@@ -101,7 +101,7 @@ class TestWriter:
         write(path, [b"x"])
         assert read(path) == [b"x"]
 
-    def test_writes_into_what_is_no_regular_file(self, tmp_path):
+    def test_writes_into_what_is_not_a_regular_file(self, tmp_path):
         write("/dev/null", [b"x"])
         assert Path("/dev/null").is_char_device()
         write(tmp_path / "target", [b"old"])

@@ -107,7 +107,7 @@ def test_what_no_memory_can_hold_ends_the_run(run, given, make):
     ],
     ids=["filled", "tiled", "broadcast", "padded", "random", "dense"],
 )
-def test_sizes_whose_product_is_no_number_are_refused(run, given, make):
+def test_sizes_whose_product_is_not_a_number_are_refused(run, given, make):
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=r"Shape \[\d+,\d+\] would have more than 2\*\*63 - 1"
     ):
@@ -132,7 +132,7 @@ def test_a_batch_padded_to_more_than_memory_ends_the_run(run):
         run(queue.dequeue_many(2))
 
 
-def test_a_batch_padded_to_a_size_that_is_no_number_is_refused(run):
+def test_a_batch_padded_to_a_size_that_is_not_a_number_is_refused(run):
     queue = tf.PaddingFIFOQueue(3, [tf.uint8], [[None, None, None]])
     size = 2**22
     for shape in ([size, 1, 1], [1, size, 1], [1, 1, size]):

@@ -67,7 +67,7 @@ def test_a_tally_refuses_images_that_are_not_standardised():
         checksums.CHECKSUMS["augmented_images"]((np.ones((1, 24, 24, 3)), np.array([1])))
 
 
-def test_the_rate_leaves_out_how_a_program_begins_and_ends():
+def test_the_rate_omits_how_a_program_begins_and_ends():
     times = [5.0, *np.arange(5.1, 6.0, 0.1), *[5.9] * 2]
     marks = [(time, 10 * number) for number, time in enumerate(times)]
     assert consume.steady_rate(marks) == pytest.approx(100)

@@ -66,7 +66,7 @@ def test_a_batch_may_be_larger_than_the_queue(kind, blocked):
     assert sorted(taken) == list(range(5))
 
 
-def test_a_negative_capacity_is_none_and_never_blocks(kind):
+def test_a_negative_capacity_means_unbounded_and_never_blocks(kind):
     queue = kind.make(capacity=-1)
     fill(kind, queue, range(1000))
     assert (queue.capacity, queue.size()) == (None, 1000)
@@ -238,7 +238,7 @@ def test_a_context_ends_with_closing_and_cancelling(kind, blocked):
     assert drain(kind, queue) == [0]
 
 
-def test_who_comes_first_is_served_first(kind, blocked):
+def test_the_first_caller_is_served_first(kind, blocked):
     queue = kind.make()
     first = blocked(queue, lambda: queue.dequeue_many(2))
     second = blocked(queue, queue.dequeue)

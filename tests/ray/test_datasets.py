@@ -52,6 +52,6 @@ def test_a_dataset_becomes_a_pipeline():
     assert same(list(pipe.resume(state)), batches[1:])
 
 
-def test_what_is_no_dataset_is_refused():
+def test_a_value_that_is_not_a_dataset_is_refused():
     with pytest.raises(TypeError, match="from_dataset: got list, expected a ray"):
         hray.from_dataset([])

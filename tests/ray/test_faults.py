@@ -79,7 +79,7 @@ class Trainer:
         return True
 
 
-def test_trainers_are_killed_and_go_on_from_their_states(cluster, tmp_path):
+def test_trainers_are_killed_and_continue_from_their_states(cluster, tmp_path):
     pipe = images(2400)
     drawn = random.Random(5)
     paths = [tmp_path / f"{rank}.json" for rank in range(2)]

@@ -56,7 +56,7 @@ def test_what_was_parked_too_long_is_made_again(whole):
     reader.close()
 
 
-def test_a_reader_that_knows_nothing_goes_on_anywhere(whole):
+def test_a_reader_that_knows_nothing_continues_anywhere(whole):
     drawn = random.Random(1)
     reader, place, given = Reader(PIPE, 1 << 20), BEGINNING, []
     for number in range(len(whole)):
@@ -98,7 +98,7 @@ def test_an_error_is_raised_again_when_it_is_asked_for_again():
     reader.close()
 
 
-def test_what_was_left_out_comes_once(tables):
+def test_each_skipped_example_is_reported_once(tables):
     pipe = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(1000).batch(9)
     batches = iter(pipe)
     expected = [batches.skipped for _ in batches]

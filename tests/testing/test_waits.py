@@ -194,7 +194,7 @@ class TestPipelines:
             if thread.name.startswith("headrace-function"):
                 thread.join(TIMEOUT)
 
-    def test_what_is_closed_is_left_out(self):
+    def test_what_is_closed_is_omitted(self):
         with iter(hr.arrays({"n": np.arange(4)})) as batches:
             assert re.search("^-- pipeline 'arrays'", dump_waits(write=False), re.MULTILINE)
             batches.close()

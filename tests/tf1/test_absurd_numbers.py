@@ -203,5 +203,5 @@ def test_what_is_wrong_is_named(call, words):
 
 
 @pytest.mark.parametrize("milliseconds", [2**63 - 1, 10**18])
-def test_a_timeout_that_never_ends_is_none(milliseconds):
+def test_a_timeout_far_in_the_future_means_no_timeout(milliseconds):
     assert run(tf.constant(1), options=tf.RunOptions(timeout_in_ms=milliseconds)) == 1

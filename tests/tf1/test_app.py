@@ -97,7 +97,7 @@ def test_a_flag_that_is_defined_twice_names_the_program_that_defines_it():
     assert "The flag 'steps' is defined twice. First from -c, second from -c." in done.stderr
 
 
-def test_run_calls_main_with_what_is_no_flag_and_ends_the_process():
+def test_run_calls_main_with_the_arguments_that_are_not_flags_and_ends_the_process():
     calls = []
 
     def main(argv):

@@ -105,7 +105,7 @@ def test_a_bare_exception_outside_an_except_block_is_recorded_itself(coord):
     assert raised.value is error
 
 
-def test_a_bare_exception_in_an_except_block_stands_for_the_one_being_handled(coord):
+def test_a_bare_exception_in_an_except_block_means_the_one_being_handled(coord):
     try:
         raise KeyError("handled")
     except KeyError:
@@ -114,7 +114,7 @@ def test_a_bare_exception_in_an_except_block_stands_for_the_one_being_handled(co
         coord.join()
 
 
-def test_whether_a_stop_is_clean_is_decided_by_the_argument(coord):
+def test_the_argument_decides_if_a_stop_is_clean(coord):
     try:
         raise KeyError("handled")
     except KeyError:
@@ -130,7 +130,7 @@ def test_whether_a_stop_is_clean_is_decided_by_the_argument(coord):
 
 
 @pytest.mark.parametrize("wrong", [(None, None, None), (), (ValueError,), "text"])
-def test_a_stop_with_something_that_is_no_exception_stops_all_the_same(coord, wrong):
+def test_a_stop_with_something_that_is_not_an_exception_stops_all_the_same(coord, wrong):
     coord.request_stop(wrong)
     assert coord.should_stop()
     with pytest.raises(

@@ -176,7 +176,7 @@ def test_a_graph_is_shown_with_names_types_and_inputs(logdir, describe):
     assert list(nodes["two"].input)[:2] == ["one", "one"]
 
 
-def test_what_is_no_summary_and_no_graph_is_refused(logdir):
+def test_a_value_that_is_neither_a_summary_nor_a_graph_is_refused(logdir):
     with tf.summary.FileWriter(logdir) as writer:
         with pytest.raises(TypeError, match="summary is str, expected Summary or bytes"):
             writer.add_summary("text")
@@ -245,7 +245,7 @@ def test_a_file_that_is_not_there_is_an_error_of_the_first_event(tmp_path):
         next(iterator)
 
 
-def test_a_record_that_is_no_event_is_named(tmp_path):
+def test_a_record_that_is_not_an_event_is_named(tmp_path):
     path = tmp_path / "events.out.tfevents.0.host"
     with tf.python_io.TFRecordWriter(path) as writer:
         writer.write(tf.Event(step=1).SerializeToString())

@@ -111,7 +111,7 @@ def test_what_the_system_says_of_a_file_is_told(directory):
     assert gfile.Stat("sub").is_directory
 
 
-def test_a_directory_that_may_not_be_listed_is_not_left_out_of_a_walk(directory):
+def test_a_directory_that_may_not_be_listed_is_an_error_of_a_walk(directory):
     directory.chmod(0o755)
     (directory / "sub" / "closed").mkdir(mode=0)
     with unprivileged():

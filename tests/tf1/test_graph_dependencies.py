@@ -118,7 +118,7 @@ def test_variables_are_found_through_the_initial_values_of_others():
     assert variables_of([]) == []
 
 
-def test_what_is_no_tensor_is_refused_with_its_value():
+def test_a_value_that_is_not_a_tensor_is_refused_with_its_value():
     with pytest.raises(TypeError, match=r"upstream: got 'x', expected tensors, operations, queues"):
         runners_of(["x"])
 

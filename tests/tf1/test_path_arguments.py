@@ -181,7 +181,7 @@ def test_a_path_means_what_its_text_means(use, tmp_path):
         assert of_the_path == use(Files(tmp_path), str)
 
 
-def test_a_path_is_no_tensor_elsewhere():
+def test_a_path_is_not_a_tensor_elsewhere():
     with pytest.raises(TypeError, match="PosixPath"):
         tf.constant(Path("a"))
     with pytest.raises(TypeError, match="Expected a string"):

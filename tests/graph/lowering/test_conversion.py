@@ -109,7 +109,7 @@ def test_a_number_that_the_type_has_passes(session, value, dtype, expected):
     assert session.run(tf.identity(x), {x: value}).tolist() == expected
 
 
-def test_what_is_no_number_passes(session):
+def test_a_value_that_is_not_a_number_passes(session):
     x = tf.placeholder(tf.float16)
     assert math.isnan(session.run(tf.identity(x), {x: [NAN]})[0])
 

@@ -167,7 +167,7 @@ def test_a_file_whose_end_nobody_can_tell_is_refused(server: Server):
         list(hr.text_lines(f"{server.url}/a"))
 
 
-def test_a_part_that_stands_for_the_whole_is_refused(server: Server):
+def test_a_part_in_place_of_the_whole_is_refused(server: Server):
     server.has_ranges = False
     server.files["a"] = DATA
     server.faults = [None, answers(HTTPStatus.PARTIAL_CONTENT)]

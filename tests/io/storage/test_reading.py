@@ -107,7 +107,7 @@ def test_every_format(server: Server, tmp_path):
     assert samples == [b"one", b"two"]
 
 
-def test_braces_stand_for_urls(server: Server):
+def test_braces_mean_several_urls(server: Server):
     for number in range(3):
         server.files[f"bucket/s-{number:02}.txt"] = b"%d\n" % number
 
@@ -122,7 +122,7 @@ def test_braces_stand_for_urls(server: Server):
     assert texts("s3://bucket/s-{00..02}.txt") == [b"mine"]
 
 
-def test_what_tools_leave_beside_data_is_left_out(server: Server):
+def test_what_tools_leave_beside_data_is_omitted(server: Server):
     for name in ("part-0", "_SUCCESS", "_committed_1", ".part-0.crc"):
         server.files[f"bucket/out/{name}"] = b"x\n"
     for url in ("s3://bucket/out", "s3://bucket/out/*"):

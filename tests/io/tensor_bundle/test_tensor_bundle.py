@@ -361,7 +361,7 @@ def test_an_index_without_a_header_is_found(prefix):
         BundleReader(prefix)
 
 
-def test_an_entry_that_is_no_message_is_found(prefix):
+def test_an_entry_that_is_not_a_message_is_found(prefix):
     with open(index_path(prefix), "wb") as file:
         header = BundleHeaderProto(num_shards=1).SerializeToString()
         write_table(file, [(b"", header), (b"a", b"\xff\xff")])
@@ -457,7 +457,7 @@ def test_a_type_that_numpy_lacks_is_named(prefix, dtype):
         reader.read("a")
 
 
-def test_a_variable_in_slices_is_named_and_its_slices_are_no_keys(prefix):
+def test_a_variable_in_slices_is_named_and_its_slices_are_not_keys(prefix):
     entries = {"\0slice": BundleEntryProto(dtype=1), "a": BundleEntryProto(dtype=1)}
     entries["a"].slices.extend([TensorSliceProto(), TensorSliceProto()])
     write_index(prefix, BundleHeaderProto(num_shards=1), entries)

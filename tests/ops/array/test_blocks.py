@@ -21,7 +21,7 @@ def test_the_pixels_of_a_block_are_side_by_side(run):
     assert run(tf.space_to_depth(image, 2))[0, 0, 1].tolist() == [2, 3, 6, 7]
 
 
-def test_images_that_are_no_blocks_are_refused(run, hidden):
+def test_images_that_are_not_in_blocks_are_refused(run, hidden):
     image = np.zeros([1, 3, 4, 3])
     for function, words in (
         (tf.space_to_depth, "height 3 should be divisible by: 2"),

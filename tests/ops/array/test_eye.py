@@ -23,7 +23,7 @@ class TestEye:
         assert result.shape.as_list() == [None, 3]
         assert np.array_equal(run(result), np.eye(2, 3))
 
-    def test_refuses_what_is_no_number_of_rows(self):
+    def test_refuses_what_is_not_a_number_of_rows(self):
         with pytest.raises(ValueError, match=r"Fill dimensions must be >= 0 .*, got -1"):
             tf.eye(-1)
         with pytest.raises(ValueError, match=r"below 2\*\*63, got 9223372036854775808"):

@@ -114,7 +114,7 @@ class TestInvertPermutation:
             ([[0]], "invert_permutation expects a 1D vector."),
         ],
     )
-    def test_fails_in_the_run_for_what_is_none(self, run, hidden, x, words):
+    def test_invalid_permutations_fail_in_the_run(self, run, hidden, x, words):
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.invert_permutation(hidden(x)))
 

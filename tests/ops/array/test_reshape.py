@@ -25,7 +25,7 @@ class TestReshape:
             ([2, 3], [], None),
         ],
     )
-    def test_computes_the_size_that_is_left_out(self, old, new, result):
+    def test_computes_the_size_that_is_omitted(self, old, new, result):
         x = tf.placeholder(tf.int32, old)
         if result is None:
             with pytest.raises(ValueError, match="Cannot reshape a tensor with 6 elements"):
@@ -163,7 +163,7 @@ class TestTranspose:
             ([0, 0], None, "1 is missing from {0,0}."),
         ],
     )
-    def test_refuses_what_is_no_permutation(self, run, hidden, perm, static, words):
+    def test_refuses_what_is_not_a_permutation(self, run, hidden, perm, static, words):
         if static is not None:
             with pytest.raises(ValueError, match=re.escape(static)):
                 tf.transpose([[1, 2]], perm)

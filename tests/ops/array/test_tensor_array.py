@@ -136,7 +136,7 @@ def test_what_is_wrong_is_refused_where_it_is_written(make, error, text):
         make()
 
 
-def test_another_object_for_an_array_goes_on_with_its_handle():
+def test_another_object_for_an_array_continues_with_its_handle():
     array = filled()
     other = tf.TensorArray(tf.int32, handle=array.handle, flow=array.flow)
     assert run(other.read(2)) == 3

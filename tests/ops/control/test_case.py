@@ -71,7 +71,7 @@ def test_conditions_of_dicts_are_tried_in_order(x):
         ([(True, lambda: 1)], TypeError, "pred must be a Tensor, got: True"),
     ],
 )
-def test_what_are_no_conditions_is_refused(pairs, error, text):
+def test_values_that_are_not_conditions_are_refused(pairs, error, text):
     with pytest.raises(error, match=text):
         tf.case(pairs)
 

@@ -144,7 +144,7 @@ def test_the_users_exception_gives_the_class_of_the_error_and_is_its_cause(run, 
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
-def test_what_is_no_exception_comes_out_as_it_is(run, error):
+def test_a_value_that_is_not_an_exception_comes_out_as_it_is(run, error):
     with pytest.raises(type(error)) as caught:
         run(raising(error))
     assert caught.value is error

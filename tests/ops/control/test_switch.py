@@ -34,7 +34,7 @@ def test_an_output_without_a_value_cannot_be_fetched(predicate):
             session.run(left * 2, {predicate: True})
 
 
-def test_a_merge_of_ways_of_which_none_was_taken_has_no_value():
+def test_a_merge_of_branches_that_were_not_taken_has_no_value():
     number = tf.placeholder(tf.int32, [])
     ways = [switch(1, tf.equal(number, i)).output_true for i in range(3)]
     merged = merge(ways)

@@ -11,7 +11,7 @@ def test_constants_have_a_value():
     assert constant_value(tf.constant("a")).item() == b"a"
 
 
-def test_what_is_fed_or_random_has_none():
+def test_fed_and_random_tensors_have_no_constant_value():
     assert constant_value(tf.placeholder(tf.int32)) is None
     assert constant_value(tf.placeholder_with_default(1, [])) is None
     assert constant_value(tf.random_shuffle([1, 2])) is None

@@ -114,7 +114,7 @@ def test_what_turns_out_not_to_fit_ends_the_run(run, hidden, numbers, text):
     assert caught.value.op is window.op
 
 
-def test_what_is_no_image_is_refused(run, hidden):
+def test_a_value_that_is_not_an_image_is_refused(run, hidden):
     for shape, text in [
         ([4, 5], "'image' (shape (4, 5)) must be at least three-dimensional."),
         ([1, 1, 4, 5, 3], "'image' (shape (1, 1, 4, 5, 3)) must have either 3 or 4 dimensions."),

@@ -28,7 +28,7 @@ def test_bytes_become_floats(run):
     assert run(windows).ravel().tolist() == [10, 15, 20]
 
 
-def test_no_window_is_no_error(run):
+def test_no_window_is_not_an_error(run):
     windows = tf.image.crop_and_resize(RAMP, np.zeros([0, 4]), np.zeros([0], np.int32), [2, 2])
     assert run(windows).shape == (0, 2, 2, 1)
 

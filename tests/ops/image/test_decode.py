@@ -293,7 +293,7 @@ class TestContentsDecideTheFormat:
         (tf.image.decode_bmp, b"BM", "Incomplete bmp content, requires at least 32 bytes"),
     ],
 )
-def test_what_is_no_image_is_refused(run, decode, contents, text):
+def test_a_value_that_is_not_an_image_is_refused(run, decode, contents, text):
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(decode(contents))
 

@@ -57,6 +57,6 @@ def test_names_of_scopes():
 
 
 @pytest.mark.parametrize("way", [*WAYS, "rot90", "random_flip_up_down"])
-def test_what_is_no_image_is_refused(way):
+def test_a_value_that_is_not_an_image_is_refused(way):
     with pytest.raises(ValueError, match="must be at least three-dimensional"):
         getattr(tf.image, way)([[1]])

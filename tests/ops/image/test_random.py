@@ -107,7 +107,7 @@ def test_a_batch_must_be_known_to_be_one(run, hidden):
         (lambda: tf.image.random_saturation(COLOURS, 1, 1), "upper must be > lower."),
     ],
 )
-def test_ranges_that_are_none_are_refused(make, text):
+def test_invalid_ranges_are_refused(make, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         make()
 

@@ -174,7 +174,7 @@ def test_what_cannot_be_resized_is_refused(make, text):
         make(SQUARES)
 
 
-def test_a_size_that_turns_out_to_be_none_ends_the_run(run, hidden):
+def test_an_invalid_size_ends_the_run(run, hidden):
     resized = tf.image.resize_images(SQUARES, hidden([0, 3]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="output dimensions must be positive"):
         run(resized)

@@ -11,7 +11,7 @@ SCORES = np.array([0.9, 0.75, 0.6, 0.95, 0.5], np.float32)
 suppress = tf.image.non_max_suppression
 
 
-def test_boxes_that_overlap_better_ones_are_left_out(run, hidden):
+def test_boxes_that_overlap_better_ones_are_skipped(run, hidden):
     assert run(suppress(BOXES, SCORES, 9)).tolist() == [3, 0]
     assert run(suppress(hidden(BOXES), hidden(SCORES), 1)).tolist() == [3]
     assert run(suppress(BOXES, SCORES, 9, iou_threshold=0.9)).tolist() == [3, 0, 1, 2, 4]

@@ -163,7 +163,7 @@ class TestAddN:
         assert tf.add_n([x]) is x
 
     @pytest.mark.parametrize("inputs", [[], 3, [None]])
-    def test_refuses_what_is_no_list_of_tensors(self, inputs):
+    def test_refuses_what_is_not_a_list_of_tensors(self, inputs):
         with pytest.raises(ValueError, match="inputs must be a list of at least one Tensor"):
             tf.add_n(inputs)
 

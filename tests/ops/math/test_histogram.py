@@ -31,7 +31,7 @@ class TestHistogram:
         bins = tf.histogram_fixed_width_bins([values], [0.0, 5.0], nbins=5)
         assert run(bins).tolist() == [[0, 0, 1, 2, 4, 4]]
 
-    def test_refuses_ranges_and_numbers_that_are_none(self, run, hidden):
+    def test_refuses_invalid_ranges_and_numbers(self, run, hidden):
         with pytest.raises(ValueError, match="nbins should be a positive number, but got '0'"):
             tf.histogram_fixed_width([1.0], [0.0, 1.0], 0)
         with pytest.raises(IAE, match=r"but got '\[1.0, 1.0\]'"):

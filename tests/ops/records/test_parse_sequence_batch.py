@@ -124,7 +124,7 @@ class TestRefusals:
         words = sequence({"size": [1, 2]}, {"steps": [["x"]]})
         self.refused(session, [words], "list: steps, Index: 0. .* Expected type: int64")
 
-    def test_of_what_is_no_sequence(self, session):
+    def test_of_values_that_are_not_sequences(self, session):
         self.refused(session, ["zz"], "Could not parse example input")
 
     def test_of_another_number_of_names(self, session):

@@ -30,7 +30,7 @@ class TestAdd:
         assert value.indices.tolist() == [[0, 1], [1, 0], [1, 2]]
         assert value.values.tolist() == [0, 6, 20]
 
-    def test_sums_below_the_threshold_are_left_out(self, run):
+    def test_sums_below_the_threshold_are_skipped(self, run):
         for options in ({"threshold": 1}, {"thresh": 1}):
             value = run(tf.sparse.add(one(), other(), **options))
             assert value.indices.tolist() == [[1, 0], [1, 2]]

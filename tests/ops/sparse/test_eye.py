@@ -24,7 +24,7 @@ def test_sizes_may_be_tensors(run):
     assert run(tf.sparse.eye(np.int64(2), tf.constant(3))).dense_shape.tolist() == [2, 3]
 
 
-def test_what_is_no_size_is_refused():
+def test_invalid_sizes_are_refused():
     with pytest.raises(TypeError, match="num_rows must be an integer value"):
         tf.sparse.eye(2.5)
     with pytest.raises(TypeError, match="num_columns must be an integer value"):

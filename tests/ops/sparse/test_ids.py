@@ -23,7 +23,7 @@ def test_values_move_to_where_the_ids_say_in_order(run):
     assert merged.dense_shape.tolist() == [3, 3]
 
 
-def test_an_id_that_is_none_is_an_error_of_the_run(run):
+def test_an_id_out_of_range_is_an_error_of_the_run(run):
     with pytest.raises(tf.errors.InvalidArgumentError):
         run(tf.sparse_to_indicator(sparse([0, 4, 0]), 4))
 

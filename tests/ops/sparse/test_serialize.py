@@ -64,7 +64,7 @@ class TestRefusals:
         with pytest.raises(tf.errors.InvalidArgumentError, match=match):
             session.run(fetch)
 
-    def test_of_what_is_no_sparse_tensor(self):
+    def test_of_values_that_are_not_sparse_tensors(self):
         for function in (tf.serialize_sparse, tf.serialize_many_sparse):
             with pytest.raises(TypeError, match="must be a SparseTensor"):
                 function([1])
@@ -75,7 +75,7 @@ class TestRefusals:
         vector = tf.SparseTensor([[0]], [1], [2])
         self.refused(session, tf.serialize_many_sparse(vector), "should be > 1, but saw rank: 1")
 
-    def test_of_strings_that_are_no_tensors(self, session):
+    def test_of_strings_that_are_not_tensors(self, session):
         one = tf.serialize_sparse(matrix())
         swapped = tf.stack([[one[1], one[1], one[2]]])
         for strings, match in (

@@ -23,7 +23,7 @@ def test_what_is_encoded_is_decoded(value, pad):
     assert (letters, decoded) == (expected if pad else expected.rstrip(b"="), value)
 
 
-def test_what_is_no_base64_is_refused(run):
+def test_what_is_not_base64_is_refused(run):
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid character found in base64"):
         run(tf.decode_base64("Z+/="))
     with pytest.raises(tf.errors.InvalidArgumentError, match="length cannot be 1 modulo 4"):

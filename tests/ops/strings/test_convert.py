@@ -117,7 +117,7 @@ class TestStringToNumber:
             *((str(2**31), tf.int32), (str(2**63), tf.int64)),
         ],
     )
-    def test_fails_for_what_is_no_such_integer(self, run, text, dtype):
+    def test_fails_for_an_invalid_integer(self, run, text, dtype):
         with pytest.raises(IAE, match="could not correctly convert string"):
             run(tf.string_to_number(text, dtype))
 
@@ -134,7 +134,7 @@ class TestStringToNumber:
             assert session.run(tf.string_to_number(texts, tf.int64)).tolist() == numbers
 
 
-def test_zeros_do_not_fill_up_what_is_no_number(run):
+def test_zeros_fill_up_numbers_only(run):
     words = run(tf.as_string([np.nan, -np.inf, 1.5], width=5, precision=1, fill="0"))
     assert words.tolist() == [b"  nan", b" -inf", b"001.5"]
 

@@ -48,7 +48,7 @@ def test_only_the_first_match_may_be_replaced(run, hidden):
     assert run(tf.regex_replace("abc", hidden("b"), hidden("x"))) == b"axc"
 
 
-def test_bytes_that_are_no_text_pass(run, hidden):
+def test_bytes_that_are_not_text_pass(run, hidden):
     assert run(tf.regex_replace(b"\xff\xfea", "a", "b")) == b"\xff\xfeb"
     assert run(tf.regex_replace(b"\xffa.", ".", b"\xfe")) == b"\xff\xfe\xfe"
     assert run(tf.regex_replace(b"\xffa.", ".", hidden(b"\xfe"))) == b"\xff\xfe\xfe"
@@ -80,7 +80,7 @@ print(turns)
 """
 
 
-def test_python_goes_on_while_strings_are_searched():
+def test_python_continues_while_strings_are_searched():
     done = subprocess.run(
         [sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=50, check=True
     )

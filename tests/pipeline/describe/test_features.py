@@ -99,7 +99,7 @@ def test_of_few_records_it_is_warned_at_the_end(records):
         assert list(batches) == []
 
 
-def test_a_list_that_some_record_has_is_no_surprise(records, tmp_path):
+def test_a_list_that_some_record_has_gives_no_warning(records, tmp_path):
     with TFRecordWriter(tmp_path / "b") as writer:
         for number in range(1500):
             writer.write(example(4 if number < 1499 else 3))

@@ -216,7 +216,7 @@ def test_operations_that_cannot_run_for_each_row_are_refused_with_the_line(text)
         hr.arrays(components).map(hr.native(REFUSED[text]))
 
 
-def test_results_that_are_none_are_refused():
+def test_invalid_results_are_refused():
     pipeline = hr.arrays({"x": np.arange(3)})
     with pytest.raises(
         TypeError, match=r"map\(.*\): the function returned Tensor, expected a dict"

@@ -97,7 +97,7 @@ def test_values_that_do_not_fit_are_refused_at_once(values, message, is_known, l
 
 
 @pytest.mark.parametrize("values", [[0], object(), {"n": [1, 2]}, {1: 2}])
-def test_values_that_are_no_values_are_refused(values, lists):
+def test_invalid_values_are_refused(values, lists):
     with pytest.raises(TypeError, match="padded_batch: values has"):
         lists.padded_batch(2, values=values)
 

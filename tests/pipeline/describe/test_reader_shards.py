@@ -189,7 +189,7 @@ def test_a_function_with_a_state_sees_everything(numbers):
     assert len(work_of_all(pipe())) == 3
 
 
-def test_what_is_left_out_is_reported_by_each_share(tables):
+def test_each_share_reports_skipped_examples(tables):
     pipe = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(1000).batch(9)
     whole = iter(pipe)
     batches = list(whole)

@@ -70,7 +70,7 @@ def test_a_pattern_goes_down_into_directories(tmp_path):
     assert texts(hp.text_lines(f"{tmp_path}/**/*.txt")) == [b"3.txt", b"x/1.txt", b"y/z/2.txt"]
 
 
-def test_a_path_that_exists_is_no_pattern(tmp_path):
+def test_a_path_that_exists_is_not_a_pattern(tmp_path):
     (tmp_path / "a[1]").write_text("this")
     (tmp_path / "a1").write_text("not this")
     assert texts(hp.text_lines(tmp_path / "a[1]")) == [b"this"]

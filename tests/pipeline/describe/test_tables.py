@@ -32,7 +32,7 @@ def test_a_table_has_a_component_for_each_column(package):
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
-def test_missing_values_are_refused_where_no_number_stands_for_them(package):
+def test_missing_values_are_refused_where_no_number_replaces_them(package):
     library = pytest.importorskip(package)
     if package == "pandas":
         table = library.DataFrame({"n": library.array([1, None], dtype="Int64")})

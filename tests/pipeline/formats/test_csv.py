@@ -55,11 +55,11 @@ def test_quotes_hold_delimiters_line_ends_and_quotes(written):
     assert rows(hp.csv(files, {"a": int, "b": bytes})) == [(1, b'x,\r\n"y"'), (2, b"")]
 
 
-def test_a_byte_order_mark_is_left_out(written):
+def test_a_byte_order_mark_is_omitted(written):
     assert rows(hp.csv(written("\ufeffa\n1\n"), {"a": int})) == [(1,)]
 
 
-def test_files_without_records_give_none(written):
+def test_files_without_records_give_no_examples(written):
     assert rows(hp.csv(written("", "\n\n", "a\n", "a\n3"), {"a": int})) == [(3,)]
 
 
@@ -121,7 +121,7 @@ def test_columns_are_inferred_from_the_first_block(written):
     assert np.isnan(first["holes"])
 
 
-def test_bytes_that_are_no_text_are_inferred_as_bytes(written):
+def test_bytes_that_are_not_text_are_inferred_as_bytes(written):
     assert rows(hp.csv(written(b"a\n\xff\n"))) == [(b"\xff",)]
 
 

@@ -118,7 +118,7 @@ def test_lines_within_a_field_of_another_type_count(tmp_path):
     assert (skipped.record_number, skipped.num_lost) == (51, 3)
 
 
-def test_a_file_that_a_stray_quote_begins_goes_on_where_it_stood(tmp_path):
+def test_a_file_that_a_stray_quote_begins_continues_where_it_stood(tmp_path):
     lines = numbered(40)
     for number in (0, 1, 17, 39):
         lines[number] = f'{number},"text\n'

@@ -253,7 +253,7 @@ def test_a_later_gap_of_integers_is_an_error(objects):
         list(hr.json_lines(path).batch(1000))
 
 
-def test_constants_that_nobody_asked_for_are_no_error(tmp_path):
+def test_unused_constants_are_not_errors(tmp_path):
     path = tmp_path / "a"
     rows = [{"n": n, "x": float("nan"), "t": "NaN", "y": [float("inf")]} for n in range(3)]
     path.write_text("\n".join(map(json.dumps, rows)))
@@ -274,7 +274,7 @@ def test_constants_that_nobody_asked_for_are_no_error(tmp_path):
 
 
 @pytest.mark.parametrize("source", [hr.csv, hr.json_lines])
-def test_inference_goes_on_where_the_first_files_are_empty(tmp_path, source):
+def test_inference_continues_where_the_first_files_are_empty(tmp_path, source):
     line = "5\n" if source is hr.csv else '{"a": 5}\n'
     head = "a\n" if source is hr.csv else "\n"
     for name, text in (("0", ""), ("1", head), ("2", head + line), ("3", "")):

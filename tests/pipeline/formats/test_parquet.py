@@ -104,7 +104,7 @@ def test_what_is_wrong_names_file_and_column(written, tables, columns, message):
         list(hp.parquet(written(*tables), columns))
 
 
-def test_what_is_no_parquet_file(tmp_path):
+def test_a_file_that_is_not_parquet(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 100)
     with pytest.raises(errors.InvalidArgumentError, match=r"a: .* Is it a Parquet file\?"):
         list(hp.parquet(tmp_path / "a"))
@@ -155,7 +155,7 @@ def test_a_damaged_footer_names_the_file(written):
         list(hp.parquet(path))
 
 
-def test_strings_that_are_no_text_name_the_file_and_the_column(written):
+def test_strings_that_are_not_text_name_the_file_and_the_column(written):
     broken = pa.array([b"x", b"\xff"]).view(pa.string())
     path = written({"s": broken}) / "0.parquet"
     with pytest.raises(errors.DataLossError, match=r"0.parquet: from row 0 on: the column 's'"):

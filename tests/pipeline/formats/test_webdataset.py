@@ -67,7 +67,7 @@ def test_long_names_in_all_formats(written, form):
         assert sample == {"__key__": long, "txt": b"x", "cls": b"y"}
 
 
-def test_what_is_no_part_of_a_sample_is_left_out(written):
+def test_what_is_not_part_of_a_sample_is_skipped(written):
     files = [
         ("x", None),
         ("x/a.jpg", b"1"),
@@ -221,7 +221,7 @@ def test_an_archive_that_ends_between_two_files_is_cut_short(written):
     assert len(list(whole)) == 2
 
 
-def test_what_is_not_an_archive_is_named(written):
+def test_a_file_that_is_not_an_archive_is_named(written):
     for data, what in ((b"<!DOCTYPE html><p>404", "an HTML page"), (b"\x89PNG\r\n\x1a\n", "a PNG")):
         with pytest.raises(errors.DataLossError, match=rf"no tar header at .*It is {what}"):
             list(hp.webdataset(written(data.ljust(1024, b"\n"))))

@@ -171,20 +171,20 @@ class TestDifferences:
     """The deliberate differences from the library, as docs/sources.md lists them."""
 
     @pytest.mark.parametrize("kind", LINKS)
-    def test_what_is_no_file_is_an_error(self, tmp_path, kind):
+    def test_a_path_that_is_not_a_file_is_an_error(self, tmp_path, kind):
         # The library passes over it.
         data = archive(["a.x", ("a.y", kind), "b.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
         with pytest.raises(errors.InvalidArgumentError, match=f"'y' that is a {LINKS[kind]}"):
             grouped(str(tmp_path / "a.tar"))
 
-    def test_hidden_files_in_directories_are_left_out(self, tmp_path):
+    def test_hidden_files_in_directories_are_skipped(self, tmp_path):
         # The library makes a sample of the key "d/" with the extension "a.x" of it.
         data = archive(["d/.a.x", "d/a.x", "d/._a.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "d/a", "x": "1"}]
 
-    def test_a_file_whose_name_ends_with_its_first_point_is_left_out(self, tmp_path):
+    def test_a_file_whose_name_ends_with_its_first_point_is_skipped(self, tmp_path):
         # The library has it under an empty name.
         (tmp_path / "a.tar").write_bytes(archive(["a.", "a.x"], tarfile.PAX_FORMAT))
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]
@@ -195,7 +195,7 @@ class TestDifferences:
         (tmp_path / "a.tar").write_bytes(data)
         assert [one["__key__"] for one in grouped(str(tmp_path / "a.tar"))[1]] == ["a", "b"]
 
-    def test_a_file_with_the_extension_of_the_key_is_left_out(self, tmp_path):
+    def test_a_file_with_the_extension_of_the_key_is_skipped(self, tmp_path):
         # The library takes it for a second file of one name, which is an error.
         (tmp_path / "a.tar").write_bytes(archive(["a.__key__", "a.x"], tarfile.PAX_FORMAT))
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]

@@ -38,7 +38,7 @@ def lines(path):
         (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"),
     ],
 )
-def test_what_is_not_a_text_is_named(path, data, what):
+def test_a_file_that_is_not_text_is_named(path, data, what):
     path.write_bytes(data)
     for pipeline in (*tables(path), *lines(path)):
         with pytest.raises(errors.InvalidArgumentError, match=f"a: it is {what}"):
@@ -48,7 +48,7 @@ def test_what_is_not_a_text_is_named(path, data, what):
 
 
 @pytest.mark.parametrize("data", [b"\n<!DOCTYPE HTML>\n<p>Sorry\n", b"<html>\n"])
-def test_a_page_of_a_server_is_no_table_and_no_records(path, data):
+def test_a_page_of_a_server_is_neither_a_table_nor_records(path, data):
     path.write_bytes(data)
     for pipeline in tables(path):
         with pytest.raises(errors.InvalidArgumentError, match=r"an HTML page.* fetch the file ag"):
@@ -76,7 +76,7 @@ def test_returns_among_lines_are_data(path, data):
         assert sorted(row["text"] for row in pipeline) == sorted(expected)
 
 
-def test_the_byte_order_mark_of_utf_8_is_left_out(path):
+def test_the_byte_order_mark_of_utf_8_is_omitted(path):
     path.write_bytes(BOM + b"one\ntwo\n")
     for pipeline in lines(path):
         assert sorted(row["text"] for row in pipeline) == [b"one", b"two"]
@@ -135,7 +135,7 @@ def test_what_is_not_parquet_is_named(path, data, what):
         list(hr.parquet(path))
 
 
-def test_an_image_that_is_none_is_named(path):
+def test_a_file_that_is_not_an_image_is_named(path):
     path.write_bytes(b"<!DOCTYPE html><p>404")
 
     @hr.native

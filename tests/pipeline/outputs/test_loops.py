@@ -111,7 +111,7 @@ print(json.dumps(seen))
 @needs("lightning")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("kind", ["known", "unknown", "given"])
-def test_lightning_goes_on_from_each_of_its_checkpoints(kind):
+def test_lightning_continues_from_each_of_its_checkpoints(kind):
     found = run_script("resumed_lightning.py", kind)
     assert found.pop("whole") == 12
     for step in range(1, 12):
@@ -133,7 +133,7 @@ def test_lightning_goes_on_from_each_of_its_checkpoints(kind):
 @needs("torchdata")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("loop", ["torchdata", "prepared", "registered"])
-def test_loops_with_accelerate_and_torchdata_go_on_from_each_state(loop):
+def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
     found = run_script("resumed_accelerate.py", loop)
     assert len(found) == 2 * (9 + 3)
     for length, before, batches in found:

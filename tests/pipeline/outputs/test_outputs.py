@@ -61,7 +61,7 @@ class TestTorch:
         assert numbers(loader) == numbers(pipe.epoch(2))
 
     @pytest.mark.parametrize("device", [None, "cpu"])
-    def test_a_state_goes_on_where_the_loop_was(self, pipe, device):
+    def test_a_state_continues_where_the_loop_was(self, pipe, device):
         loader = pipe.to_torch(device)
         assert loader.state_dict() == {"epoch": 0, "batches": None}
         numbers(loader)
@@ -78,7 +78,7 @@ class TestTorch:
             assert numbers(resumed) == rest
             assert numbers(resumed) == numbers(pipe.epoch(2))
 
-    def test_a_state_behind_the_last_batch_goes_on_with_the_next_epoch(self, pipe):
+    def test_a_state_behind_the_last_batch_continues_with_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
         for _ in loader:
             state = loader.state_dict()
@@ -87,7 +87,7 @@ class TestTorch:
         assert numbers(resumed) == numbers(pipe.epoch(1))
         assert numbers(resumed) == numbers(pipe.epoch(2))
 
-    def test_an_iter_from_which_nothing_was_taken_is_no_epoch(self, pipe):
+    def test_an_iteration_from_which_nothing_was_taken_does_not_count_as_an_epoch(self, pipe):
         loader = pipe.to_torch()
         begun = iter(loader)
         iter(loader)

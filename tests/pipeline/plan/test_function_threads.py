@@ -15,7 +15,7 @@ NUM_ROWS = 16
 
 
 class Meeting:
-    """The calls for two examples; each goes on only while the other one is under way, too."""
+    """The calls for two examples; each continues only while the other one is under way, too."""
 
     def __init__(self):
         self._met = threading.Barrier(2)

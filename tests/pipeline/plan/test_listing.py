@@ -124,7 +124,7 @@ def test_links_above_the_directory_are_not_followed(here):
     assert files_below("b/c") == ["b/c/[x].txt", "b/c/d/3.txt"]
 
 
-def test_what_tools_leave_beside_data_is_left_out(here):
+def test_what_tools_leave_beside_data_is_omitted(here):
     directory = here / "spark"
     directory.mkdir()
     (directory / "_temporary").mkdir()
@@ -180,6 +180,6 @@ def test_verify_names_a_directory_that_may_not_be_listed(here):
     assert "b/forbidden; Permission denied" in done.stderr
 
 
-def test_a_link_to_nothing_in_a_directory_is_not_left_out():
+def test_a_link_to_nothing_in_a_directory_is_not_skipped():
     with pytest.raises(errors.NotFoundError, match=r"nowhere\.txt; No such file"):
         list(hr.text_lines("."))

@@ -72,7 +72,7 @@ def test_a_function_after_batch_gets_batches(rows):
     assert len(list(kept)) == 3
 
 
-def test_rows_of_different_shapes_are_no_batch(rows):
+def test_rows_of_different_shapes_cannot_form_a_batch(rows):
     ragged = rows.map(lambda example: {"a": np.zeros(int(example["n"]) % 3)})
     assert [len(example["a"]) for example in ragged.take(4)] == [0, 1, 2, 0]
     with pytest.raises(Exception, match="component 'a': one example has double of shape") as caught:
@@ -114,7 +114,7 @@ def test_an_error_names_the_record(tmp_path):
     assert caught.value.__notes__[0].endswith(f", at {tmp_path / 'a'}: line 2")
 
 
-def test_an_end_of_iteration_in_a_function_is_no_silent_end(rows):
+def test_an_end_of_iteration_in_a_function_is_an_error(rows):
     def stop(example):
         if example["n"] == 10:
             raise StopIteration

@@ -233,14 +233,14 @@ class TestNothing:
         assert numbers_of(hr.concat(parts)) == [1, 2, 3]
         assert sorted(numbers_of(hr.mix(parts, stop="all", seed=1))) == [1, 2, 3]
 
-    def test_what_is_left_out_is_said_all_the_same(self):
+    def test_skipped_examples_are_reported_all_the_same(self):
         batches = iter(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(5).batch(2))
         assert list(batches) == []
         assert [skipped.record_number for skipped in batches.skipped] == [0, 1, 2]
         with pytest.raises(ZeroDivisionError):
             list(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(2).batch(2))
 
-    def test_spec_says_that_there_is_none(self):
+    def test_spec_reports_that_there_is_no_example(self):
         with pytest.raises(errors.OutOfRangeError, match=r"^spec: iterable\(list\) has no example"):
             hr.iterable([]).map(plus_one).spec  # noqa: B018
 
@@ -408,7 +408,7 @@ class Counted:
         self.number = state
 
 
-def test_an_iterator_that_was_looked_at_to_its_end_goes_on_with_its_state():
+def test_an_iterator_that_was_looked_at_to_its_end_continues_with_its_state():
     def pipeline():
         numbers = hr.iterable(lambda: Counted(1)).epochs(2).shard(1, 3)
         return numbers.map(lambda example: {"m": example["n"]}).epochs(2)

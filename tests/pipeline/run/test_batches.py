@@ -182,7 +182,7 @@ def test_an_interrupt_ends_a_wait():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_an_iteration_does_not_go_on_behind_a_fork():
+def test_an_iteration_does_not_continue_behind_a_fork():
     program = PROGRAM + (
         "\nimport os\nif os.fork():\n    os.wait()\nelse:\n    try:\n        next(batches)\n"
         "    except Exception as error:\n        print(error, flush=True)\n    os._exit(0)"

@@ -296,7 +296,7 @@ class TestFunctions:
         kept, _ = run(numbers.map(failing).skip_errors(10).map(drawn, seed=5))
         assert kept == [number for number in whole if number // 1000 % 100 != 3]
 
-    def test_a_batch_is_left_out_as_a_whole(self, numbers):
+    def test_a_batch_is_skipped_as_a_whole(self, numbers):
         def failing(batch):
             if 500 in batch["number"]:
                 raise LookupError
@@ -306,7 +306,7 @@ class TestFunctions:
         assert found == [*range(480), *range(510, 1000)]
         assert [(one.file, one.record_number) for one in skipped] == [(None, 16)]
 
-    def test_stages_before_it_count_what_is_not_left_out(self, numbers):
+    def test_stages_before_it_count_the_examples_that_are_not_skipped(self, numbers):
         def failing(example):
             if example["number"] < 5:
                 raise LookupError
@@ -336,7 +336,7 @@ class TestFunctions:
         with pytest.raises(LookupError):
             list(numbers.map(failing).skip_errors(9))
 
-    def test_what_is_no_fault_of_an_example_is_an_error(self):
+    def test_a_failure_that_no_example_causes_is_an_error(self):
         def examples():
             yield {"number": 1}
             raise LookupError("an iterator")
@@ -444,7 +444,7 @@ class TestBudgets:
         self.until_error(pipeline.skip_errors(50).map(failing).skip_errors(9), ValueError)
         self.until_error(pipeline.skip_errors(49).map(failing).skip_errors(10), LookupError)
 
-    def test_what_is_no_budget_is_refused(self, pipeline):
+    def test_a_value_that_is_not_a_budget_is_refused(self, pipeline):
         for budget in (-1, 0.0, 1.0, 2.5, float("nan")):
             with pytest.raises(ValueError, match="skip_errors: budget is"):
                 pipeline.skip_errors(budget)

@@ -53,7 +53,7 @@ def test_examples_without_batches_are_taken_up_one_by_one(records):
         assert numbers_of(pipeline.resume(states[place])) == numbers_of(whole[place:])
 
 
-def test_what_an_iterable_yields_is_made_again_and_left_out():
+def test_what_an_iterable_yields_is_made_again_and_omitted():
     def examples():
         return ({"number": number} for number in range(1000))
 
@@ -120,7 +120,7 @@ def drawn(example, rng):
     }
 
 
-def test_another_process_goes_on(records):
+def test_another_process_continues(records):
     whole, states = run(iter(everything(records)))
     for place in (3, len(whole) // 2, len(whole) - 5):
         script = subprocess.run(
@@ -391,7 +391,7 @@ class TestRefusals:
         except (ValueError, errors.OpError):
             return
 
-    def test_an_order_that_is_none_has_no_state(self, pipeline):
+    def test_a_pipeline_without_an_order_has_no_state(self, pipeline):
         batches = iter(pipeline.options(deterministic=False))
         with batches, pytest.raises(errors.FailedPreconditionError, match="deterministic=False"):
             batches.state()
@@ -469,7 +469,7 @@ class TestFunctionsWithState:
             twice = pipeline([]).resume(copied(later[middle]))
             assert same(list(twice), whole[place + middle :])
 
-    def test_a_function_that_keeps_none_any_more_is_refused(self):
+    def test_a_function_that_no_longer_has_state_is_refused(self):
         def pipeline(function):
             return hr.arrays({"number": np.arange(10)}).map(function).batch(2)
 
@@ -557,7 +557,7 @@ SEVERAL_BLOCKS = {
 
 
 @pytest.mark.parametrize("source", SEVERAL_BLOCKS)
-def test_each_format_goes_on_within_a_file(source, tmp_path):
+def test_each_format_continues_within_a_file(source, tmp_path):
     pipeline = SEVERAL_BLOCKS[source](tmp_path).with_origin().padded_batch(100)
     whole, states = run(iter(pipeline))
     places = sorted({state["place"][-2][1][1] for state in states[1:]})
@@ -569,7 +569,7 @@ def test_each_format_goes_on_within_a_file(source, tmp_path):
 
 @pytest.mark.parametrize("num_stages", [100, 490])
 @pytest.mark.parametrize("kind", ["take", "filter", "skip"])
-def test_a_pipeline_of_many_stages_goes_on(kind, num_stages, tmp_path):
+def test_a_pipeline_of_many_stages_continues(kind, num_stages, tmp_path):
     def made():
         pipeline = hr.arrays({"n": np.arange(3 * num_stages)})
         for _ in range(num_stages):

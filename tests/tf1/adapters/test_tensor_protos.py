@@ -72,7 +72,7 @@ class TestIndexedSlices:
         assert tf.convert_to_tensor_or_indexed_slices([1]).dtype == tf.int32
         assert "IndexedSlices(indices=" in str(given)
 
-    def test_are_no_tensor_of_another_type_or_of_no_shape(self):
+    def test_cannot_have_another_type_or_shape(self):
         given = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]))
         assert given.shape.ndims is None
         with pytest.raises(ValueError, match="for IndexedSlices without dense_shape"):

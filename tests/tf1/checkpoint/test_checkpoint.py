@@ -15,7 +15,7 @@ import headrace.tf1 as tf
 from headrace.tf1 import checkpoint
 
 
-def test_a_stopped_session_goes_on_where_it_was_saved(lines, session, path):
+def test_a_stopped_session_continues_where_it_was_saved(lines, session, path):
     with running(session):
         before = [session.run(lines.line) for _ in range(5)]
         checkpoint.save(session, path)
@@ -65,7 +65,7 @@ def test_an_uninitialized_variable_is_one_again(path):
         assert not session.run(tf.is_variable_initialized(variable))
 
 
-def test_a_random_generator_without_a_seed_goes_on(path):
+def test_a_random_generator_without_a_seed_continues(path):
     noise = tf.random_normal([3])
     with open_session() as session:
         session.run(noise)
@@ -143,7 +143,7 @@ def test_many_threads_give_each_example_once(tmp_path, path):
     assert sorted(taken) == wanted
 
 
-def test_runners_go_on_after_a_checkpoint(lines, session, path):
+def test_runners_continue_after_a_checkpoint(lines, session, path):
     with running(session):
         for _ in range(20):
             checkpoint.save(session, path)

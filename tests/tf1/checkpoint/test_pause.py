@@ -123,7 +123,7 @@ def test_an_error_in_the_last_step_is_the_coordinators(path):
             session.run(divided)
 
 
-def test_a_consumer_that_waits_and_holds_nothing_may_go_on_waiting(session, path):
+def test_a_consumer_that_waits_and_holds_nothing_may_continue_waiting(session, path):
     queue = tf.FIFOQueue(9, [tf.int32], [[]])
     enqueue, dequeue = queue.enqueue([5]), queue.dequeue()
     call = Call(lambda: session.run(dequeue))

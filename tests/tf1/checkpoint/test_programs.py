@@ -40,7 +40,7 @@ def outputs(*arguments):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_goes_on_in_another_process(name, directory):
+def test_a_program_continues_in_another_process(name, directory):
     [whole] = outputs(name, directory, "whole")
     # The borders of epochs are at different steps of these programs.
     steps = sorted(

@@ -333,7 +333,7 @@ def test_a_header_is_not_trusted(lines, saved, changes):
 @pytest.mark.parametrize(
     "header", [b"", b"[]", b"\xff", b"[" * 100_000, b"1" * 10_000, b'{"format": NaN}']
 )
-def test_another_file_is_no_checkpoint(lines, saved, header):
+def test_another_file_is_not_a_checkpoint(lines, saved, header):
     rewrite(saved, lambda records: records.__setitem__(0, header))
     check_unchanged(lines, saved, tf.errors.DataLossError, "no checkpoint of a session")
 

@@ -144,7 +144,7 @@ class TestRefusals:
         with pytest.raises(RuntimeError, match=r"'pytest' is loaded already, from .*__init__\.py"):
             tf.compat.install("pytest")
 
-    def test_a_name_that_is_none(self):
+    def test_an_invalid_module_name_is_refused(self):
         with pytest.raises(ValueError, match=r"got 'a\.b', expected a name"):
             tf.compat.install("a.b")
 

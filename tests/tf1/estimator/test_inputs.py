@@ -116,6 +116,6 @@ def test_a_frame_gives_its_columns():
         (TypeError, {"x": Frame([0], a=[1]), "target_column": 1}, "must be a string type"),
     ],
 )
-def test_which_frames_are_refused(error, arguments, message):
+def test_invalid_frames_are_refused(error, arguments, message):
     with pytest.raises(error, match=message):
         tf.estimator.inputs.pandas_input_fn(**arguments, shuffle=False)

@@ -107,7 +107,7 @@ class TestRefusals:
             tf.import_graph_def(message, **arguments)
         assert names() == []
 
-    def test_of_what_is_no_message(self):
+    def test_of_invalid_messages(self):
         self.refused("x", TypeError, "must be a GraphDef proto")
         self.refused(exported(small), TypeError, "must be a dictionary", input_map=[1])
         self.refused(exported(small), TypeError, "must be strings", input_map={3: 1})
@@ -400,7 +400,7 @@ class TestFiles:
         tf.import_graph_def(message, name="", allow_files=True)
         assert names() == [node.name for node in message.node]
 
-    def test_a_meta_graph_is_no_way_around(self):
+    def test_a_meta_graph_is_refused_as_well(self):
         message = tf.train.export_meta_graph()
         message.graph_def.CopyFrom(exported(self.write))
         with pytest.raises(tf.errors.PermissionDeniedError, match="Node 'w' of type WriteFile"):

@@ -83,7 +83,7 @@ class TestCollections:
         assert tf.train.import_meta_graph(message) is None
         assert tf.global_variables() == []
 
-    def test_of_anything_else_are_left_out(self):
+    def test_of_anything_else_are_omitted(self):
         tf.add_to_collection("objects", object())
         assert "objects" not in tf.train.export_meta_graph().collection_def
 
@@ -104,7 +104,7 @@ class TestFiles:
         with pytest.raises(OSError, match=r"Cannot parse file .*bad"):
             tf.train.import_meta_graph(tmp_path / "bad")
 
-    def test_of_savers_leave_out_large_constants(self, tmp_path):
+    def test_of_savers_omit_large_constants(self, tmp_path):
         tf.constant(np.zeros(100_000), name="large")
         tf.get_variable("v", [])
         with tf.Session() as session:

@@ -281,7 +281,7 @@ def test_with_several_threads_no_example_is_lost_or_doubled_or_torn(name, pipeli
 
 
 @pytest.mark.parametrize("name", ["batch_join", "shuffle_batch_join"])
-def test_a_join_goes_on_until_its_last_source_has_ended(name, pipeline, numbers):
+def test_a_join_continues_until_its_last_source_has_ended(name, pipeline, numbers):
     sources = [[numbers(3)], [numbers(40) + 100]]
     options = {"capacity": 10, "min_after_dequeue": 3} if "shuffle" in name else {}
     batches = pipeline.values(getattr(tf.train, name)(sources, 1, **options))

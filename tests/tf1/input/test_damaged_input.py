@@ -141,7 +141,7 @@ def test_a_wrong_feature_type_is_named_with_file_record_and_offset(path):
     assert error.op.type == "ParseSingleExample"
 
 
-def test_a_record_that_is_no_example_is_named_with_file_record_and_offset(tmp_path):
+def test_a_record_that_is_not_an_example_is_named_with_file_record_and_offset(tmp_path):
     path = tmp_path / "mixed.tfrecord"
     records = [serialized(number) for number in range(3)]
     write_records(path, [*records, b"\xff\xff\xff"])
@@ -187,7 +187,7 @@ def read_csv(path, reader, defaults):
         ("\ufffd,3", "Field 0 in record 0 is not a valid int32: \ufffd. "),
     ],
 )
-def test_a_line_that_is_no_csv_record_is_named_with_file_line_and_offset(tmp_path, line, words):
+def test_a_line_that_is_not_a_csv_record_is_named_with_file_line_and_offset(tmp_path, line, words):
     path = tmp_path / "table.csv"
     path.write_text(f"1,a\n2,b\n{line}\n4,d\n")
     rows, error = read_csv(path, tf.TextLineReader(), [[0], [""]])

@@ -68,7 +68,7 @@ def test_sparse_and_dense_components_of_an_example_stay_together(pipeline, numbe
     assert seen == Counter(range(200))
 
 
-def test_who_takes_one_component_takes_the_others_out_of_the_table(pipeline, numbers):
+def test_taking_one_component_takes_the_others_out_of_the_table(pipeline, numbers):
     number = numbers(6)
     sparse, dense = tf.train.batch([row_of(number), number], 2)
     assert len(pipeline.values(dense, then=is_empty_at_the_end)) == 3
@@ -181,7 +181,7 @@ def test_a_rank_that_only_one_example_knows_counts_for_all():
         (([[0, 0]], [1, 2], [4, 4]), True, "has indices of shape"),
     ],
 )
-def test_a_sparse_tensor_that_is_none_is_raised_by_join(pipeline, sparse, enqueue_many, message):
+def test_join_raises_the_error_of_an_invalid_sparse_tensor(pipeline, sparse, enqueue_many, message):
     parts = [tf.placeholder_with_default(tf.constant(p, tf.int64), None) for p in sparse]
     batch = tf.train.batch([tf.SparseTensor(*parts)], 2, enqueue_many=enqueue_many)
     assert pipeline.values(batch) == []

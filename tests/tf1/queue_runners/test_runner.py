@@ -399,7 +399,7 @@ def test_without_a_coordinator_an_error_is_kept_and_closes_the_queue(thread_erro
     assert caplog.text.count("Exception in QueueRunner: ") == 1
 
 
-def test_without_a_coordinator_the_other_threads_go_on_after_an_error(thread_errors):
+def test_without_a_coordinator_the_other_threads_continue_after_an_error(thread_errors):
     queue = make_queue(capacity=1)
     uninitialized = tf.Variable(1, name="uninitialized")
     runner = tf.train.QueueRunner(queue, [queue.enqueue([uninitialized]), queue.enqueue(7)])
@@ -635,7 +635,7 @@ def test_without_a_session_no_runner_can_start():
         tf.train.start_queue_runners()
 
 
-def test_something_that_is_no_session_is_refused():
+def test_something_that_is_not_a_session_is_refused():
     with pytest.raises(TypeError, match=r"sess must be a `tf\.Session` object\. Given class: "):
         tf.train.start_queue_runners("session")
 

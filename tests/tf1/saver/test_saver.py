@@ -65,7 +65,7 @@ class TestSaving:
         saver = tf.train.Saver([v], pad_step_number=padded)
         assert saver.save(session, tmp_path / "m", step) == str(tmp_path / name)
 
-    def test_parts_can_be_left_out_or_named(self, session, v, tmp_path):
+    def test_parts_can_be_omitted_or_named(self, session, v, tmp_path):
         saver = tf.train.Saver()
         saver.save(session, tmp_path / "m", write_meta_graph=False, write_state=False)
         assert files(tmp_path) == checkpoint_files("m")[:2]
@@ -228,7 +228,7 @@ class TestRestoring:
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.train.Saver().restore(session, path)
 
-    def test_a_second_process_can_go_on(self, tmp_path):
+    def test_a_second_process_can_continue(self, tmp_path):
         """Train writes, a graph of its own with the same names reads."""
 
         def model():
@@ -289,7 +289,7 @@ class TestVariables:
         with pytest.raises(error, match=re.escape(words)):
             tf.train.Saver(make(v))
 
-    def test_there_must_be_some_unless_none_are_allowed(self, session, tmp_path):
+    def test_a_saver_needs_variables_unless_it_may_be_empty(self, session, tmp_path):
         tf.Variable(1, collections=["local_variables"])
         with pytest.raises(ValueError, match="No variables to save"):
             tf.train.Saver()
@@ -394,7 +394,7 @@ class TestKeeping:
 
 
 class TestList:
-    def test_of_a_directory_that_has_none_is_none(self, tmp_path):
+    def test_a_directory_without_checkpoints_has_no_latest_one(self, tmp_path):
         assert tf.train.latest_checkpoint(tmp_path) is None
         assert tf.train.latest_checkpoint(tmp_path / "nope", "list") is None
         assert tf.train.get_checkpoint_state(tmp_path) is None
@@ -541,7 +541,7 @@ class TestMetaGraph:
         assert (variable.snapshot_name, variable.trainable) == ("v/read:0", True)
         assert words.graph.version == len(nodes)
 
-    def test_leaves_out_what_has_no_place_in_it(self):
+    def test_omits_what_has_no_place_in_it(self):
         tf.py_func(len, [tf.constant("a")], tf.int64, name="f")
         tf.constant(np.zeros(100_000), name="large")
         assert "value" in tf.train.export_meta_graph().graph_def.node[-1].attr

@@ -25,7 +25,7 @@ def test_what_was_used_last_is_kept_and_never_more_than_twice_as_much(calls):
         assert len(cache) <= 2 * SIZE
 
 
-def test_of_two_values_for_one_key_the_first_stays():
+def test_the_first_of_two_values_for_one_key_stays():
     cache = RecentlyUsed(SIZE)
     first, second = object(), object()
     assert cache.add("key", first) is first

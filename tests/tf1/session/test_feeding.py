@@ -210,7 +210,7 @@ def test_keys_are_tensors_and_values_are_not(session, feed_dict, words):
         session.run(a + 1, feed_dict(a) if callable(feed_dict) else feed_dict)
 
 
-def test_a_tensor_of_another_graph_is_no_key(session):
+def test_a_tensor_of_another_graph_is_not_a_key(session):
     a = tf.constant(1)
     with tf.Graph().as_default():
         other = tf.constant(1)

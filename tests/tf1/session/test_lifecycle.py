@@ -91,7 +91,7 @@ class TestDefaults:
                 assert tf.get_default_session() is inner
             assert tf.get_default_session() is outer
 
-    def test_a_block_inside_its_own_is_refused_and_the_outer_one_goes_on(self):
+    def test_a_block_inside_its_own_is_refused_and_the_outer_one_continues(self):
         x = tf.constant(1)
         with tf.Session() as session, tf.Session():
             with pytest.raises(RuntimeError, match="managers are not re-entrant"), session:
@@ -158,7 +158,7 @@ class TestDefaults:
             gc.collect()
             assert tf.get_default_graph() is graph
 
-    def test_a_session_without_with_is_no_default(self):
+    def test_a_session_without_with_is_not_the_default(self):
         session = tf.Session()
         assert tf.get_default_session() is None
         assert tf.constant(3).eval(session=session) == 3

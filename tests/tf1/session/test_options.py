@@ -28,13 +28,13 @@ def test_more_than_64_bits_of_milliseconds_are_refused(where, ms):
 
 
 @pytest.mark.parametrize("ms", [1.5, "5", True, [1]])
-def test_what_is_no_integer_is_refused(where, ms):
+def test_a_value_that_is_not_an_integer_is_refused(where, ms):
     with pytest.raises(TypeError, match=f"{where} is .*, expected milliseconds as an integer"):
         MAKERS[where](ms)
 
 
 @pytest.mark.parametrize("ms", [2**63 - 1, 10**18, np.int64(10**15)])
-def test_a_time_that_never_comes_is_none(queue, ms, in_thread):
+def test_a_timeout_far_in_the_future_means_no_timeout(queue, ms, in_thread):
     for arguments in (
         {"options": tf.RunOptions(timeout_in_ms=ms)},
         {"config": tf.ConfigProto(operation_timeout_in_ms=ms)},

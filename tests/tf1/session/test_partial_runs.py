@@ -28,7 +28,7 @@ def refused(session, match, *arguments):
         session.partial_run(*arguments)
 
 
-def test_parts_go_on_from_each_other(session, graph):
+def test_parts_continue_from_each_other(session, graph):
     a, b, c, total, product = graph
     handle = session.partial_run_setup([total, product], [a, b, c])
     first = session.partial_run(handle, total, {a: 1, b: 2})

@@ -86,7 +86,7 @@ def test_threads_may_add_operations_while_others_run(session, in_thread):
         assert call.result() == [1 + number * 10 + step for step in range(10)]
 
 
-def test_other_threads_go_on_while_one_is_blocked(session, in_thread, queue):
+def test_other_threads_continue_while_one_is_blocked(session, in_thread, queue):
     dequeue, enqueue, x = queue.dequeue(), queue.enqueue([7]), tf.constant(1)
     call = in_thread.run(session, queue, dequeue)
     assert session.run(x) == 1

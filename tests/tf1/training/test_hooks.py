@@ -49,12 +49,12 @@ class TestLoggingTensorHook:
 
 
 class TestNanTensorHook:
-    def test_a_number_that_is_none_is_an_error(self, count):
+    def test_nan_is_an_error(self, count):
         hook = tf.train.NanTensorHook(tf.constant(np.nan))
         with pytest.raises(tf.train.NanLossDuringTrainingError, match="NaN loss during training"):
             run([hook], count, 1)
 
-    def test_or_it_ends_the_training(self, count):
+    def test_nan_may_end_the_training_instead(self, count):
         hook = tf.train.NanTensorHook(tf.constant(np.nan), fail_on_nan_loss=False)
         with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
             sess.run(count)

@@ -65,7 +65,7 @@ def tags(supervisor, directory):
     return {value.tag for event in events(directory) for value in event.summary.value}
 
 
-def test_a_second_supervisor_goes_on_from_the_checkpoint(tmp_path):
+def test_a_second_supervisor_continues_from_the_checkpoint(tmp_path):
     steps = []
     for _ in range(2):
         with tf.Graph().as_default():
@@ -120,7 +120,7 @@ def test_what_is_given_is_taken_and_the_graph_is_finalized(count):
         tf.constant(1)
 
 
-def test_a_global_step_that_is_no_integer_is_not_taken(caplog):
+def test_a_global_step_that_is_not_an_integer_is_not_taken(caplog):
     tf.Variable(1.0, name="global_step")
     assert tf.train.Supervisor().global_step is None
     assert "is not an int type" in caplog.text

@@ -59,8 +59,8 @@ def checked_num_threads(where: str, function: object, value: object) -> int:
     """Returns how many threads are to call a function; refuses more than one where that cannot be.
 
     Raises:
-        ValueError: If it is no int from 1 up, or more than 1 for a native function, or for one that
-            keeps a state.
+        ValueError: If it is not an int from 1 up, or more than 1 for a native function, or for one
+            that keeps a state.
     """
     number = checked_int(where, "num_threads", value, 1)
     if number == 1:

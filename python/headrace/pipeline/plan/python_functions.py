@@ -108,7 +108,7 @@ class _Calls:
         since: When the block was begun.
         error: What the function raised, or what was wrong with what it returned; None if nothing.
         state: What the function had before the first call, as text; None if it keeps no state.
-        failed: The numbers of examples that are left out, with what was raised for each, and the
+        failed: The numbers of examples that are skipped, with what was raised for each, and the
             number of the stage if it is another one.
     """
 

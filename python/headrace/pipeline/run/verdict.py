@@ -111,7 +111,7 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
 def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
     parallel = stage.counted.num_parallel or 1
     load = _share(stage.busy, readings.seconds * parallel)
-    # More threads of the engine are no remedy.
+    # More threads of the engine are not remedy.
     whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
     finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
     remedy = _less_python(stage.counted.stage, gets_batches)

@@ -77,7 +77,7 @@ def test_passes_that_are_left_and_gone_on_with_call_less_each_time(cached, calls
     assert calls.count == begun
 
 
-def test_epochs_that_end_early_go_on_with_what_is_kept(calls):
+def test_epochs_that_end_early_continue_with_what_is_kept(calls):
     rows = hp.iterable(lambda: ({"number": number} for number in range(40))).map(calls).cache()
     list(rows.take(1))  # Learns the components.
     assert order(rows.take(25).epochs(4)) == [*range(25)] * 4
@@ -86,7 +86,7 @@ def test_epochs_that_end_early_go_on_with_what_is_kept(calls):
     )
 
 
-def test_what_was_left_out_before_is_said_once_in_each_pass(records, calls):
+def test_earlier_skipped_examples_are_reported_once_in_each_pass(records, calls):
     def odd(row):
         if row["number"] % 2 == 0:
             raise ValueError("even")

@@ -360,7 +360,7 @@ def test_batches_of_batches_are_taken_apart_into_batches(batches, given):
 
 
 @pytest.mark.parametrize("pad", [False, True])
-def test_batches_that_differ_are_no_batch(pad):
+def test_batches_that_differ_cannot_form_one_batch(pad):
     numbers = hr.arrays({"n": np.arange(42)})
     lists = numbers.map(lambda e: {"l": np.arange(e["n"] % 5 + e["n"] // 8)})
     differing = lists.padded_batch(8).padded_batch(2) if pad else numbers.batch(8).batch(2)
@@ -383,7 +383,7 @@ def test_strings_of_batches_stay_with_their_batch(given):
     assert [batch["s"].to_pylist() for batch in words.to_arrow()] == expected
 
 
-def test_batches_that_a_function_fails_at_are_left_out_one_by_one(batches, given):
+def test_batches_that_a_function_fails_at_are_skipped_one_by_one(batches, given):
     def failing(batch):
         if batch["n"][0] in (8, 24):
             raise LookupError(batch["n"])
@@ -463,7 +463,7 @@ def with_shape(example):
     return {**example, "x": hr.ops.ensure_shape(example["x"], (5,))}
 
 
-def test_pipelines_of_different_shapes_have_none_in_common():
+def test_pipelines_of_different_shapes_have_no_common_shape():
     rows = hr.arrays({"n": np.arange(20)}).map(lambda e: {"n": e["n"]})
     sizes = [rows.batch(size, remainder="drop") for size in (2, 4)]
     assert [part.spec["n"].shape for part in sizes] == [(2,), (4,)]

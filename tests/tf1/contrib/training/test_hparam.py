@@ -97,11 +97,11 @@ class TestParse:
             ("steps=[3]", "Must not pass a list"),
         ],
     )
-    def test_refuses_what_is_no_such_line(self, params, line, match):
+    def test_refuses_an_invalid_line(self, params, line, match):
         with pytest.raises(ValueError, match=match):
             params.parse(line)
 
-    def test_may_leave_out_what_it_does_not_know(self):
+    def test_may_omit_what_it_does_not_know(self):
         parse = tf.contrib.training.parse_values
         assert parse("a=1,b=2", {"a": float}, ignore_unknown=True) == {"a": 1.0}
 

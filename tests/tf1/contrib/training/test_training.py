@@ -69,7 +69,7 @@ def test_sequences_are_padded_to_the_longest_of_their_bucket():
         (ValueError, {"bucket_boundaries": [3], "bucket_capacities": [1]}, "same length"),
     ],
 )
-def test_which_buckets_are_refused(error, arguments, message):
+def test_invalid_buckets_are_refused(error, arguments, message):
     with pytest.raises(error, match=message):
         training.bucket_by_sequence_length(
             **{"input_length": 1, "tensors": [1], "batch_size": 1} | arguments
@@ -121,7 +121,7 @@ def test_classes_have_the_probabilities_that_are_asked_for(init_probs):
         ([0.5, 0.5], [1.0, 0.0], "a class that the input does not have"),
     ],
 )
-def test_which_probabilities_are_refused(target, initial, message):
+def test_invalid_probabilities_are_refused(target, initial, message):
     with pytest.raises(ValueError, match=message):
         training.stratified_sample([1], 0, target, 1, initial)
 

@@ -49,7 +49,7 @@ def test_size_and_is_closed_are_scalars(kind, sess):
 
 
 @pytest.mark.parametrize("value", [1, 0, "a", None])
-def test_whether_to_cancel_is_a_bool(kind, value):
+def test_the_choice_to_cancel_is_a_bool(kind, value):
     text = f"Expected bool for argument 'cancel_pending_enqueues' not {value!r}."
     with pytest.raises(TypeError, match=re.escape(text)):
         kind.make().close(value)

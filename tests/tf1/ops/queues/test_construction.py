@@ -114,18 +114,18 @@ def test_a_capacity_is_any_number_and_none_is_unbounded(kind, capacity, taken):
 
 
 @pytest.mark.parametrize("capacity", ["a", "3", b"3", [1], np.array([3, 4]), object()])
-def test_a_capacity_that_is_no_number_is_refused(kind, capacity):
+def test_a_capacity_that_is_not_a_number_is_refused(kind, capacity):
     with pytest.raises(TypeError, match="Expected int for argument 'capacity' not"):
         kind.make(capacity)
 
 
-def test_min_after_dequeue_that_is_no_number_is_refused():
+def test_min_after_dequeue_that_is_not_a_number_is_refused():
     with pytest.raises(TypeError, match="Expected int for argument 'min_after_dequeue' not 'a'"):
         tf.RandomShuffleQueue(10, "a", [tf.int32])
 
 
 @pytest.mark.parametrize("shared_name", [3, ["a"]])
-def test_a_shared_name_that_is_no_string_is_refused(kind, shared_name):
+def test_a_shared_name_that_is_not_a_string_is_refused(kind, shared_name):
     with pytest.raises(TypeError, match="Expected string for argument 'shared_name' not"):
         kind.make(shared_name=shared_name)
 
@@ -159,7 +159,7 @@ def test_types_have_to_be_given(kind):
 
 
 @pytest.mark.parametrize("bad", ["bogus", [None], [object()]])
-def test_what_is_no_type_is_refused(kind, bad):
+def test_a_value_that_is_not_a_type_is_refused(kind, bad):
     with pytest.raises(TypeError, match=r"Cannot convert value .* to a TensorFlow DType"):
         kind.make(dtypes=bad)
 
@@ -200,7 +200,7 @@ def test_without_shapes_every_component_is_unknown(shapeless_kind):
 
 @pytest.mark.parametrize("shapes", ["a", 3, {}, np.array([2, 3]), iter([()])])
 @pytest.mark.parametrize("kind_name", WITH_FIXED_SHAPES)
-def test_shapes_that_are_no_list_are_refused(kind_name, shapes):
+def test_shapes_that_are_not_a_list_are_refused(kind_name, shapes):
     text = "hapes must be a TensorShape or a list or tuple of TensorShapes"
     with pytest.raises(TypeError, match=text):
         make(kind_name, [tf.int32], shapes)
@@ -245,7 +245,7 @@ class TestPadding:
         with pytest.raises(ValueError, match=re.escape(text)):
             tf.PaddingFIFOQueue(9, [tf.int32], shapes)
 
-    def test_a_string_is_no_list_of_shapes(self):
+    def test_a_string_is_not_a_list_of_shapes(self):
         with pytest.raises(TypeError, match="list or tuple of TensorShapes"):
             tf.PaddingFIFOQueue(9, [tf.int32], "ab")
 
@@ -296,7 +296,7 @@ def test_there_are_as_many_names_as_types(kind_name, names):
 
 
 class TestQueueBase:
-    def test_stands_for_the_queue_of_its_reference(self, kind, sess):
+    def test_represents_the_queue_of_its_reference(self, kind, sess):
         queue = kind.make()
         again = tf.QueueBase(queue.dtypes, queue.shapes, None, queue.queue_ref)
         assert again.name == queue.name

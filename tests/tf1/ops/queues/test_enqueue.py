@@ -296,7 +296,7 @@ class TestWithoutShapes:
             sess.run(operation)
 
     @pytest.mark.parametrize("vals", [(1, [1.0]), ([1], 1.0)])
-    def test_a_batch_is_no_scalar(self, queue, sess, hidden, vals):
+    def test_a_batch_is_not_a_scalar(self, queue, sess, hidden, vals):
         operation = queue.enqueue_many([hidden(value) for value in vals])
         with pytest.raises(INVALID, match="Expected a batch of elements, got a scalar"):
             sess.run(operation)

@@ -40,7 +40,7 @@ def test_without_a_shared_name_each_is_a_queue_of_its_own(kind, sess):
         assert sess.run([first.size(), second.size()]) == [1, 0]
 
 
-def test_a_name_is_no_shared_name(sess):
+def test_a_name_is_not_a_shared_name(sess):
     first, second = tf.FIFOQueue(5, "int32", name="sh"), fifo(6)
     sess.run(first.enqueue(1))
     assert sess.size(second) == 0

@@ -123,7 +123,7 @@ def test_what_is_given_back_comes_behind_what_is_left_in_the_order_of_tensorflow
     assert [sess.run(dequeue) for _ in range(8)] == [4, 3, 6, 2, 7, 1, 5, 0]
 
 
-def test_every_session_begins_anew_and_every_run_goes_on():
+def test_every_session_begins_anew_and_every_run_continues():
     queue = make(100, 0, seed=1)
     enqueue, dequeue_many = queue.enqueue_many([list(range(20))]), queue.dequeue_many(20)
     orders = []

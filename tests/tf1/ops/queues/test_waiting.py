@@ -67,7 +67,7 @@ def test_a_batch_comes_in_as_space_appears(kind, sess):
     assert kind.in_order([*taken, *drained(kind, sess, queue)]) == list(range(10))
 
 
-def test_nobody_comes_between_the_rows_of_a_batch(sess):
+def test_the_rows_of_a_batch_stay_together(sess):
     queue = tf.FIFOQueue(3, [tf.int32], [()])
     batch = sess.blocked(queue, queue.enqueue_many([list(range(5))]))
     other = sess.blocked(queue, queue.enqueue(99))

@@ -70,7 +70,7 @@ class TestReading:
         with pytest.raises(IAE, match="num_records must be >= 0 not -1"):
             reading(kind.make).read_up_to(-1)
 
-    def test_goes_on_when_a_name_comes(self, kind, files, reading):
+    def test_continues_when_a_name_comes(self, kind, files, reading):
         one, results = reading(kind.make, is_closed=False), []
         thread = one.blocked(one.read, results)
         one.add(files.paths[0])
@@ -144,7 +144,7 @@ class TestCounts:
 
 
 class TestStates:
-    def test_lets_a_reader_of_a_new_session_go_on_with_the_very_next_record(
+    def test_lets_a_reader_of_a_new_session_continue_with_the_very_next_record(
         self, kind, files, reading
     ):
         one = reading(kind.make, files.paths)
@@ -284,7 +284,7 @@ class TestNames:
             session.run(queue.enqueue([files.paths[:1]]))
             assert tuple(session.run(read)) == files.records[0]
 
-    def test_that_are_no_utf_8_are_names(self, kind, tmp_path, reading):
+    def test_that_are_not_utf_8_are_names(self, kind, tmp_path, reading):
         path = bytes(tmp_path / "f") + b"\xff\xfe"
         if kind.write is not None:
             with open(path, "wb") as file:
@@ -292,7 +292,7 @@ class TestNames:
         assert reading(kind.make, [path]).read_all() == kind.expected(path, [b"aaaa"])
 
     @pytest.mark.parametrize("queue", [3, None, "names"])
-    def test_do_not_come_from_what_is_no_queue(self, kind, queue):
+    def test_come_from_queues_only(self, kind, queue):
         with pytest.raises(TypeError, match="a queue or its queue_ref is expected, got"):
             kind.make().read(queue)
         with pytest.raises(TypeError, match="does not match expected type of resource"):

@@ -286,7 +286,7 @@ def test_a_damaged_file_fails_in_the_same_way_for_every_call(make_file, reading)
     assert one.counts() == (3, 1)
 
 
-def test_threads_with_readers_of_their_own_go_on_with_the_next_file(make_file):
+def test_threads_with_readers_of_their_own_continue_with_the_next_file(make_file):
     """As docs/errors.md shows it: of a damaged file what is before the damage, of others all."""
     paths, expected = [], []
     for number in range(24):

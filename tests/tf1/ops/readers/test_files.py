@@ -149,7 +149,7 @@ class TestMatchingFiles:
         (directory / "m/new").touch()
         assert run(found).tolist() == [b"m/new"]
 
-    def test_gives_names_that_are_no_utf_8(self, run, directory):
+    def test_gives_names_that_are_not_utf_8(self, run, directory):
         with open(b"m/d2/\xff", "w"):
             pass
         assert run(tf.matching_files("m/d2/?")).tolist() == [b"m/d2/\xff"]

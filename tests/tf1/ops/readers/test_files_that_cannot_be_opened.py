@@ -83,7 +83,7 @@ def shown(name):
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind.write is not None], ids=lambda kind: kind.name
 )
-def test_a_reader_goes_on_with_the_next_file(kind, reading, name, error, text):
+def test_a_reader_continues_with_the_next_file(kind, reading, name, error, text):
     Path("good").write_bytes(kind.write([b"aaaa"]))
     one = reading(kind.make, [name, "good"])
     with unprivileged():

@@ -81,7 +81,7 @@ def test_records_without_bytes_have_no_end(make_file, reading):
 
 
 @pytest.mark.parametrize("encoding", ["BZ2", "gzip", "NONE", "", None, b""])
-def test_an_encoding_nobody_knows_is_none(make_file, encoding):
+def test_an_unknown_encoding_means_no_compression(make_file, encoding):
     assert read_records(make_file("data", b"abcd"), 2, encoding=encoding) == [
         (0, b"ab"),
         (1, b"cd"),

@@ -36,7 +36,7 @@ def test_a_scalar_is_a_number(value):
         tf.summary.scalar("x", value)
 
 
-def test_a_vector_is_no_scalar(run):
+def test_a_vector_is_not_a_scalar(run):
     summary = tf.summary.scalar("x", [1.0, 2.0])
     text = "tags and values are not the same shape: [] != [2] (tag 'x')"
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
@@ -108,7 +108,7 @@ def test_a_tag_may_occur_once(run):
         run(tf.summary.merge([summary, summary]))
 
 
-def test_what_is_no_summary_cannot_be_merged(run):
+def test_a_value_that_is_not_a_summary_cannot_be_merged(run):
     text = "Could not parse one of the summary inputs"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(tf.summary.merge([tf.constant(b"\x0a\x7f")]))
@@ -224,7 +224,7 @@ def test_a_pixel_that_is_not_finite_is_red(run):
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 3, 2), (1, 2, 3, 5), ()])
-def test_what_is_no_batch_of_images_is_not_shown(run, shape):
+def test_a_value_that_is_not_a_batch_of_images_is_not_shown(run, shape):
     text = "Tensor must be 4-D with last dim 1, 3, or 4, not ["
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
         run(tf.summary.image("x", np.zeros(shape, np.uint8)))

@@ -58,7 +58,7 @@ class TestNames:
         with tf.variable_scope("a"), tf.variable_scope(tf.get_variable_scope()) as a:
             assert made_in(a) == ("a", "a/", "a/x1", "a/a/op")
 
-    def test_the_name_scope_can_be_left_out(self):
+    def test_the_name_scope_can_be_omitted(self):
         with tf.variable_scope("a", auxiliary_name_scope=False) as a:
             assert made_in(a) == ("a", "", "a/x0", "op")
         with tf.name_scope("n"), tf.variable_scope("a", auxiliary_name_scope=False) as again:

@@ -250,7 +250,7 @@ class TestChanging:
         assert run(v.assign_sub(2, read_value=False)) is None
         assert run(v) == 8
 
-    def test_an_update_stands_for_the_variable(self, run, v):
+    def test_an_update_represents_the_variable(self, run, v):
         twice = tf.assign_add(v.assign_add(1), 10)
         assert twice.dtype == v.dtype
         assert run(twice) == run(v) == 12
