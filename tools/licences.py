@@ -44,7 +44,7 @@ def linked(target: str) -> list[dict[str, Any]]:
     metadata = json.loads(done.stdout)
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     packages = {package["id"]: package for package in metadata["packages"]}
-    waiting = [key for key, package in packages.items() if package["name"] == "headrace-native"]
+    waiting = [key for key, package in packages.items() if package["name"] == "headrace-python"]
     found: set[str] = set()
     while waiting:
         key = waiting.pop()
