@@ -31,7 +31,7 @@ fn up_to_3(bytes: &[u8]) -> u64 {
 
 fn up_to_7(bytes: &[u8]) -> u64 {
     let length = bytes.len();
-    let word = |from: usize| u64::from(u32::from_le_bytes([0, 1, 2, 3].map(|index| bytes[from + index])));
+    let word = |from: usize| u64::from(u32::from_le_bytes(bytes[from..].as_chunks().0[0]));
     mix((length as u64).wrapping_add(word(0) << 3), word(length - 4), multiplier(length))
 }
 
@@ -151,5 +151,5 @@ fn multiplier(length: usize) -> u64 {
 
 /// The eight bytes from `start`, as a number.
 fn word(bytes: &[u8], start: usize) -> u64 {
-    u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|index| bytes[start + index]))
+    u64::from_le_bytes(bytes[start..].as_chunks().0[0])
 }

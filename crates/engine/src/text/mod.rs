@@ -6,5 +6,4 @@ pub(crate) mod murmur;
 pub mod number;
 pub(crate) mod printable;
 pub(crate) mod re2;
-pub(crate) mod siphash;
 pub(crate) mod written;

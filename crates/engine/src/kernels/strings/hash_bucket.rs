@@ -9,7 +9,8 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
-use crate::text::{farmhash, murmur, siphash};
+use crate::text::{farmhash, murmur};
+use siphasher::sip::SipHasher24;
 
 /// The hash of each string, modulo the number of buckets.
 pub struct HashBucket {
@@ -20,8 +21,8 @@ pub struct HashBucket {
 enum Hash {
     Farm,
     Murmur,
-    /// SipHash, with a key.
-    Sip([u64; 2]),
+    /// SipHash-2-4, with a key.
+    Sip(SipHasher24),
 }
 
 impl HashBucket {
@@ -29,7 +30,7 @@ impl HashBucket {
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let hash = match op_type {
             "StringToHashBucketFast" => Hash::Farm,
-            "StringToHashBucketStrong" => Hash::Sip(key(attrs)?),
+            "StringToHashBucketStrong" => Hash::Sip(keyed(attrs)?),
             _ => Hash::Murmur,
         };
         let num_buckets = attrs.int("num_buckets")?;
@@ -43,10 +44,10 @@ impl HashBucket {
 impl Kernel for HashBucket {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [strings] = expect_inputs(&inputs)?;
-        let hash = |string: &[u8]| match self.hash {
+        let hash = |string: &[u8]| match &self.hash {
             Hash::Farm => farmhash::fingerprint(string),
             Hash::Murmur => murmur::hash(string),
-            Hash::Sip(key) => siphash::hash(key, string),
+            Hash::Sip(hasher) => hasher.hash(string),
         };
         let buckets = strings.string_values().iter().map(|string| (hash(string) % self.num_buckets) as i64);
         let buckets = allocate::elements(DType::Int64, strings.shape()).collect(buckets)?;
@@ -54,10 +55,12 @@ impl Kernel for HashBucket {
     }
 }
 
-fn key(attrs: &Attrs) -> Result<[u64; 2]> {
+/// The hasher with the key of an operation.
+fn keyed(attrs: &Attrs) -> Result<SipHasher24> {
     let number = |attr: &Attr| if let Attr::Int(number) = attr { Some(number.cast_unsigned()) } else { None };
     let text = "Key must have 2 elements";
-    attrs.list("key", number)?.try_into().map_err(|_| Error::invalid_argument(text))
+    let [low, high]: [u64; 2] = attrs.list("key", number)?.try_into().map_err(|_| Error::invalid_argument(text))?;
+    Ok(SipHasher24::new_with_keys(low, high))
 }
 
 #[cfg(test)]
@@ -109,5 +112,15 @@ mod tests {
     fn at_least_one_bucket_is_required() {
         let text = bucket(0).map(drop).unwrap_err();
         assert_eq!(format!("{text:?}"), "InvalidArgument: num_buckets is 0, expected at least 1");
+    }
+    /// The example of SipHash's paper, and the first vectors of its authors' program.
+    #[test]
+    fn strong_hashes_are_those_of_the_paper() {
+        let numbers = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908].map(Attr::Int);
+        let hasher = keyed(&attrs([("key", Attr::List(numbers.to_vec()))])).unwrap();
+        let bytes: Vec<u8> = (0..15).collect();
+        assert_eq!(hasher.hash(&bytes), 0xa129_ca61_49be_45e5);
+        assert_eq!(hasher.hash(&[]), 0x726f_db47_dd0e_0e31);
+        assert_eq!(hasher.hash(&bytes[..8]), 0x93f5_f579_9a93_2462);
     }
 }
