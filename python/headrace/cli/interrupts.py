@@ -14,7 +14,7 @@ class Interrupted(Exception):
     """Somebody asked the command to end.
 
     Attributes:
-        exit_code: What the process should exit with, 130 for SIGINT.
+        exit_code: The exit code that the process should have, 130 for SIGINT.
     """
 
     def __init__(self, signal_number: int) -> None:

@@ -19,9 +19,9 @@ class Bar:
     """A progress bar, on stderr if that is a terminal.
 
     Args:
-        what: What is done, in a word or two.
-        total: How many units there are; None if that is not known.
-        unit: What they are: "B" for bytes.
+        what: A word or two for the work.
+        total: The number of units; None if unknown.
+        unit: The unit: "B" for bytes.
         is_wanted: Whether to show it at all.
     """
 

@@ -101,7 +101,7 @@ class OpError(Exception):
         node_def: Description of the node that failed; None for the description of `op`, if it has
             one.
         op: The `Operation` that failed, or None if it is unknown.
-        message: What went wrong; `str(error)` is this text.
+        message: The error in words; `str(error)` is this text.
         error_code: One of the codes of this module.
     """
 

@@ -55,7 +55,7 @@ def logits(parameters: Parameters, images: FloatArray) -> FloatArray:
     """Returns one score for each image and digit, float32, (batch, 10).
 
     Args:
-        parameters: What `initial_parameters` returns, or a checkpoint restores.
+        parameters: The parameters, from `initial_parameters` or a checkpoint.
         images: float32, (batch, 784), as `headrace.demo.records.digits` scales them.
     """
     return _output(parameters, _hidden(parameters, images))

@@ -46,7 +46,7 @@ class Progress:
         Args:
             num_examples: Examples in it.
             loss: Its loss.
-            fill: How full the queue of finished batches was on average, 0 to 1.
+            fill: The average fill of the queue of finished batches, 0 to 1.
         """
         epoch = self._num_seen // self._num_examples + 1
         self._num_seen += num_examples

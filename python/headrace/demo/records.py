@@ -31,7 +31,7 @@ def write_shards(
     """Writes one part: example `id` goes to shard `id` modulo the number of shards.
 
     Args:
-        directory: Where the files go; those of the same name are overwritten.
+        directory: The directory of the files; those of the same name are overwritten.
         part: ``"train"`` or ``"test"``.
         images: uint8, (examples, 784), 0 (black) to 255 (white).
         labels: int64, (examples,), 0 to 9.
@@ -56,7 +56,7 @@ def digits(directory: Path, part: str) -> hr.Pipeline:
     """Returns a pipeline over one part, which opens no file before it is iterated.
 
     Args:
-        directory: Where `write_shards` has put the files.
+        directory: The directory that `write_shards` has written to.
         part: ``"train"`` or ``"test"``.
 
     Returns:

@@ -224,7 +224,7 @@ class Tensor:
 
     Attributes:
         op: The operation that produces it.
-        value_index: Which output of the operation it is.
+        value_index: The index of the tensor among the outputs of the operation.
         dtype: Type of the elements.
     """
 

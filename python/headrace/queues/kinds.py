@@ -23,7 +23,7 @@ class FIFOQueue(Queue):
     """A queue whose elements come out as they came in.
 
     Args:
-        capacity: How many elements it holds; negative for any number.
+        capacity: The number of elements that it holds; negative for any number.
         dtypes: The type of the component, or a list of one for each.
         shapes: None for components of any shape; one shape; or a list of one fully defined shape
             for each component. `dequeue_many` needs them.
@@ -53,8 +53,8 @@ class RandomShuffleQueue(Queue):
 
     Args:
         capacity: As for `FIFOQueue`.
-        min_after_dequeue: How many elements stay in the queue while it is open: the more, the
-            better the shuffle. 0 to `capacity` - 1.
+        min_after_dequeue: The number of elements that stay in the queue while it is open: the more,
+            the better the shuffle. 0 to `capacity` - 1.
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.

@@ -137,7 +137,7 @@ class Queue:
         """Takes `n` elements, as they arrive, and stacks them. Blocks until it has them all.
 
         Args:
-            n: How many. May exceed the capacity.
+            n: The number of elements. May exceed the capacity.
             timeout: As for `dequeue`.
 
         Returns:

@@ -57,12 +57,13 @@ class FeedStatistics:
     """Measurements of a trainer since it began.
 
     Attributes:
-        seconds: How long it has run.
-        batches: How many batches it took.
-        bytes: How large they were together.
-        waiting_seconds: How long it waited for them.
+        seconds: The time that it has run.
+        batches: The number of batches that it received.
+        bytes: Their total size.
+        waiting_seconds: The time that it waited for them.
         longest_wait_seconds: The longest wait for one, after the first.
-        asked_again: How often a batch was asked for again, since its reader or its node was lost.
+        asked_again: The number of times that a batch was requested again because its reader or its
+            node was lost.
     """
 
     seconds: float = 0.0

@@ -21,8 +21,8 @@ class Loads:
     """Measurements over some time.
 
     Attributes:
-        seconds: How long.
-        num_readers: How many readers there were.
+        seconds: The duration.
+        num_readers: The number of readers.
         waiting: The share of the time in which trainers waited for batches, 0 to 1: their mean.
         working: The share of the time in which readers made batches, 0 to 1: their mean.
     """
@@ -39,7 +39,7 @@ class Advice:
 
     Attributes:
         text: One sentence for people.
-        num_readers: How many readers there should be.
+        num_readers: The recommended number of readers.
     """
 
     text: str

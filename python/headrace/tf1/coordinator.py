@@ -157,7 +157,7 @@ class Coordinator:
         """Blocks until a stop is requested.
 
         Args:
-            timeout: How many seconds to wait at most; None waits without limit.
+            timeout: The longest time to wait, in seconds; None for no limit.
 
         Returns:
             Whether a stop was requested; False when the time ran out.
@@ -207,7 +207,7 @@ class Coordinator:
 
         Args:
             threads: Threads to wait for beside the registered ones.
-            stop_grace_period_secs: How long threads may take to end after a stop, in seconds.
+            stop_grace_period_secs: The time that threads have to end after a stop, in seconds.
             ignore_live_threads: Only log which threads still run after the grace period.
 
         Raises:

@@ -271,7 +271,7 @@ class FileStatistics:
     """The metadata of a file.
 
     Attributes:
-        length: How many bytes it has.
+        length: Its length in bytes.
         mtime_nsec: When it was changed, in nanoseconds since 1970.
         is_directory: Whether it is a directory.
     """
@@ -334,7 +334,7 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
     """Yields a directory and all directories below it, with the names of their entries.
 
     Args:
-        top: Where to start.
+        top: The directory to start at.
         in_order: Whether a directory comes before those in it.
 
     Yields:

@@ -26,7 +26,7 @@ class StaticHashTable(lookup.StaticHashTable):
     """A table that its initializer fills, once in each session; see `ops.lookup.StaticHashTable`.
 
     Args:
-        initializer: What fills it.
+        initializer: The initializer that fills the table.
         default_value: The value of keys that are not in it, a scalar.
         name: Name of the operation.
 

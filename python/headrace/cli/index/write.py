@@ -27,7 +27,7 @@ class Indexed(NamedTuple):
     Attributes:
         path: The file of records.
         index_path: The file of their places.
-        num_records: How many there are.
+        num_records: The number of records.
     """
 
     path: str
@@ -42,7 +42,7 @@ def write_index(path: str, directory: str | None, interrupts: Interrupts) -> Ind
 
     Args:
         path: The file.
-        directory: Where the index goes; None for beside the file.
+        directory: The directory of the index; None for the file's directory.
         interrupts: Signals, looked at now and then.
 
     Raises:

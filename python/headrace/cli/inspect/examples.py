@@ -63,7 +63,7 @@ def write_pictures(path: str, shown: Shown, directory: Path) -> Iterator[Path]:
     Args:
         path: The file that the example is from; the names begin with its name.
         shown: The example.
-        directory: Where to.
+        directory: The directory to write to.
     """
     stem = os.path.basename(path)
     for name, values in shown.values.items():

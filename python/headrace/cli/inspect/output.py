@@ -29,7 +29,7 @@ class Output:
     """Inspects files and shows what was found.
 
     Args:
-        looked: How closely they are looked at.
+        looked: The options for how they are shown.
         png: The directory for images, if they are wanted.
         is_printed: Whether reports are printed; else they are only kept.
 

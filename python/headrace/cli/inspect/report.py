@@ -19,7 +19,7 @@ class Looked(NamedTuple):
 
     Attributes:
         num_records: From how many records the features are learned.
-        num_examples: How many examples are shown.
+        num_examples: The number of examples to show.
         is_bar_shown: Whether a terminal shows how far it is.
         is_quick: Whether no more than these records are read.
     """
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
     """An example that is shown.
 
     Attributes:
-        number: That of its record.
+        number: The number of its record.
         values: Its features.
     """
 
@@ -47,8 +47,8 @@ def counts(content: Content, looked: Looked, what: str) -> dict[str, Any]:
 
     Args:
         content: The file.
-        looked: How closely it is looked at.
-        what: What a record is called: "records", "lines".
+        looked: The options for how it is shown.
+        what: The word for a record: "records", "lines".
     """
     if looked.is_quick:
         return {"unit": what, "count": None, "damage": []}

@@ -65,7 +65,7 @@ def place_lines(words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0) -
     Args:
         words: The stages, as a state has them.
         checkpoint: The checkpoint of the last stage.
-        behind: How many examples behind that.
+        behind: The number of examples after that.
     """
     for index in range(len(words) - 1, -1, -1):
         name = name_of(words[index])

@@ -22,7 +22,7 @@ class Verified(NamedTuple):
     """The result for all files.
 
     Attributes:
-        results: Of each file, in the order in which they were given.
+        results: The result of each file, in the order of the arguments.
         unreadable: Why some could not be opened.
     """
 
@@ -40,7 +40,7 @@ def verified(arguments: Iterable[str], num_threads: int | None) -> Verified:
 
     Args:
         arguments: Files, directories and patterns.
-        num_threads: How many threads read; None for one for each core.
+        num_threads: The number of threads that read; None for one for each core.
     """
     contents: dict[str, Content] = {}
     unreadable = []

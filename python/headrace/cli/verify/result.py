@@ -19,8 +19,8 @@ class Result:
 
     Attributes:
         content: The file.
-        num_records: How many records are whole.
-        damage: What is not, as the document of `--json` has it.
+        num_records: The number of whole records.
+        damage: The damage, as the document of `--json` has it.
     """
 
     content: Content

@@ -170,7 +170,7 @@ class _Assembly:
     """A program while it is being made.
 
     Attributes:
-        slots: Where each tensor's value is in a run.
+        slots: The slot of each tensor's value in a run.
     """
 
     def __init__(

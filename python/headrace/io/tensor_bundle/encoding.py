@@ -29,7 +29,7 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
 
     Args:
         data: Holds it.
-        position: Where it begins.
+        position: The position of its beginning.
 
     Returns:
         The number and the position after it.

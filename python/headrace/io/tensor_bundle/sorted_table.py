@@ -87,7 +87,7 @@ def write_table(
     """Writes a table.
 
     Args:
-        file: Where to write, from its current position, which must be 0.
+        file: The file to write to, from its current position, which must be 0.
         items: Keys, in ascending order and each once, and their values.
         block_size_bytes: A block ends when it has reached this size.
     """

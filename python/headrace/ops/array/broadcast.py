@@ -26,7 +26,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
     Args:
         shape_x: The static shape of one.
-        shape_y: That of the other.
+        shape_y: The shape of the other.
 
     Raises:
         ValueError: If two sizes differ and neither is 1.

@@ -107,11 +107,11 @@ def matrix_diag(
     Args:
         diagonal: The elements: of one diagonal a vector, or a batch of vectors; of several a
             matrix, or a batch of matrices, the uppermost diagonal first, each from its beginning.
-        k: Which diagonal: 0 for the main one, more for those above. Two numbers, the lowest and
-            the highest, for several.
+        k: The number of the diagonal: 0 for the main one, more for those above. Two numbers, the
+            lowest and the highest, for several.
         num_rows: Height of the matrices; -1 for the least.
         num_cols: Width of the matrices; -1 for the least.
-        padding_value: What the other elements are.
+        padding_value: The value of the other elements.
         name: Name of the operation.
     """
 
@@ -190,8 +190,9 @@ def matrix_diag_part(
 
     Args:
         input: The matrices, in the last two axes.
-        k: Which diagonal, or the lowest and the highest of several, as for `matrix_diag`.
-        padding_value: What fills up diagonals shorter than the longest one.
+        k: The number of the diagonal, or the lowest and the highest of several, as for
+            `matrix_diag`.
+        padding_value: The value that fills up diagonals shorter than the longest one.
         name: Name of the operation.
 
     Returns:
@@ -244,7 +245,8 @@ def matrix_set_diag(
     Args:
         input: The matrices, in the last two axes.
         diagonal: The elements, as `matrix_diag_part` returns them.
-        k: Which diagonal, or the lowest and the highest of several, as for `matrix_diag`.
+        k: The number of the diagonal, or the lowest and the highest of several, as for
+            `matrix_diag`.
         name: Name of the operation.
 
     Raises:
@@ -303,8 +305,8 @@ def matrix_band_part(
 
     Args:
         input: The matrices, in the last two axes.
-        num_lower: How many diagonals below the main one stay; negative for all.
-        num_upper: How many above it stay; negative for all.
+        num_lower: The number of diagonals below the main one to keep; negative for all.
+        num_upper: The number of diagonals above it to keep; negative for all.
         name: Name of the operation.
     """
 

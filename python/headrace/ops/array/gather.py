@@ -41,7 +41,7 @@ def gather(
         indices: The places along `axis`, an integer tensor of any shape. Unlike in Python,
             negative ones are out of range.
         axis: The axis to pick from; None for `batch_dims`.
-        batch_dims: How many axes in front `params` and `indices` share.
+        batch_dims: The number of leading axes that `params` and `indices` share.
         name: Name of the operation.
 
     Returns:
@@ -80,7 +80,7 @@ def gather_nd(
     Args:
         params: The tensor.
         indices: The tuples, along its last axis: an index for each of the first axes of `params`.
-        batch_dims: How many axes in front `params` and `indices` share.
+        batch_dims: The number of leading axes that `params` and `indices` share.
         name: Name of the operation.
 
     Returns:
@@ -127,7 +127,7 @@ def boolean_mask(
         tensor: The tensor.
         mask: Bools, or numbers that count as true unless zero; its shape is that of the first axes
             of `tensor`, counted from `axis`. Its rank must be known.
-        axis: Where the mask begins; None for 0.
+        axis: The first axis of the mask; None for 0.
         name: Name of the scope of the operation.
 
     Returns:

@@ -37,7 +37,7 @@ def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
 
     Args:
         values: The tensors, a list.
-        axis: Where the new axis will be.
+        axis: The position of the new axis.
         name: Name of the operation.
 
     Raises:
@@ -158,10 +158,10 @@ def split(
 
     Args:
         value: The tensor.
-        num_or_size_splits: How many equal parts, an int; or the size of each part, an integer
+        num_or_size_splits: The number of equal parts, an int; or the size of each part, an integer
             vector in which one size may be -1 and is then computed.
         axis: The axis.
-        num: How many parts, where the sizes' static shape does not tell it.
+        num: The number of parts, if the static shape of the sizes is unknown.
         name: Name of the operation.
 
     Returns:

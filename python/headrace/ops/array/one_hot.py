@@ -37,11 +37,11 @@ def one_hot(
     """Returns one-hot vectors: along a new axis, one value at the index and another elsewhere.
 
     Args:
-        indices: Where to put `on_value`; outside of [0, depth) nowhere.
+        indices: The positions of `on_value`; none for an index outside of [0, depth).
         depth: The size of the new axis.
         on_value: The value at the index; None for 1.
         off_value: The value elsewhere; None for 0.
-        axis: Where the new axis will be; None for the end.
+        axis: The position of the new axis; None for the end.
         dtype: Type of the result; None for that of the values, or float32.
         name: Name of the operation.
 

@@ -35,9 +35,10 @@ def pad(
 
     Args:
         tensor: The tensor.
-        paddings: How many before and after, an integer matrix with a row for each axis.
+        paddings: The number of elements to add before and after, an integer matrix with a row for
+            each axis.
         mode: "CONSTANT", "REFLECT" (mirrored without the edge) or "SYMMETRIC" (with the edge).
-        constant_values: What to add in constant mode, a scalar.
+        constant_values: The value to pad with in constant mode, a scalar.
         name: Name of the operation.
 
     Raises:

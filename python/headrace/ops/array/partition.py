@@ -36,7 +36,7 @@ def dynamic_partition(
         data: The tensor.
         partitions: For each slice the number of its part, int32; its shape is that of the first
             axes of `data`.
-        num_partitions: How many parts there are.
+        num_partitions: The number of parts.
         name: Name of the operation.
 
     Returns:

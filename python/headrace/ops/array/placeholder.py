@@ -24,7 +24,7 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
 
     Args:
         dtype: Type of the elements.
-        shape: What its values' shapes must be compatible with; None for any.
+        shape: The shape with which its values' shapes must be compatible; None for any.
         name: Name of the operation.
 
     Returns:
@@ -55,7 +55,7 @@ def placeholder_with_default(
 
     Args:
         input: The value to take if nothing is fed.
-        shape: What its values' shapes must be compatible with; None for any.
+        shape: The shape with which its values' shapes must be compatible; None for any.
         name: Name of the operation.
 
     Raises:

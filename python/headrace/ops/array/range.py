@@ -77,7 +77,7 @@ def linspace(
     Args:
         start: The first number, a float scalar.
         stop: The last number.
-        num: How many, an int scalar.
+        num: The number of elements, an int scalar.
         name: Name of the operation.
 
     Raises:

@@ -28,7 +28,8 @@ def repeat(
 
     Args:
         input: The tensor.
-        repeats: How often each slice comes: an integer for all, or a vector of one for each.
+        repeats: The number of copies of each slice: an integer for all, or a vector of one for
+            each.
         axis: The axis; None for the elements of the flat tensor.
         name: Name of the scope.
     """

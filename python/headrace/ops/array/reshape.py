@@ -92,7 +92,7 @@ def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) ->
 
     Args:
         input: The tensor.
-        axis: Where the new axis will be; -1 for the end.
+        axis: The position of the new axis; -1 for the end.
         name: Name of the operation.
 
     Raises:

@@ -61,7 +61,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
 
     Args:
         input: The tensor, of rank 1 or more.
-        shift: How far to move towards larger indices, an integer scalar or vector.
+        shift: The distance to move towards larger indices, an integer scalar or vector.
         axis: The axis for each shift; an axis named twice is moved twice.
         name: Name of the operation.
 

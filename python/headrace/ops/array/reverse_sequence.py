@@ -25,7 +25,7 @@ def reverse_sequence(
 
     Args:
         input: The sequences.
-        seq_lengths: How many elements of each sequence are reversed, an integer vector.
+        seq_lengths: The number of elements of each sequence to reverse, an integer vector.
         seq_axis: The axis along which the elements of a sequence are.
         batch_axis: The axis along which the sequences are.
         name: Name of the operation.

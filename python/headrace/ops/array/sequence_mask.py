@@ -28,8 +28,8 @@ def sequence_mask(
     """Returns a mask that is true for the first places of each row.
 
     Args:
-        lengths: How many places of each row, an integer tensor.
-        maxlen: How long the rows are, a scalar; None for the largest of `lengths`.
+        lengths: The number of true elements of each row, an integer tensor.
+        maxlen: The length of the rows, a scalar; None for the largest of `lengths`.
         dtype: Type of the mask.
         name: Name of the scope.
 

@@ -53,7 +53,7 @@ def slice(
 
     Args:
         input: The tensor.
-        begin: Where the part begins, an integer vector with an entry for each axis.
+        begin: The beginning of the part, an integer vector with an entry for each axis.
         size: Its size along each axis; -1 for all that is left.
         name: Name of the operation.
 
@@ -84,8 +84,8 @@ def strided_slice(
 
     Args:
         input: The tensor.
-        begin: Where the part begins, an integer vector with an entry for each index.
-        end: Where it ends.
+        begin: The beginning of the part, an integer vector with an entry for each index.
+        end: The end of the part.
         strides: The steps; None for 1 everywhere.
         begin_mask: Bit i: the i-th index begins at the beginning.
         end_mask: Bit i: the i-th index ends at the end.

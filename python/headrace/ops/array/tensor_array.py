@@ -37,7 +37,7 @@ class TensorArray:
         handle: The handle of another object for the same array; None to make an array.
         flow: The flow to continue with; None for the array's first one.
         infer_shape: Whether all elements have one shape, which is found out from what is written.
-        element_shape: What is known of the shape of each element; None for nothing.
+        element_shape: The static shape of each element; None if unknown.
         colocate_with_first_write_call: Not used.
         name: Name of the operation.
 

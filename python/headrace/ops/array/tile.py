@@ -28,7 +28,7 @@ def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> T
 
     Args:
         input: The tensor.
-        multiples: How often along each axis, an integer vector.
+        multiples: The number of copies along each axis, an integer vector.
         name: Name of the operation.
 
     Raises:

@@ -40,8 +40,8 @@ def where(
     Args:
         condition: Bools. With `x` and `y` it has their shape, or is a scalar, or a vector that
             picks whole rows.
-        x: What to take where the condition is true.
-        y: What to take where it is false.
+        x: The values where the condition is true.
+        y: The values where it is false.
         name: Name of the operation.
 
     Returns:

@@ -51,8 +51,8 @@ class Comparison(Protocol):
         x: The first tensor.
         y: The second one, of the same type; shapes are broadcast.
         data: The tensors to show when it does not hold; None for `x` and `y`.
-        summarize: How many elements of each to show; None for 3.
-        message: What the error begins with.
+        summarize: The number of elements of each to show; None for 3.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Returns:
@@ -81,8 +81,8 @@ class SignAssertion(Protocol):
     Args:
         x: The tensor.
         data: The tensors to show when it does not hold; None for `x`.
-        summarize: How many elements of each to show; None for 3.
-        message: What the error begins with.
+        summarize: The number of elements of each to show; None for 3.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Returns:
@@ -143,7 +143,7 @@ def _compare_to_zero(
 
     Args:
         opname: Its name.
-        words: What the error says; `{name}` is the tensor's name.
+        words: The error's message; `{name}` is the tensor's name.
         summary: First line of the function's documentation.
         function: Called with the tensor and 0.
     """
@@ -242,8 +242,8 @@ def assert_near(
         rtol: The relative tolerance; None for ten times the smallest difference of floats near 1.
         atol: The absolute tolerance; None for the same.
         data: The tensors to show when it does not hold; None for `x` and `y`.
-        summarize: How many elements of each to show; None for 3.
-        message: What the error begins with.
+        summarize: The number of elements of each to show; None for 3.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Returns:

@@ -37,7 +37,7 @@ def case(
     Args:
         pred_fn_pairs: Bool scalars, each with a function, tried in this order. Those of a dict that
             is not ordered are tried in the order of their names.
-        default: What to call if no condition holds; None makes that an error of the run.
+        default: The function to call if no condition holds; None makes that an error of the run.
         exclusive: Whether it is an error of the run if several conditions hold.
         strict: Whether a list of one stays a list.
         name: Name of the scope.

@@ -134,7 +134,7 @@ def Assert(
     Args:
         condition: A bool scalar.
         data: The tensors to show when it does not hold, a list of at least one.
-        summarize: How many elements of each to show; None for 3.
+        summarize: The number of elements of each to show; None for 3.
         name: Name of the scope.
 
     Returns:

@@ -91,7 +91,7 @@ def scan(
     Args:
         fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
         elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        initializer: What is accumulated at first; None for the first row, with which `fn` is not
+        initializer: The first accumulated value; None for the first row, with which `fn` is not
             called.
         parallel_iterations: Checked and not used.
         back_prop: Not used.
@@ -133,7 +133,7 @@ def foldl(
     Args:
         fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
         elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        initializer: What is accumulated at first; None for the first row, with which `fn` is not
+        initializer: The first accumulated value; None for the first row, with which `fn` is not
             called.
         parallel_iterations: Checked and not used.
         back_prop: Not used.

@@ -32,9 +32,9 @@ def print_values(
     Args:
         input: The tensor to return.
         data: A list of the tensors to print.
-        message: What to print before them.
-        first_n: How many times to print, over all sessions; None or negative for always.
-        summarize: How many elements of each to print; None for 3, negative for all.
+        message: The text to print before them.
+        first_n: The number of times to print, over all sessions; None or negative for always.
+        summarize: The number of elements of each to print; None for 3, negative for all.
         name: Name of the operation.
 
     Raises:
@@ -76,7 +76,7 @@ def print_text(
         text: A scalar string.
         output_stream: "stdout", "stderr", "log(info)", "log(warning)", "log(error)", or
             "file://PATH", to whose end it is written.
-        end: What to print behind it.
+        end: The text to print after it.
         name: Name of the operation.
 
     Raises:

@@ -51,7 +51,7 @@ class Repetition:
 
         Args:
             first: Its value in the first iteration.
-            shape: What is known of its shape in all of them.
+            shape: Its static shape in all of them.
             name: Name of the tensor that represents it.
         """
         inside = self._variable(first, shape, name)
@@ -94,7 +94,7 @@ class Repetition:
             op_type: "While" or "ForEach".
             condition: Whether there is another iteration.
             results: The next values of what is carried, then what is collected.
-            shapes: What is known of the outputs' shapes.
+            shapes: The static shapes of the outputs.
             attrs: Its attributes.
 
         Returns:

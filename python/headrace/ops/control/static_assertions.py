@@ -54,8 +54,8 @@ def assert_rank(
         x: The tensor.
         rank: The number, a scalar.
         data: The tensors to show when it does not hold; None for the shape of `x`.
-        summarize: How many elements of each to show; None for 3.
-        message: What the error begins with.
+        summarize: The number of elements of each to show; None for 3.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Returns:
@@ -86,8 +86,8 @@ def assert_rank_at_least(
         x: The tensor.
         rank: The number, a scalar.
         data: The tensors to show when it does not hold; None for the shape of `x`.
-        summarize: How many elements of each to show; None for 3.
-        message: What the error begins with.
+        summarize: The number of elements of each to show; None for 3.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Returns:
@@ -118,8 +118,8 @@ def assert_rank_in(
         x: The tensor.
         ranks: The numbers, scalars.
         data: The tensors to show when it does not hold; None for the shape of `x`.
-        summarize: How many elements of each to show; None for 3.
-        message: What the error begins with.
+        summarize: The number of elements of each to show; None for 3.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Returns:
@@ -144,7 +144,7 @@ def assert_type(
     Args:
         tensor: The tensor.
         dtype: The type.
-        message: What the error begins with.
+        message: The beginning of the error's message.
         name: Name of the operation.
 
     Raises:
@@ -162,7 +162,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
     Args:
         x: The tensor.
-        message: What the error begins with.
+        message: The beginning of the error's message.
         name: Name of the operation.
 
     Raises:
@@ -185,7 +185,7 @@ def assert_scalar(
 
     Args:
         tensor: The tensor.
-        message: What the error begins with.
+        message: The beginning of the error's message.
         name: Name of the scope.
 
     Raises:

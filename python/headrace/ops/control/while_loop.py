@@ -43,7 +43,7 @@ def while_loop(
         body: Takes the loop's variables and returns their next values, in the same structure.
         loop_vars: The first values: a list or tuple of tensors, sparse tensors, arrays of tensors,
             and structures of them.
-        shape_invariants: What is known of the shapes in all iterations, in the same structure; None
+        shape_invariants: The static shapes that hold in all iterations, in the same structure; None
             for the shapes of the first values.
         parallel_iterations: Checked and not used: the next iteration begins when one has ended.
         back_prop: Not used.

@@ -35,7 +35,7 @@ class Input:
 
     Attributes:
         name: Name of the parameter, for errors and for the constant made of a Python value.
-        value: What the caller gave.
+        value: The caller's argument.
         dtype: The type it must have; None if it may vary.
         var: Name of the type variable: inputs with the same one have the same type.
         allowed: The types it may have; None for all.
@@ -63,7 +63,7 @@ class InputList:
 
     Attributes:
         name: Name of the parameter, for errors and for constants made of Python values.
-        values: What the caller gave.
+        values: The caller's arguments.
         dtype: The type they must have; None if it may vary.
         var: Name of the type variable: all have one type.
         allowed: The types they may have; None for all.

@@ -18,7 +18,7 @@ def write_excerpt(value: Array, limit: int) -> str:
 
     Args:
         value: The array.
-        limit: How many elements to write; negative for all. "..." replaces the others.
+        limit: The number of elements to write; negative for all. "..." replaces the others.
     """
     shown = value.size if limit < 0 else min(limit, value.size)
     words = [_word(item) for item in value.ravel()[:shown]]
@@ -33,8 +33,8 @@ def write_summary(value: Array, edge: int) -> str:
 
     Args:
         value: The array.
-        edge: How many rows to write at either end of each axis; negative for all. "..." replaces
-            those between.
+        edge: The number of rows to write at either end of each axis; negative for all. "..."
+            replaces those between.
 
     Source: `Tensor::SummarizeValue` of TensorFlow 1.15, with `print_v2`.
     """

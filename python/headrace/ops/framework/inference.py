@@ -69,7 +69,7 @@ def check_axis(axis: int, rank: int, text: str) -> int:
     Args:
         axis: The axis, negative if counted from the back.
         rank: The number of axes.
-        text: What to say if there is no such axis; may name `{axis}`, `{rank}` and `{low}`, the
+        text: The message if there is no such axis; may name `{axis}`, `{rank}` and `{low}`, the
             smallest valid axis.
 
     Raises:

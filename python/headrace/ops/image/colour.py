@@ -229,7 +229,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
 
     Args:
         image: Floats, or integers that count as from 0 to 1 for this: any shape.
-        delta: What to add, a number or a scalar tensor: -1 is black for all.
+        delta: The number to add, a number or a scalar tensor: -1 is black for all.
 
     Returns:
         Of the type and shape of `image`; integers stop at the ends of their range.
@@ -304,7 +304,8 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 
     Args:
         image: RGB, of floats from 0 to 1 or of integers: (..., 3).
-        delta: How far to rotate the hue, in turns: a number or a scalar tensor. 1 changes nothing.
+        delta: The amount to rotate the hue, in turns: a number or a scalar tensor. 1 changes
+            nothing.
         name: Name of the scope.
 
     Returns:

@@ -121,7 +121,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        central_fraction: How much of the height, and of the width, stays: above 0, up to 1.
+        central_fraction: The fraction of the height, and of the width, to keep: above 0, up to 1.
 
     Returns:
         The middle; the image itself for a fraction of 1.

@@ -40,7 +40,7 @@ def crop_and_resize(
         box_ind: int32, (n,): the number of the image of each window.
         crop_size: int32, (2,): height and width of all windows.
         method: "bilinear" or "nearest".
-        extrapolation_value: What pixels outside of the image have.
+        extrapolation_value: The value of pixels outside of the image.
         name: Name of the operation.
 
     Returns:

@@ -54,8 +54,8 @@ def decode_jpeg(
         ratio: Scales the image down by 1, 2, 4 or 8, rounded up; quicker than decoding all of it.
         fancy_upscaling: Interpolate between chroma samples; False repeats them.
         try_recover_truncated: Whether to decode a truncated file as far as possible.
-        acceptable_fraction: How much of the rows of a truncated file must be there; the others
-            are 0.
+        acceptable_fraction: The fraction of the rows of a truncated file that must be there; the
+            others are 0.
         dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
         name: Name of the operation.
 
@@ -100,7 +100,7 @@ def decode_and_crop_jpeg(
         ratio: Scales the image down by 1, 2, 4 or 8.
         fancy_upscaling: Interpolate between chroma samples.
         try_recover_truncated: Whether to decode a truncated file as far as possible.
-        acceptable_fraction: How much of the rows must be there.
+        acceptable_fraction: The fraction of the rows that must be there.
         dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
         name: Name of the operation.
 

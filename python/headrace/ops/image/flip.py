@@ -91,7 +91,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
-        k: How many right angles: an integer, or a scalar integer tensor.
+        k: The number of right angles: an integer, or a scalar integer tensor.
         name: Name of the scope.
 
     Raises:

@@ -36,8 +36,8 @@ def extract_image_patches(
     Args:
         images: Numbers, (batch, height, width, channels).
         ksizes: Size of a patch, `[1, rows, columns, 1]`.
-        strides: How far the centres of two patches are apart, `[1, rows, columns, 1]`.
-        rates: How far the pixels of a patch are apart, `[1, rows, columns, 1]`.
+        strides: The distance of the centres of two patches, `[1, rows, columns, 1]`.
+        rates: The distance of the pixels of a patch, `[1, rows, columns, 1]`.
         padding: "VALID" for patches inside of the image, "SAME" for a patch around each pixel that
             the strides come to, with zeros for what is outside.
         name: Name of the operation.

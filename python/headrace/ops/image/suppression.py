@@ -37,7 +37,7 @@ def non_max_suppression(
     Args:
         boxes: (boxes, 4), float16 or float32: two opposite corners of each, as y1, x1, y2, x2.
         scores: The score of each box.
-        max_output_size: How many boxes to choose at most, an int32 scalar.
+        max_output_size: The largest number of boxes to choose, an int32 scalar.
         iou_threshold: Boxes overlap whose intersection divided by their union is larger.
         score_threshold: Boxes with lower scores are not chosen.
         name: Name of the scope.
@@ -105,9 +105,9 @@ def non_max_suppression_overlaps(
     """As `non_max_suppression`, with a table of how much boxes overlap.
 
     Args:
-        overlaps: How much each box overlaps each other one, (boxes, boxes), float32.
+        overlaps: The overlap of each two boxes, (boxes, boxes), float32.
         scores: The score of each box, float32.
-        max_output_size: How many boxes to choose at most, an int32 scalar.
+        max_output_size: The largest number of boxes to choose, an int32 scalar.
         overlap_threshold: Boxes overlap whose number is larger.
         score_threshold: Boxes with lower scores are not chosen.
         name: Name of the scope.

@@ -23,7 +23,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
 
     Args:
         tensor: The tensor.
-        message: How the error begins.
+        message: The beginning of the error's message.
         name: Name of the operation.
 
     Returns:
@@ -49,7 +49,7 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
 
     Args:
         x: The tensor.
-        message: How the error begins.
+        message: The beginning of the error's message.
         name: Name of the operation.
 
     Returns:

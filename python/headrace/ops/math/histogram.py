@@ -58,7 +58,7 @@ def bincount(
 
     Args:
         arr: Integers of at least 0, int32.
-        weights: What each counts, of the same shape; None for 1.
+        weights: The weight of each, of the same shape; None for 1.
         minlength: The least length of the result; None for none.
         maxlength: The largest length of the result: larger integers are not counted. None for none.
         dtype: Type of the result if there are no weights.
@@ -126,9 +126,9 @@ def histogram_fixed_width(
 
     Args:
         values: The numbers, of any shape.
-        value_range: Where the first bin begins and the last one ends, of the same type. Numbers
-            outside of it count in those.
-        nbins: How many bins.
+        value_range: The beginning of the first bin and the end of the last one, of the same type.
+            Numbers outside of it count in those.
+        nbins: The number of bins.
         dtype: Type of the counts, int32 or int64.
         name: Name of the operation.
 
@@ -197,8 +197,8 @@ def histogram_fixed_width_bins(
 
     Args:
         values: The numbers, of any shape.
-        value_range: Where the first bin begins and the last one ends, of the same type.
-        nbins: How many bins.
+        value_range: The beginning of the first bin and the end of the last one, of the same type.
+        nbins: The number of bins.
         dtype: Type of the result.
         name: Name of the scope.
     """
@@ -228,9 +228,9 @@ def confusion_matrix(
     Args:
         labels: The labels, a vector of integers of at least 0.
         predictions: The predicted classes, as many.
-        num_classes: How many classes there are; None for one more than the largest number.
+        num_classes: The number of classes; None for one more than the largest number.
         dtype: Type of the counts.
-        weights: What each pair counts; None for 1.
+        weights: The weight of each pair; None for 1.
         name: Name of the scope.
 
     Returns:

@@ -74,7 +74,7 @@ def tensordot(
     Args:
         a: The first tensor, of a known rank.
         b: The second tensor, of the same type and a known rank.
-        axes: How many of the last axes of `a` and the first of `b` are summed over; or two lists of
+        axes: The number of last axes of `a` and first axes of `b` to sum over; or two lists of
             axes, or two axes.
         name: Name of the scope.
 

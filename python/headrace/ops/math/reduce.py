@@ -53,7 +53,7 @@ class Reduction(Protocol):
     """A function that reduces a tensor over some axes.
 
     Args:
-        input_tensor: What to reduce.
+        input_tensor: The tensor to reduce.
         axis: An axis, or a list or vector of axes; None for all.
         keepdims: Whether reduced axes stay, with size 1.
         name: Name of the operation.
@@ -191,7 +191,7 @@ def count_nonzero(
     """Returns how many elements are not zero (not empty, not False) over some axes.
 
     Args:
-        input: What to count in.
+        input: The tensor to count in.
         axis: An axis, or a list of axes; None for all.
         keepdims: Whether reduced axes stay, with size 1.
         dtype: Type of the result.

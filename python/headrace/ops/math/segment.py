@@ -67,7 +67,7 @@ class UnsortedSegments(Protocol):
         data: The slices.
         segment_ids: For each slice its number, integers; their shape is that of the first axes of
             `data`. Slices with negative numbers are omitted.
-        num_segments: How many numbers there are.
+        num_segments: The number of segments.
         name: Name of the operation.
 
     Returns:
@@ -249,7 +249,7 @@ def unsorted_segment_mean(
         data: The slices, of a float type.
         segment_ids: For each slice its number, integers; their shape is that of the first axes of
             `data`. Slices with negative numbers are omitted.
-        num_segments: How many numbers there are.
+        num_segments: The number of segments.
         name: Name of the scope.
     """
     with name_scope(name, "UnsortedSegmentMean"):
@@ -267,7 +267,7 @@ def unsorted_segment_sqrt_n(
         data: The slices, of a float type.
         segment_ids: For each slice its number, integers; their shape is that of the first axes of
             `data`. Slices with negative numbers are omitted.
-        num_segments: How many numbers there are.
+        num_segments: The number of segments.
         name: Name of the scope.
     """
     with name_scope(name, "UnsortedSegmentSqrtN"):

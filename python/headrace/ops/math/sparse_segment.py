@@ -32,9 +32,9 @@ def sparse_segment_sum(
 
     Args:
         data: Rows of real numbers, along the first axis.
-        indices: Which rows, an integer vector.
+        indices: The rows to select, an integer vector.
         segment_ids: The segment of each of them, as many integers in ascending order.
-        num_segments: How many segments there are; None for those up to the last one.
+        num_segments: The number of segments; None for all up to the last one.
         name: Name of the operation.
 
     Returns:
@@ -59,9 +59,9 @@ def sparse_segment_mean(
 
     Args:
         data: Rows of floats, along the first axis.
-        indices: Which rows, an integer vector.
+        indices: The rows to select, an integer vector.
         segment_ids: The segment of each of them, as many integers in ascending order.
-        num_segments: How many segments there are; None for those up to the last one.
+        num_segments: The number of segments; None for all up to the last one.
         name: Name of the operation.
 
     Returns:
@@ -86,9 +86,9 @@ def sparse_segment_sqrt_n(
 
     Args:
         data: Rows of floats, along the first axis.
-        indices: Which rows, an integer vector.
+        indices: The rows to select, an integer vector.
         segment_ids: The segment of each of them, as many integers in ascending order.
-        num_segments: How many segments there are; None for those up to the last one.
+        num_segments: The number of segments; None for all up to the last one.
         name: Name of the operation.
 
     Returns:

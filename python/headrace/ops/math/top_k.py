@@ -40,7 +40,7 @@ def top_k(
 
     Args:
         input: The tensor.
-        k: How many, an int32 scalar.
+        k: The number of elements to find, an int32 scalar.
         sorted: Whether the order matters. Here the largest always comes first.
         name: Name of the operation.
 
@@ -97,7 +97,8 @@ def in_top_k(
     Args:
         predictions: One row an example, one column a class; float32, (batch, classes).
         targets: The class of each example, an integer vector.
-        k: How many of the largest predictions count. All that are equal to the last of them do.
+        k: The number of largest predictions that count. All that are equal to the last of them
+            count too.
         name: Name of the operation.
 
     Returns:

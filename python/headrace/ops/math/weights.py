@@ -87,7 +87,7 @@ def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
     Args:
         weights: A scalar, or a tensor of the rank of `values` whose sizes are those of `values`
             or 1.
-        values: What they weigh.
+        values: The tensor that the weights are for.
 
     Returns:
         A weight for each value. A run in which they do not fit ends with InvalidArgumentError.
@@ -108,7 +108,7 @@ def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
     Args:
         weights: As for `broadcast_weights`.
-        values: What they weigh.
+        values: The tensor that the weights are for.
 
     Raises:
         ValueError: If the static shapes do not fit.

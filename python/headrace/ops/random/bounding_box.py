@@ -51,10 +51,12 @@ def sample_distorted_bounding_box(
         seed: Determines the sequence of windows together with `seed2`. The graph's seed has no
             part in it. Without both, or if both are 0, every session has another sequence.
         seed2: The second half of the seed.
-        min_object_covered: How much of at least one object a window must show, a float scalar.
+        min_object_covered: The fraction of at least one object that a window must show, a float
+            scalar.
         aspect_ratio_range: From which to which number width / height of a window may be; None for
             0.75 and 1.33.
-        area_range: How small and large a part of the image it may be; None for 0.05 and 1.
+        area_range: The smallest and largest fraction of the image that it may be; None for 0.05 and
+            1.
         max_attempts: After how many windows that do not suit the whole image is taken; None for
             100.
         use_image_if_no_bounding_boxes: Whether the whole image is the object if there are no

@@ -29,7 +29,7 @@ def categorical(
     Args:
         logits: Logarithms of the probabilities up to a constant for each row: (rows, classes). What
             is not finite is never drawn.
-        num_samples: How many classes to draw for each row, a scalar int32.
+        num_samples: The number of classes to draw for each row, a scalar int32.
         dtype: int32, or int64, the meaning of None.
         seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
         name: Name of the scope.

@@ -93,7 +93,7 @@ class DenseFeature(NamedTuple):
         key: Name of the feature.
         dtype: Type of its values.
         shape: Shape of the values. The first dimension is None for any number of rows.
-        default: What it is where it is missing, or what fills up rows; None if there is none.
+        default: The value where it is missing, or that fills up rows; None if there is none.
     """
 
     key: str
@@ -112,7 +112,7 @@ class FeaturePlan:
 
     Args:
         features: Configurations by the features' names.
-        of: What they are features of: an `Example`, or the context or the lists of a
+        of: The message that has the features: an `Example`, or the context or the lists of a
             `SequenceExample`.
 
     Attributes:

@@ -27,7 +27,7 @@ def parse_single_example(
 
     Args:
         serialized: A scalar string.
-        features: What to parse, by the feature's name: `FixedLenFeature`, `VarLenFeature`,
+        features: The features to parse, by name: `FixedLenFeature`, `VarLenFeature`,
             `FixedLenSequenceFeature` or `SparseFeature`.
         example_names: Accepted for TensorFlow's sake.
         name: Name of the operation.

@@ -30,9 +30,9 @@ def parse_single_sequence_example(
 
     Args:
         serialized: A scalar string.
-        context_features: What to parse of the context, by the feature's name: `FixedLenFeature` or
+        context_features: The features of the context, by name: `FixedLenFeature` or
             `VarLenFeature`.
-        sequence_features: What to parse of the lists: `FixedLenSequenceFeature`, without a default
+        sequence_features: The features of the lists: `FixedLenSequenceFeature`, without a default
             value, or `VarLenFeature`.
         example_name: A scalar string that names the example in errors, or None.
         name: Name of the operation.

@@ -86,13 +86,13 @@ def mfcc(
     """Returns mel-frequency cepstral coefficients, the usual input of speech recognition.
 
     Args:
-        spectrogram: Of `audio_spectrogram` with `magnitude_squared`: float32 (channels, windows,
-            frequencies).
+        spectrogram: The result of `audio_spectrogram` with `magnitude_squared`: float32 (channels,
+            windows, frequencies).
         sample_rate: Samples a second, a scalar int32.
         upper_frequency_limit: The highest frequency that counts, in Hz.
         lower_frequency_limit: The lowest one.
-        filterbank_channel_count: How many bands there are between them.
-        dct_coefficient_count: How many coefficients are returned.
+        filterbank_channel_count: The number of bands between them.
+        dct_coefficient_count: The number of coefficients to return.
         name: Name of the operation.
 
     Returns:

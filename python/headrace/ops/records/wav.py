@@ -48,9 +48,10 @@ def decode_wav(
 
     Args:
         contents: The file, a scalar string.
-        desired_channels: How many channels to return; -1 for those of the file. Further ones are
-            copies of the last.
-        desired_samples: How many samples to return; -1 for those of the file. Further ones are 0.
+        desired_channels: The number of channels to return; -1 for the file's number. Further ones
+            are copies of the last.
+        desired_samples: The number of samples to return; -1 for the file's number. Further ones are
+            0.
         name: Name of the operation.
 
     Returns:

@@ -31,7 +31,7 @@ def product_of_elements(
     """Multiplies the elements of a sparse tensor by those of a dense one at the same places.
 
     Args:
-        indices: Where the elements are.
+        indices: The positions of the elements.
         values: The elements.
         dense_shape: The shape.
         dense: The dense tensor, of that shape, or one that is broadcast to it.
@@ -54,7 +54,7 @@ def quotient_of_elements(
     """Divides the elements of a sparse tensor by those of a dense one at the same places.
 
     Args:
-        indices: Where the elements are.
+        indices: The positions of the elements.
         values: The elements, floats or complex numbers.
         dense_shape: The shape.
         dense: The dense tensor, of that shape, or one that is broadcast to it.

@@ -50,8 +50,9 @@ def sparse_cross_hashed(
     Args:
         inputs: A list of matrices of strings or integers with as many rows, sparse or dense. Sparse
             ones come first, and the last one changes fastest.
-        num_buckets: How many hashes there are; 0 for as many as there are integers of at least 0.
-        hash_key: What the hash of each combination begins with; None for TensorFlow's.
+        num_buckets: The number of different hashes; 0 for as many as there are integers of at least
+            0.
+        hash_key: The start value of the hash of each combination; None for TensorFlow's.
         name: Name of the operation.
 
     Returns:

@@ -45,7 +45,7 @@ def sparse_add(
     Args:
         a: The first one.
         b: The second one.
-        threshold: Of two sparse tensors: the least absolute value, a scalar, of the sums of
+        threshold: For two sparse tensors: the least absolute value, a scalar, of the sums of
             elements that both have; other sums are omitted, and NaN. Elements that only one has
             all stay.
 
@@ -146,7 +146,7 @@ def sum_with_parts(
     """Adds a sparse tensor, of which the parts are given, to a dense one.
 
     Args:
-        indices: Where the elements are, int32 or int64.
+        indices: The positions of the elements, int32 or int64.
         values: The elements.
         dense_shape: The shape.
         dense: The dense tensor, of that shape.

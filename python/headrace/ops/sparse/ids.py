@@ -36,7 +36,7 @@ def sparse_merge(
         sp_ids: The ids, integers, with as many elements as the values; or a list of them, for
             several last dimensions.
         sp_values: The values.
-        vocab_size: How many ids there are: the size of the last dimension; a list for a list.
+        vocab_size: The number of ids: the size of the last dimension; a list for a list.
         already_sorted: Whether the result is in order without being sorted.
         name: Name of the scope.
 
@@ -61,7 +61,7 @@ def sparse_to_indicator(
 
     Args:
         sp_input: The ids, integers of at least 0, of any rank.
-        vocab_size: How many ids there are.
+        vocab_size: The number of ids.
         name: Name of the scope.
 
     Returns:

@@ -116,7 +116,8 @@ def sparse_expand_dims(
 
     Args:
         sp_input: The sparse tensor.
-        axis: Where the new dimension stands in the result, in [-rank - 1, rank]; None for the end.
+        axis: The position of the new dimension in the result, in [-rank - 1, rank]; None for the
+            end.
         name: Name of the scope.
 
     Raises:

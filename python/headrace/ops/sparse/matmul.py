@@ -70,7 +70,7 @@ def product_of_parts(
     """Returns the product of a sparse matrix, of which the parts are given, and a dense one.
 
     Args:
-        indices: Where the elements are, int32 or int64.
+        indices: The positions of the elements, int32 or int64.
         values: The elements.
         dense_shape: The shape, int64.
         dense: The dense matrix.

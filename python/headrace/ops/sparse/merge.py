@@ -25,7 +25,7 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
 
     Args:
         parsed: A `SparseTensor` for each part of the feature, by the name of the part.
-        feature: Which parts, and how large the result is.
+        feature: The parts, and the size of the result.
 
     Returns:
         The sparse tensor. Its static shape has the sizes, and for a batch a first dimension for the

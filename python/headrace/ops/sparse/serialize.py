@@ -72,7 +72,7 @@ def deserialize_many_sparse(
     Args:
         serialized_sparse: Strings, (number, 3), of `serialize_sparse` or `serialize_many_sparse`.
         dtype: Type of their elements.
-        rank: How many dimensions the result has; None if that is not known.
+        rank: The number of dimensions of the result; None if unknown.
         name: Name of the operation.
 
     Returns:

@@ -48,7 +48,7 @@ def softmax_of_parts(
     """Adds the operation of `sparse_softmax`.
 
     Args:
-        indices: Where the elements are.
+        indices: The positions of the elements.
         values: The elements.
         dense_shape: The shape.
         name: Name of the operation.

@@ -65,7 +65,7 @@ class SparseTable:
         Args:
             handles: A vector of int64.
             dtype: Type of their elements.
-            rank: How many dimensions each has; None if that is not known.
+            rank: The number of dimensions of each; None if unknown.
 
         Returns:
             A sparse tensor with a new first dimension, as large as the largest in each other one.

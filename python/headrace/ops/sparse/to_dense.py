@@ -27,7 +27,8 @@ def sparse_to_dense(
     """Returns a dense tensor with some elements set.
 
     Args:
-        sparse_indices: Where the elements are: a scalar, a vector, or a matrix with a row each.
+        sparse_indices: The positions of the elements: a scalar, a vector, or a matrix with a row
+            each.
         output_shape: The shape of the result, an integer vector.
         sparse_values: The elements; a scalar for all.
         default_value: The value elsewhere.

@@ -61,7 +61,7 @@ def _map_strings(
         op_type: Its type.
         input: The strings.
         name: Its name.
-        function: What is done to each.
+        function: The function to apply to each string.
         attrs: Its attributes.
     """
 

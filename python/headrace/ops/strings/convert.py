@@ -40,7 +40,7 @@ def as_string(
         scientific: Whether floats are written with an exponent.
         shortest: Whether floats are written in the shorter of both ways.
         width: At least so many characters; -1 for no limit.
-        fill: What fills up to `width`: a flag of C's printf such as "0" or " ".
+        fill: The character that fills up to `width`: a flag of C's printf such as "0" or " ".
         name: Name of the operation.
 
     Returns:

@@ -33,7 +33,7 @@ def string_format(
         template: The text, with a placeholder for each tensor.
         inputs: The tensors, a list, or the only one.
         placeholder: The text that a tensor replaces.
-        summarize: How many elements to write at either end of each axis; -1 for all.
+        summarize: The number of elements to write at either end of each axis; -1 for all.
         name: Name of the operation.
 
     Returns:

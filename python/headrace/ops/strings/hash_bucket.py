@@ -30,7 +30,7 @@ def string_to_hash_bucket_fast(
 
     Args:
         input: The strings.
-        num_buckets: How many buckets there are.
+        num_buckets: The number of buckets.
         name: Name of the operation.
 
     Returns:
@@ -53,7 +53,7 @@ def string_to_hash_bucket_strong(
 
     Args:
         input: The strings.
-        num_buckets: How many buckets there are.
+        num_buckets: The number of buckets.
         key: Two integers.
         name: Name of the operation.
 
@@ -83,7 +83,7 @@ def string_to_hash_bucket(
 
     Args:
         string_tensor: The strings.
-        num_buckets: How many buckets there are.
+        num_buckets: The number of buckets.
         name: Name of the operation.
 
     Returns:

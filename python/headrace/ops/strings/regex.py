@@ -32,7 +32,7 @@ def regex_replace(
     Args:
         input: The strings.
         pattern: The expression, a scalar, in RE2's syntax: no look-around, no backreferences.
-        rewrite: What to put in its place, a scalar; `\0` is the whole match, `\1` to `\9` are its
+        rewrite: The replacement, a scalar; `\0` is the whole match, `\1` to `\9` are its
             groups.
         replace_global: Whether to replace every match; else the first.
         name: Name of the operation.

@@ -53,8 +53,8 @@ def string_split(
 
     Args:
         input: A vector of strings, or a scalar, which counts as a vector of one.
-        sep: What separates, a scalar string; None or "" for any run of white space.
-        maxsplit: How often to split a string at most; negative for no limit.
+        sep: The separator, a scalar string; None or "" for any run of white space.
+        maxsplit: The largest number of splits of a string; negative for no limit.
         name: Name of the scope.
 
     Returns:

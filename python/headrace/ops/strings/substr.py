@@ -36,10 +36,10 @@ def substr(
 
     Args:
         input: The strings.
-        pos: Where the part begins, an integer tensor; negative if counted from the end.
-        len: How long it is, of the type and shape of `pos`; negative, or past the end, for all that
-            is left.
-        unit: What is counted: "BYTE", or "UTF8_CHAR" for characters.
+        pos: The beginning of the part, an integer tensor; negative if counted from the end.
+        len: The length of the part, of the type and shape of `pos`; negative, or past the end, for
+            all that is left.
+        unit: The unit of positions and lengths: "BYTE", or "UTF8_CHAR" for characters.
         name: Name of the operation.
 
     Returns:
@@ -90,7 +90,7 @@ def string_length(input: TensorLike, unit: str = "BYTE", name: str | None = None
 
     Args:
         input: The strings.
-        unit: What is counted: "BYTE", or "UTF8_CHAR" for characters.
+        unit: The unit of positions and lengths: "BYTE", or "UTF8_CHAR" for characters.
         name: Name of the operation.
 
     Raises:

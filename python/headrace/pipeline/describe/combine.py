@@ -36,7 +36,7 @@ def mix(
 
     Args:
         pipelines: At least one.
-        weights: How often each is drawn, in any unit; None for equally often.
+        weights: The relative frequency of each, in any unit; None for equal ones.
         seed: From 0 to 2^63 - 1. The same seed gives the same draws, which differ in each epoch.
             None draws a seed now.
         stop: "first" ends when an example is drawn from a pipeline that has no more; "all"

@@ -164,7 +164,7 @@ class Pipeline:
         """Keeps the examples for which a function is true. It is called as that of `map`.
 
         Args:
-            function: What is called for each example, or for each batch.
+            function: The function to call for each example, or for each batch.
             num_threads: As for `map`: how many threads call it.
 
         Raises:

@@ -213,7 +213,7 @@ class Mix(Stage):
 
     Attributes:
         parts: The stages of each.
-        weights: How often each is drawn.
+        weights: The relative frequency of each.
         seed: The seed of the draws.
         stop: "first" to end with the first that ends, "all" to continue with the others.
         is_seed_given: Whether the program gave the seed.
@@ -291,7 +291,7 @@ class Filter(Stage):
 
     Attributes:
         function: Gets an example.
-        num_threads: How many threads call it.
+        num_threads: The number of threads that call it.
     """
 
     use: ClassVar[Use] = "filter"

@@ -56,7 +56,7 @@ class Counted:
             threads.
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
-        part: Which part of the stage it is, if it is counted in parts.
+        part: The part of the stage that it is, if it is counted in parts.
         lane: The number of what its threads do, if it is a Python function.
     """
 

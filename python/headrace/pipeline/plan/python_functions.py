@@ -73,8 +73,8 @@ class Lane(Protocol):
     """The work of a thread: it calls a function for each of its blocks.
 
     Attributes:
-        num_callers: How many threads work on its blocks, each on one of them.
-        running: What each thread that works on a block does, by the number of the thread.
+        num_callers: The number of threads that work on its blocks, each on one of them.
+        running: The work of each thread that works on a block, by the number of the thread.
         is_over: Set at the end of the iteration: what is not begun need not be done.
     """
 
@@ -106,8 +106,9 @@ class _Calls:
         number: The number of the current call.
         where: The stage and its function, in words.
         since: When the block was begun.
-        error: What the function raised, or what was wrong with what it returned; None if nothing.
-        state: What the function had before the first call, as text; None if it keeps no state.
+        error: The error that the function raised, or an error about its result; None if there is
+            none.
+        state: The function's state before the first call, as text; None if it keeps none.
         failed: The numbers of examples that are skipped, with what was raised for each, and the
             number of the stage if it is another one.
     """

@@ -51,7 +51,7 @@ def chain_specs(
         before: The known components after all stages but the last.
         is_covered: Whether a later `skip_errors` handles failures: then the components are learned
             from the first example that does not fail.
-        options: What the pipeline may use.
+        options: The limits of the pipeline's resources.
 
     Raises:
         OpError: If the first example cannot be read where that is needed.

@@ -17,7 +17,7 @@ class Checkpoint(NamedTuple):
     """A position in the rows of a stage, from which it can resume.
 
     Attributes:
-        skip: How many examples the stage has given since the state that `numbers` describes.
+        skip: The number of examples that the stage has returned since the state that `numbers` has.
         numbers: The numbers of that state.
         inputs: The checkpoints of the stages before.
     """

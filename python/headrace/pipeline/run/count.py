@@ -20,7 +20,7 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
 
     Args:
         chain: The stages.
-        options: What the pipeline may use.
+        options: The limits of the pipeline's resources.
         known: The components after each stage.
 
     Raises:

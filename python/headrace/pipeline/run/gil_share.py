@@ -49,7 +49,7 @@ def look_at_gil(
     """Looks until the iteration is closed.
 
     Args:
-        execution: Of a pipeline.
+        execution: The execution of a pipeline.
         find_lanes: Return what its threads for Python functions do; None once nobody holds that.
         shares: Gets what is found.
     """

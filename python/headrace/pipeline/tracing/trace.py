@@ -76,7 +76,7 @@ def trace(
         function: The user's function.
         name: Its name.
         specs: The components.
-        seed: That of its random operations; None if it may have none.
+        seed: The seed of its random operations; None if it may have no such operations.
 
     Raises:
         TypeError: If it does what cannot be traced, or returns the wrong kind of thing.

@@ -52,7 +52,7 @@ class OldReduction(Protocol):
     """A function that reduces a tensor over some axes.
 
     Args:
-        input_tensor: What to reduce.
+        input_tensor: The tensor to reduce.
         axis: An axis, or a list or vector of axes; None for all.
         keepdims: Whether reduced axes stay, with size 1.
         name: Name of the operation.

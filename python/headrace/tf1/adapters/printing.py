@@ -35,9 +35,9 @@ def print_v2(
         *inputs: What to print: tensors, strings, numbers, and lists, tuples and dicts of them.
         output_stream: `sys.stdout`, `sys.stderr`, a function of `tf.logging`, or "file://PATH", to
             whose end it is written; None for `sys.stderr`.
-        summarize: How many elements to print at either end of each axis; -1 for all.
-        sep: What to print between inputs.
-        end: What to print behind them.
+        summarize: The number of elements to print at either end of each axis; -1 for all.
+        sep: The text to print between inputs.
+        end: The text to print after them.
         name: Name of the operation.
         **unknown: None are taken.
 

@@ -18,8 +18,8 @@ class DeviceAttributes:
     Attributes:
         name: Its name.
         device_type: "CPU".
-        memory_limit: How many bytes of memory there can be.
-        physical_device_desc: What more there is to say of it; nothing.
+        memory_limit: The memory limit in bytes.
+        physical_device_desc: A further description; empty.
     """
 
     name: str = "/device:CPU:0"

@@ -60,7 +60,7 @@ def write_string_to_file(filename: str, file_content: str) -> None:
 
     Args:
         filename: The file.
-        file_content: What it is to hold.
+        file_content: Its new contents.
     """
     with gfile.GFile(filename, "w") as file:
         file.write(file_content)

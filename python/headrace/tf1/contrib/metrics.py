@@ -129,8 +129,8 @@ def streaming_recall_at_k(
     Args:
         predictions: A number for each class, float32, (batch, classes).
         labels: The class of each example, an integer vector.
-        k: How many of the largest predictions count.
-        weights: What each example counts; None for 1.
+        k: The number of largest predictions that count.
+        weights: The weight of each example; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -154,7 +154,7 @@ def accuracy(
     Args:
         predictions: The predictions: integers, strings or bools.
         labels: The labels, of the same shape and type.
-        weights: What each counts; None for 1.
+        weights: The weight of each; None for 1.
         name: Name of the scope.
 
     Returns:

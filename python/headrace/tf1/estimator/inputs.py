@@ -43,9 +43,9 @@ def numpy_input_fn(
         x: The features: an array, or a dict of some; the first axis counts rows.
         y: The labels, in the same way, with as many rows; None for none.
         batch_size: Rows of a batch; the last one may be smaller.
-        num_epochs: How often each row comes; None for ever.
+        num_epochs: The number of epochs; None for no limit.
         shuffle: Whether in random order; must be given.
-        queue_capacity: How many rows wait.
+        queue_capacity: The number of rows that the queue holds.
         num_threads: Threads that fill the queue.
 
     Returns:
@@ -102,7 +102,7 @@ def pandas_input_fn(
         shuffle: See there.
         queue_capacity: See there.
         num_threads: See there.
-        target_column: What the labels are called; not the name of a feature.
+        target_column: The name of the labels; not the name of a feature.
 
     Returns:
         A function, as of `numpy_input_fn`; the features are a dict by the names of the columns.
@@ -191,7 +191,7 @@ def filled(
         take: Returns the next rows of each component; raises OutOfRangeError at the end.
         batch_size: Rows of a batch.
         num_epochs: None if there is no end: then no batch is smaller.
-        capacity: How many rows the queue holds.
+        capacity: The number of rows that the queue holds.
         num_threads: Threads that fill it.
     """
     values = py_func(take, [], queue.dtypes)

@@ -124,7 +124,7 @@ class _Import:
     """One import.
 
     Args:
-        graph: Where to.
+        graph: The graph to add to.
         graph_def: The message.
         prefix: The scope of the new operations, with "/" at its end; "" for none.
         replaced: Names of the outputs in the message that something else is read for.
@@ -194,7 +194,7 @@ class _Import:
         """Adds the operations, each after what it reads.
 
         Args:
-            tensors: What to read in place of outputs in the message, by their names.
+            tensors: The tensors that replace outputs in the message, by the names of these.
         """
         self._tensors = tensors
         for message in self._order:

@@ -31,7 +31,7 @@ def batch(
         tensors: One example: a list or dict of tensors.
         batch_size: Examples in a batch.
         num_threads: Threads that compute examples. With more than one, their order is not kept.
-        capacity: How many examples the queue holds.
+        capacity: The number of examples that the queue holds.
         enqueue_many: Whether each tensor holds several examples, one a row; none is allowed.
         shapes: Shapes of the tensors of one example, where they are not known.
         dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the longest of the

@@ -66,7 +66,7 @@ def limit_epochs(
 
     Args:
         tensor: Any tensor.
-        num_epochs: How often; None for any number of times.
+        num_epochs: The number of epochs; None for no limit.
         name: Name of the operation.
 
     Returns:
@@ -110,11 +110,11 @@ def input_producer(
     Args:
         input_tensor: The rows; computed anew in each epoch.
         element_shape: Shape of one row, where the tensor's own is not fully known.
-        num_epochs: How often each row is produced; None for ever. Needs
+        num_epochs: The number of epochs; None for no limit. Needs
             `local_variables_initializer`.
         shuffle: Whether the rows are put in another random order in each epoch.
         seed: Makes the order repeatable.
-        capacity: How many rows the queue holds.
+        capacity: The number of rows that the queue holds.
         shared_name: As for `FIFOQueue`.
         summary_name: Name of a summary of how full the queue is; None for no summary.
         name: Name of the operations.

@@ -29,7 +29,7 @@ def sigmoid_cross_entropy(
         multi_class_labels: Whether an example is of a class, (batch, classes), 0 to 1.
         logits: The predictions, of the same shape and a float type.
         weights: As for `compute_weighted_loss`.
-        label_smoothing: How far labels are moved towards 1/2, from 0 to 1.
+        label_smoothing: The fraction by which labels are moved towards 1/2, from 0 to 1.
         scope: Name of the scope.
         loss_collection: The collection that the loss is added to; None for none.
         reduction: One of `Reduction`.
@@ -67,7 +67,8 @@ def softmax_cross_entropy(
         onehot_labels: The probability of each class, (batch, classes).
         logits: The predictions, of the same shape and a float type.
         weights: A scalar, or a number for each example.
-        label_smoothing: How far probabilities are moved towards equal ones, from 0 to 1.
+        label_smoothing: The fraction by which probabilities are moved towards equal ones, from 0 to
+            1.
         scope: Name of the scope.
         loss_collection: The collection that the loss is added to; None for none.
         reduction: One of `Reduction`.

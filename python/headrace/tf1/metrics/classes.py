@@ -27,8 +27,8 @@ def mean_iou(
     Args:
         labels: The labels of a batch, integers from 0 to `num_classes` - 1.
         predictions: The predicted classes, of the same shape.
-        num_classes: How many classes there are.
-        weights: What each counts, of the same shape; None for 1.
+        num_classes: The number of classes.
+        weights: The weight of each, of the same shape; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -73,8 +73,8 @@ def mean_per_class_accuracy(
     Args:
         labels: The labels of a batch, integers from 0 to `num_classes` - 1.
         predictions: The predicted classes, of the same shape.
-        num_classes: How many classes there are.
-        weights: What each counts, of the same shape; None for 1.
+        num_classes: The number of classes.
+        weights: The weight of each, of the same shape; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.

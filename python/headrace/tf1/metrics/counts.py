@@ -38,7 +38,7 @@ def true_positives(
     Args:
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape; converted to bool.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -105,7 +105,7 @@ def precision(
     Args:
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape; converted to bool.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.

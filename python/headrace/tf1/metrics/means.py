@@ -36,7 +36,7 @@ def mean(
 
     Args:
         values: The numbers of a batch.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -75,7 +75,7 @@ def mean_tensor(
 
     Args:
         values: The numbers of a batch, of a known shape.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -121,7 +121,7 @@ def accuracy(
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -167,7 +167,7 @@ def mean_squared_error(
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape and type.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -213,8 +213,8 @@ def mean_relative_error(
     Args:
         labels: The labels of a batch.
         predictions: The predictions, of the same shape and type.
-        normalizer: What to divide by, of the same shape.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        normalizer: The divisor, of the same shape.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -250,7 +250,7 @@ def mean_cosine_distance(
         labels: The labels of a batch.
         predictions: The predictions, of the same shape.
         dim: The axis of the vectors.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -281,7 +281,7 @@ def percentage_below(
     Args:
         values: The numbers of a batch.
         threshold: The threshold.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.

@@ -57,8 +57,8 @@ def auc(
     Args:
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
-        num_thresholds: How many thresholds, evenly spread.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
+        num_thresholds: The number of thresholds, evenly spread.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         curve: "ROC" (true positives over false positives) or "PR" (precision over recall).
@@ -102,7 +102,7 @@ def precision_at_thresholds(
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
         thresholds: The thresholds.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -161,8 +161,8 @@ def sensitivity_at_specificity(
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
         specificity: The share of false labels that are predicted, from 0 to 1.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
-        num_thresholds: How many thresholds to look at.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
+        num_thresholds: The number of thresholds to use.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -202,8 +202,8 @@ def specificity_at_sensitivity(
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
         sensitivity: The share of true labels that are predicted, from 0 to 1.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
-        num_thresholds: How many thresholds to look at.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
+        num_thresholds: The number of thresholds to use.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -245,7 +245,7 @@ def true_positives_at_thresholds(
         labels: The labels of a batch; converted to bool.
         predictions: The predictions, of the same shape, from 0 to 1.
         thresholds: The thresholds.
-        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        weights: The weight of each: a scalar, or a tensor that is broadcast; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.

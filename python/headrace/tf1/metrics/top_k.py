@@ -44,9 +44,9 @@ def recall_at_k(
         labels: The classes of each example, integers: (…, labels), a sparse tensor if examples have
             different numbers of them, or (…) for one each.
         predictions: A number for each class, (…, classes).
-        k: How many of the largest predictions count.
+        k: The number of largest predictions that count.
         class_id: The only class to look at; None for all.
-        weights: What each example counts; None for 1.
+        weights: The weight of each example; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.
@@ -132,8 +132,8 @@ def average_precision_at_k(
     Args:
         labels: The classes of each example, as for `recall_at_k`.
         predictions: A number for each class, (…, classes).
-        k: How many of the largest predictions count, 1 or more.
-        weights: What each example counts; None for 1.
+        k: The number of largest predictions that count, 1 or more.
+        weights: The weight of each example; None for 1.
         metrics_collections: Collections for the value.
         updates_collections: Collections for the update.
         name: Name of the scope.

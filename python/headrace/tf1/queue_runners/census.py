@@ -45,7 +45,8 @@ class Census:
 
         Args:
             sess: The session.
-            num_running: How many have not ended, as they count themselves; None before the first.
+            num_running: The number that have not ended, as they count themselves; None before the
+                first.
         """
         if num_running is None:
             return Progress.NOT_STARTED

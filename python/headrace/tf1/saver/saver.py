@@ -51,7 +51,7 @@ class Saver:
             tables but those made with `checkpoint=False`.
         reshape: Whether `restore` takes values of another shape with as many elements.
         sharded: Accepted for TensorFlow's sake; a checkpoint has one data file.
-        max_to_keep: How many checkpoints are kept, the newest; None or 0 for all, which are then
+        max_to_keep: The number of newest checkpoints to keep; None or 0 for all, which are then
             not listed either.
         keep_checkpoint_every_n_hours: Besides those, one checkpoint is kept for each period of so
             many hours.

@@ -174,7 +174,7 @@ def remove_checkpoint(
     Args:
         checkpoint_prefix: Its prefix.
         checkpoint_format_version: Accepted for TensorFlow's sake: there is one format.
-        meta_graph_suffix: How the name of the file with its graph ends.
+        meta_graph_suffix: The suffix of the name of the file with its graph.
     """
     prefix = os.fspath(checkpoint_prefix)
     for path in [f"{prefix}.index", f"{prefix}.{meta_graph_suffix}", *_data_files(prefix)]:

@@ -18,7 +18,7 @@ class RecentlyUsed(Generic[K, V]):
     """A cache. May be used from many threads.
 
     Args:
-        generation_size: How many of the entries that were used last are kept, at least.
+        generation_size: The smallest number of most recently used entries to keep.
 
     Attributes:
         young: The younger generation, for lookups so frequent that a method call matters. Read

@@ -14,7 +14,7 @@ class DeviceAttributes(NamedTuple):
     Attributes:
         name: Its full name.
         device_type: Its kind.
-        memory_limit_bytes: How much memory it may use; 0 if nothing limits it but the machine.
+        memory_limit_bytes: The memory that it may use; 0 if only the machine limits it.
         incarnation: A number that is another one after the device was started anew.
     """
 

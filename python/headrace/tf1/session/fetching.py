@@ -28,7 +28,7 @@ class FetchPlan:
     """The tensors to compute and the operations to run for a structure of fetches.
 
     Args:
-        graph: Where names are looked up.
+        graph: The graph in which names are looked up.
         fetches: A tensor, an operation, a variable, a sparse tensor, a name of one, or lists,
             tuples, named tuples and dicts of fetches.
 

@@ -140,7 +140,7 @@ class Runners:
         cancellation: The session's own.
 
     Attributes:
-        life: How long they live.
+        life: Their lifetime.
         pausing: Lets their loops pause.
         collections: Keys of the collections that `start_queue_runners` has started.
     """

@@ -77,7 +77,7 @@ class Waits:
         session: The session; not kept alive.
 
     Attributes:
-        patience_secs: How long a run waits before `look` is called.
+        patience_secs: The time that a run waits before `look` is called.
     """
 
     patience_secs: ClassVar[float] = 3.0

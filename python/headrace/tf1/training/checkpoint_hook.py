@@ -71,7 +71,7 @@ class CheckpointSaverHook(SessionRunHook):
         save_secs: The interval in seconds.
         save_steps: The interval in steps.
         saver: Saves the checkpoints.
-        checkpoint_basename: How the names of the files begin.
+        checkpoint_basename: The prefix of the files' names.
         scaffold: Its `saver` saves, if there is no `saver`. If there is neither, the saver of the
             collection `GraphKeys.SAVERS`.
         listeners: Objects that are told of each checkpoint.

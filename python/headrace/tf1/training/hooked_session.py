@@ -34,7 +34,7 @@ class HookedSession:
     Args:
         session: The session, which is closed with this object.
         hooks: Take part in each run.
-        stop_grace_period_secs: How long threads may take to end.
+        stop_grace_period_secs: The time that threads have to end.
     """
 
     def __init__(

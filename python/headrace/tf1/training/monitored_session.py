@@ -114,8 +114,8 @@ class _MonitoredSession:
         """Runs the session as `Session.run` does, with the hooks.
 
         Args:
-            fetches: What to fetch.
-            feed_dict: What to feed.
+            fetches: The fetches.
+            feed_dict: The feeds.
             options: Options of the run, to which hooks may add.
             run_metadata: See `Session.run`.
 
@@ -249,7 +249,7 @@ class MonitoredSession(_MonitoredSession):
     Args:
         session_creator: Makes the sessions; None for a `ChiefSessionCreator`.
         hooks: Take part in each run.
-        stop_grace_period_secs: How long threads may take to end when it is closed.
+        stop_grace_period_secs: The time that threads have to end when it is closed.
     """
 
     def __init__(
@@ -268,11 +268,11 @@ class SingularMonitoredSession(_MonitoredSession):
 
     Args:
         hooks: Take part in each run.
-        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
         master: Target of the session.
         config: Options of the session.
         checkpoint_dir: The directory whose newest checkpoint is restored, if there is one.
-        stop_grace_period_secs: How long threads may take to end when it is closed.
+        stop_grace_period_secs: The time that threads have to end when it is closed.
         checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
     """
 
@@ -318,8 +318,9 @@ def MonitoredTrainingSession(
     Args:
         master: Target of the session.
         is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
-        checkpoint_dir: Where checkpoints are restored from and saved to; None for no checkpoints.
-        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        checkpoint_dir: The directory to restore checkpoints from and to save them to; None for no
+            checkpoints.
+        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
         hooks: Take part in each run.
         chief_only_hooks: The same, if `is_chief`.
         save_checkpoint_secs: Seconds between checkpoints, 600 if neither this nor the steps are
@@ -328,11 +329,11 @@ def MonitoredTrainingSession(
             given; None or 0 for none.
         save_summaries_secs: Seconds between summaries; None or 0 for none.
         config: Options of the session.
-        stop_grace_period_secs: How long threads may take to end when it is closed.
+        stop_grace_period_secs: The time that threads have to end when it is closed.
         log_step_count_steps: Steps between two notes of the steps per second; None or 0 for none.
-        max_wait_secs: How long one that is not the chief waits for it.
+        max_wait_secs: The longest time that a worker which is not the chief waits for it.
         save_checkpoint_steps: Steps between checkpoints; None or 0 for none.
-        summary_dir: Where summaries are written; None for `checkpoint_dir`.
+        summary_dir: The directory of summaries; None for `checkpoint_dir`.
 
     Returns:
         The session.

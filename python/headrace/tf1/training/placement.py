@@ -31,7 +31,7 @@ def replica_device_setter(
     """Returns a function for `tf.device`: variables go to parameter servers, the rest to a worker.
 
     Args:
-        ps_tasks: How many parameter servers there are; without any there is no function.
+        ps_tasks: The number of parameter servers; with 0 there is no function.
         ps_device: The device of parameter servers.
         worker_device: The device of workers.
         merge_devices: Accepted for TensorFlow's sake: devices are always merged.

@@ -254,8 +254,8 @@ class FinalOpsHook(SessionRunHook):
     """Runs something at the end.
 
     Args:
-        final_ops: What is fetched at the end: one fetch, or a structure of some.
-        final_ops_feed_dict: What is fed for that.
+        final_ops: The fetches at the end: one fetch, or a structure of some.
+        final_ops_feed_dict: The feeds for that.
     """
 
     def __init__(

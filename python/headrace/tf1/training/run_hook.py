@@ -17,8 +17,8 @@ class SessionRunArgs(NamedTuple):
     """The fetches and feeds that a hook adds to a run, or that the program gave to it.
 
     Attributes:
-        fetches: What is fetched besides; None for nothing.
-        feed_dict: What is fed besides; None for nothing.
+        fetches: Additional fetches; None for none.
+        feed_dict: Additional feeds; None for none.
         options: Options of the run; None for none.
     """
 
@@ -33,7 +33,7 @@ class SessionRunValues(NamedTuple):
     Attributes:
         results: The values of the hook's fetches, in their structure; None if it fetched nothing.
         options: The options of the run.
-        run_metadata: What the session tells about the run.
+        run_metadata: The session's metadata of the run.
     """
 
     results: Any
@@ -98,7 +98,7 @@ class SessionRunHook:
 
         Args:
             run_context: The run.
-            run_values: What the hook's fetches gave.
+            run_values: The values of the hook's fetches.
         """
 
     def end(self, session: Session) -> None:

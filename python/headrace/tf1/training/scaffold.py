@@ -40,7 +40,7 @@ class Scaffold:
 
     Args:
         init_op: Initializes the variables; by default all global ones.
-        init_feed_dict: What is fed to `init_op`.
+        init_feed_dict: The feeds of `init_op`.
         init_fn: Called with the scaffold and the session after `init_op`.
         ready_op: Names the variables without a value: a string vector, empty if all is ready.
         ready_for_local_init_op: The same, of what `local_init_op` needs.
@@ -50,7 +50,7 @@ class Scaffold:
         saver: Saves and restores checkpoints; by default the one of the collection
             `GraphKeys.SAVERS`, or a new one.
         copy_from_scaffold: Gives what is not given here.
-        local_init_feed_dict: What is fed to `local_init_op`.
+        local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
         TypeError: If `copy_from_scaffold` is not a scaffold.
@@ -177,7 +177,7 @@ class Scaffold:
         """Returns the item of a collection; makes one and adds it, if there is none.
 
         Args:
-            arg_name: What the item is called in the error.
+            arg_name: The name of the item in the error.
             collection_key: The collection of the default graph.
             default_constructor: Makes the item; may return None, which is not added.
 

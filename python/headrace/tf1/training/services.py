@@ -41,7 +41,7 @@ def summary_thread(training: ServedTraining, summary_op: Any, seconds: float) ->
     """Makes the thread that writes the summaries.
 
     Args:
-        training: What is served.
+        training: The training to serve.
         summary_op: A tensor of the summaries.
         seconds: The interval.
     """
@@ -62,7 +62,7 @@ def step_counter_thread(training: ServedTraining, seconds: float) -> LooperThrea
     """Makes the thread that counts the steps per second, for the log and for TensorBoard.
 
     Args:
-        training: What is served; it has a global step.
+        training: The training to serve; it has a global step.
         seconds: The interval.
     """
     tag = f"{training.step.op.name}/sec"
@@ -88,9 +88,9 @@ def checkpoint_thread(
     """Makes the thread that saves checkpoints.
 
     Args:
-        training: What is served.
+        training: The training to serve.
         saver: Saves them.
-        path: How the names of the files begin.
+        path: The prefix of the files' names.
         seconds: The interval.
     """
 

@@ -28,7 +28,7 @@ class ChiefSessionCreator(SessionCreator):
     """Makes sessions and gives values to their variables.
 
     Args:
-        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
         master: Target of the sessions.
         config: Options of the sessions.
         checkpoint_dir: The directory whose newest checkpoint is restored, if there is one.
@@ -71,10 +71,10 @@ class WorkerSessionCreator(SessionCreator):
     """Makes sessions that wait until a chief has given values to the variables.
 
     Args:
-        scaffold: What is needed of the graph; None for a new `Scaffold`.
+        scaffold: The parts of the graph that a session needs; None for a new `Scaffold`.
         master: Target of the sessions.
         config: Options of the sessions.
-        max_wait_secs: How long to wait.
+        max_wait_secs: The longest time to wait.
     """
 
     def __init__(

@@ -29,10 +29,10 @@ class SessionManager:
             if a session always is.
         ready_for_local_init_op: The same, of what `local_init_op` needs.
         graph: The graph of the sessions; None for the default graph.
-        recovery_wait_secs: How long to wait before looking again for a checkpoint, or for variables
+        recovery_wait_secs: The time to wait before looking again for a checkpoint, or for variables
             that somebody else initializes.
         local_init_run_options: Options for running `local_init_op`.
-        local_init_feed_dict: What is fed to `local_init_op`.
+        local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
         ValueError: If there is a `ready_for_local_init_op` without a `local_init_op`.
@@ -83,9 +83,9 @@ class SessionManager:
             checkpoint_dir: The directory whose newest checkpoint is restored.
             checkpoint_filename_with_path: The checkpoint to restore, instead of a directory.
             wait_for_checkpoint: Whether to wait for a checkpoint in the directory.
-            max_wait_secs: How long at most.
+            max_wait_secs: The longest time to wait.
             config: Options of the session.
-            init_feed_dict: What is fed to `init_op`.
+            init_feed_dict: The feeds of `init_op`.
             init_fn: Called with the session after `init_op`.
 
         Returns:
@@ -190,7 +190,7 @@ class SessionManager:
         Args:
             master: Target of the session.
             config: Options of the session.
-            max_wait_secs: How long to wait at most.
+            max_wait_secs: The longest time to wait.
 
         Returns:
             The session.

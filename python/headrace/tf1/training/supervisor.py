@@ -54,7 +54,7 @@ class Supervisor:
         ready_for_local_init_op: The same, of what `local_init_op` needs.
         is_chief: Whether it initializes variables, saves checkpoints and writes summaries.
         init_op: Initializes the variables; by default all global ones.
-        init_feed_dict: What is fed to `init_op`.
+        init_feed_dict: The feeds of `init_op`.
         local_init_op: Run in each new session, restored ones too; by default it initializes the
             local variables and lookup tables.
         logdir: The directory of checkpoints and event files; None for none of both.
@@ -64,8 +64,8 @@ class Supervisor:
         save_summaries_secs: Seconds between summaries; 0 for none.
         save_model_secs: Seconds between checkpoints; 0 for none.
         recovery_wait_secs: Seconds between two looks whether the model is ready.
-        stop_grace_secs: How long threads may take to end.
-        checkpoint_basename: How the names of checkpoints begin.
+        stop_grace_secs: The time that threads have to end.
+        checkpoint_basename: The prefix of the checkpoints' names.
         session_manager: Makes the sessions.
         summary_writer: Writes the events; by default one for `logdir`.
         init_fn: Called with the session after `init_op`.
@@ -315,7 +315,7 @@ class Supervisor:
             master: Target of the session.
             config: Options of the session.
             wait_for_checkpoint: Whether to wait for a checkpoint.
-            max_wait_secs: How long at most.
+            max_wait_secs: The longest time to wait.
             start_standard_services: Whether to start the services, if it is the chief, and the
                 queue runners.
 
@@ -451,7 +451,7 @@ class Supervisor:
 
         Args:
             sess: The session.
-            summary: What a run of a summary operation returned.
+            summary: The result of running a summary operation.
             global_step: Its step; None for the session's.
 
         Raises:

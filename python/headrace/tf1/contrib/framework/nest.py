@@ -152,7 +152,7 @@ def assert_shallow_structure(
 
     Args:
         shallow_tree: The form.
-        input_tree: What may go deeper.
+        input_tree: The structure that may be deeper.
         check_types: Whether the types of lists, tuples and dicts must be the same.
         expand_composites: Accepted for TensorFlow's sake.
 

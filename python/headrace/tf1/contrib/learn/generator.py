@@ -38,9 +38,9 @@ def generator_input_fn(
         x: A generator function. Each call yields the rows of an epoch, dicts of arrays.
         target_key: The key of the labels, or a list of keys; None for none.
         batch_size: Rows of a batch; the last one may be smaller.
-        num_epochs: How often each row comes; None for ever.
+        num_epochs: The number of epochs; None for no limit.
         shuffle: Whether rows come in a random order.
-        queue_capacity: How many rows wait.
+        queue_capacity: The number of rows that the queue holds.
         num_threads: Threads that fill the queue.
         pad_value: With a value the last axes of rows may differ in size: rows that are taken
             together are padded with it. What a batch needs beyond that is padded with 0.

@@ -45,10 +45,11 @@ def read_batch_examples(
         batch_size: Records of a batch.
         reader: Makes a reader.
         randomize_input: Whether files and records come in random order.
-        num_epochs: How often each file is read; None for ever. The last batch may be smaller.
-        queue_capacity: How many records wait.
-        num_threads: How many files are read at the same time.
-        read_batch_size: How many records are read at a time.
+        num_epochs: The number of epochs, that is, of times that each file is read; None for no
+            limit. The last batch may be smaller.
+        queue_capacity: The number of records that the queue holds.
+        num_threads: The number of files to read at the same time.
+        read_batch_size: The number of records to read at a time.
         parse_fn: Called with a record before the queue; None to batch the records.
         name: Name scope of the operations.
         seed: For the order.
@@ -100,12 +101,12 @@ def read_batch_features(
     Args:
         file_pattern: As for `read_batch_examples`, like all others.
         batch_size: See there.
-        features: What `tf.parse_example` takes.
+        features: The features, as for `tf.parse_example`.
         reader: See there.
         randomize_input: See there.
         num_epochs: See there.
         queue_capacity: See there.
-        reader_num_threads: How many files are read at the same time.
+        reader_num_threads: The number of files to read at the same time.
         name: See there.
 
     Returns:
@@ -138,11 +139,11 @@ def read_batch_record_features(
     Args:
         file_pattern: As for `read_batch_examples`, like all others.
         batch_size: See there.
-        features: What `tf.parse_example` takes.
+        features: The features, as for `tf.parse_example`.
         randomize_input: See there.
         num_epochs: See there.
         queue_capacity: See there.
-        reader_num_threads: How many files are read at the same time.
+        reader_num_threads: The number of files to read at the same time.
         name: See there.
 
     Returns:

@@ -29,10 +29,10 @@ def run_n(
     """Fetches some times, in a session of its own with variables set and queue runners started.
 
     Args:
-        output_dict: What to fetch.
-        feed_dict: What each run is fed.
+        output_dict: The fetches.
+        feed_dict: The feeds of each run.
         restore_checkpoint_path: A checkpoint whose variables are restored; None for none.
-        n: How many times.
+        n: The number of runs.
 
     Returns:
         The values of each run. The list is shorter if the input ends before.

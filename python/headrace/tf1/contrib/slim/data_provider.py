@@ -16,7 +16,7 @@ class DataProvider:
 
     Args:
         items_to_tensors: The tensors.
-        num_samples: How many examples there are; None if nobody knows.
+        num_samples: The number of examples; None if unknown.
     """
 
     def __init__(self, items_to_tensors: Mapping[str, Any], num_samples: int | None) -> None:

@@ -18,8 +18,8 @@ class Dataset:
         data_sources: Its files: names or patterns of names.
         reader: The class of readers, such as `tf.TFRecordReader`.
         decoder: Makes items of a record: has `list_items` and `decode`.
-        num_samples: How many examples there are.
-        items_to_descriptions: What each item is, in words.
+        num_samples: The number of examples.
+        items_to_descriptions: A description of each item, in words.
         **kwargs: Anything else, such as `num_classes`.
     """
 

@@ -19,12 +19,14 @@ class DatasetDataProvider(DataProvider):
 
     Args:
         dataset: The data set.
-        num_readers: How many files are read at the same time.
+        num_readers: The number of files to read at the same time.
         reader_kwargs: Arguments for each reader.
         shuffle: Whether files and records come in random order.
-        num_epochs: How often each file is read; None for ever.
-        common_queue_capacity: How many records wait.
-        common_queue_min: How many of them are kept back, so that they stay well mixed.
+        num_epochs: The number of epochs, that is, of times that each file is read; None for no
+            limit.
+        common_queue_capacity: The number of records that the queue holds.
+        common_queue_min: The number of records that stay in the queue, so that they stay well
+            mixed.
         record_key: Name of the item that is the record's key.
         seed: For the order.
         scope: Name scope of the operations.

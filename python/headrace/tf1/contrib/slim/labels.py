@@ -23,8 +23,8 @@ def one_hot_encoding(
     Args:
         labels: int32 or int64, (number,) or a scalar.
         num_classes: Length of the rows.
-        on_value: What stands at the label's place.
-        off_value: What stands elsewhere.
+        on_value: The value at the label's index.
+        off_value: The value elsewhere.
         outputs_collections: A collection that the result is added to.
         scope: Name of the scope.
     """

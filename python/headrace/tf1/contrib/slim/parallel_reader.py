@@ -25,7 +25,7 @@ class ParallelReader:
     Args:
         reader_class: The class of the readers.
         common_queue: The queue of keys and records.
-        num_readers: How many.
+        num_readers: The number of readers.
         reader_kwargs: Arguments for each.
 
     Raises:
@@ -79,13 +79,14 @@ def parallel_read(
     Args:
         data_sources: Names of files, or patterns of names: one, or a list of some.
         reader_class: The class of the readers.
-        num_epochs: How often each file is read; None for ever.
-        num_readers: How many readers.
+        num_epochs: The number of epochs, that is, of times that each file is read; None for no
+            limit.
+        num_readers: The number of readers.
         reader_kwargs: Arguments for each.
         shuffle: Whether files and records come in random order.
         dtypes: Types of the key and the record; None for strings.
-        capacity: How many records wait.
-        min_after_dequeue: How many of them are kept back, if `shuffle`.
+        capacity: The number of records that the queue holds.
+        min_after_dequeue: The number of records that stay in the queue, if `shuffle`.
         seed: For the order.
         scope: Name scope of the operations.
 

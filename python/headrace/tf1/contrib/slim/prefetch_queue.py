@@ -29,7 +29,7 @@ def prefetch_queue(
 
     Args:
         tensors: A list of tensors, or a dict; `dequeue` gives the same.
-        capacity: How many of them wait.
+        capacity: The number of them that the queue holds.
         num_threads: Threads that compute them.
         dynamic_pad: Whether shapes may be known in part.
         shared_name: Name of the queue in the session.

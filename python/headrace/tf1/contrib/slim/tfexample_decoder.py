@@ -235,7 +235,7 @@ class Image(ItemHandler):
         image_key: Name of the bytes; None for "image/encoded".
         format_key: Name of their format; None for "image/format". "raw" and "RAW" are not decoded.
         shape: The shape of the image; needed for "raw".
-        channels: How many there are.
+        channels: The number of channels.
         dtype: The type of the image.
         repeated: Must be False.
         dct_method: As for `tf.image.decode_jpeg`.
@@ -294,7 +294,7 @@ class TFExampleDecoder:
     """Makes items of `tf.train.Example` records.
 
     Args:
-        keys_to_features: What `tf.parse_single_example` takes.
+        keys_to_features: The features, as for `tf.parse_single_example`.
         items_to_handlers: For each item what makes it.
     """
 

@@ -48,10 +48,10 @@ def bucket(
         tensors: One example: a list of tensors, or a dict.
         which_bucket: Its bucket, an int32 scalar from 0.
         batch_size: Examples of a batch: one number, or one for each bucket.
-        num_buckets: How many buckets there are.
+        num_buckets: The number of buckets.
         num_threads: Threads that compute examples.
-        capacity: How many batches wait, and how many examples in each bucket.
-        bucket_capacities: How many examples wait in each bucket.
+        capacity: The number of batches that wait, and of examples in each bucket.
+        bucket_capacities: The number of examples that wait in each bucket.
         shapes: The shapes of an example's tensors; by default the static ones.
         dynamic_pad: Whether shapes may be known in part; examples of a batch are padded.
         allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
@@ -171,7 +171,7 @@ def bucket_by_sequence_length(
         input_length: The length of the example, an int32 scalar.
         tensors: One example: a list of tensors, or a dict.
         batch_size: Examples of a batch: one number, or one for each bucket.
-        bucket_boundaries: Where buckets begin, but for the first: increasing lengths.
+        bucket_boundaries: The beginnings of all buckets but the first: increasing lengths.
         num_threads: As for `bucket`, like all others.
         capacity: See there.
         bucket_capacities: See there.

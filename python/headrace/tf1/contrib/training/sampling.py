@@ -39,7 +39,7 @@ def rejection_sample(
         batch_size: Examples of a batch.
         queue_threads: Threads that fill the queue.
         enqueue_many: Whether the tensors are of many examples.
-        prebatch_capacity: How many examples wait before the choice, if `enqueue_many`.
+        prebatch_capacity: The number of examples that wait before the choice, if `enqueue_many`.
         prebatch_threads: Threads that compute those.
         runtime_checks: Whether each probability is checked.
         name: Name scope of the operations.
@@ -83,7 +83,7 @@ def stratified_sample(
         batch_size: Examples of a batch.
         init_probs: The probability of each class in the input; None to estimate it on the way.
         enqueue_many: Whether the tensors are of many examples.
-        queue_capacity: How many examples wait before the choice, if `enqueue_many`.
+        queue_capacity: The number of examples that wait before the choice, if `enqueue_many`.
         threads_per_queue: Threads that fill each queue.
         name: Name scope of the operations.
 

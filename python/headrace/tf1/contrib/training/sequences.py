@@ -53,15 +53,15 @@ def batch_sequences_with_states(
             time must have different ones.
         input_sequences: A sequence, by name: tensors, dense or sparse, with a row for each step.
             The shape of a dense row is known.
-        input_context: What belongs to the whole sequence, by name: dense tensors of known shapes,
+        input_context: The values of the whole sequence, by name: dense tensors of known shapes,
             or sparse ones.
-        input_length: How many steps are not padding, a scalar int32; with `pad` None means all
-            that are given.
+        input_length: The number of steps that are not padding, a scalar int32; with `pad` None
+            means all that are given.
         initial_states: The states that first segments begin with, by name: of known shapes.
         num_unroll: Steps of a segment.
         batch_size: Segments of a batch, an integer or a scalar int32.
         num_threads: Threads that compute sequences.
-        capacity: How many sequences are held.
+        capacity: The number of sequences held.
         allow_small_batch: Whether batches get smaller when no more sequences come.
         pad: Whether sequences are padded to a multiple of `num_unroll`, with 0, False or "".
             Otherwise they must have such a length.

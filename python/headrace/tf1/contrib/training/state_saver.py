@@ -37,7 +37,7 @@ class NextQueuedSequenceBatch:
     """A batch of segments, one of each of several sequences. `SequenceQueueingStateSaver` makes it.
 
     Args:
-        state_saver: What it is taken from.
+        state_saver: The state saver that it is from.
     """
 
     def __init__(self, state_saver: SequenceQueueingStateSaver) -> None:
@@ -115,7 +115,7 @@ class NextQueuedSequenceBatch:
         """Returns the states that the segments begin with.
 
         Args:
-            state_name: Which one.
+            state_name: The name of the state.
 
         Returns:
             A tensor with a row for each segment: the initial state for the first one of a sequence,
@@ -132,7 +132,7 @@ class NextQueuedSequenceBatch:
         It must run with each batch and for each state: a segment is not given out before.
 
         Args:
-            state_name: Which one.
+            state_name: The name of the state.
             value: The states, of the shape of `state(state_name)`.
             name: Name of the scope.
 
@@ -172,14 +172,14 @@ class SequenceQueueingStateSaver:
     Args:
         batch_size: Segments of a batch, an integer or a scalar int32.
         num_unroll: Steps of a segment.
-        input_length: How many steps of the sequence are not padding, a scalar int32.
+        input_length: The number of steps of the sequence that are not padding, a scalar int32.
         input_key: The key of the sequence, a scalar string. Two that are held at the same time
             must differ.
         input_sequences: The sequence, by name: tensors with as many rows as it has steps, padding
             included. That is a multiple of `num_unroll`. The shape of a row is known.
-        input_context: What belongs to the whole sequence, by name: tensors of known shapes.
+        input_context: The values of the whole sequence, by name: tensors of known shapes.
         initial_states: The states that the first segment begins with, by name: of known shapes.
-        capacity: How many sequences are held; None for any number.
+        capacity: The number of sequences held; None for any number.
         allow_small_batch: Whether batches get smaller when no more sequences come.
         name: Name of the scope.
 

@@ -74,8 +74,8 @@ class IdTableWithHashBuckets:
 
     Args:
         table: Numbers from 0 for keys, of int64; None for buckets alone.
-        num_oov_buckets: How many buckets there are.
-        hasher_spec: How keys are hashed; strings alone, integers become their decimal digits.
+        num_oov_buckets: The number of buckets.
+        hasher_spec: The hash function of keys; strings alone, integers become their decimal digits.
         name: Name of the scope; None for that of the table.
         key_dtype: Type of the keys that are looked up; None for that of the table.
 
@@ -227,7 +227,7 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
 
     Args:
         initializer: Numbers from 0 for keys, of int64.
-        num_oov_buckets: How many buckets there are, at least one.
+        num_oov_buckets: The number of buckets, at least one.
         lookup_key_dtype: Type of the keys that are looked up; None for those of the table.
         name: Name of the table's operation.
 

@@ -115,11 +115,11 @@ class TextFileInitializer:
     Args:
         filename: The file: a scalar string, a path or a URL. Lines end in `\n` or `\r\n`.
         key_dtype: Type of the keys.
-        key_index: What of a line is the key: a column, or see `TextFileIndex`.
+        key_index: The part of a line that is the key: a column, or see `TextFileIndex`.
         value_dtype: Type of the values.
-        value_index: What of a line is the value, as `key_index`.
-        vocab_size: How many lines to read; None for all.
-        delimiter: What separates columns: one character.
+        value_index: The part of a line that is the value, as `key_index`.
+        vocab_size: The number of lines to read; None for all.
+        delimiter: The separator of columns: one character.
         name: Name of the scope.
 
     Raises:
@@ -207,8 +207,8 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
     Args:
         filename: As for `TextFileInitializer`.
-        key_column_index: What of a line is the number.
-        value_column_index: What of it is the text.
+        key_column_index: The part of a line that is the number.
+        value_column_index: The part of it that is the text.
         vocab_size: As for `TextFileInitializer`.
         delimiter: As for `TextFileInitializer`.
         name: Name of the scope.
@@ -240,8 +240,8 @@ class TextFileIdTableInitializer(TextFileInitializer):
 
     Args:
         filename: As for `TextFileInitializer`.
-        key_column_index: What of a line is the text.
-        value_column_index: What of it is the number.
+        key_column_index: The part of a line that is the text.
+        value_column_index: The part of it that is the number.
         vocab_size: As for `TextFileInitializer`.
         delimiter: As for `TextFileInitializer`.
         name: Name of the scope.

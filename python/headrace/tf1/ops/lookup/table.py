@@ -85,7 +85,7 @@ class StaticHashTable:
     """A table that its initializer fills, once in each session.
 
     Args:
-        initializer: What fills it.
+        initializer: The initializer that fills the table.
         default_value: The value of keys that are not in it, a scalar.
         shared_name: Tables of one session with the same name are one table; None for the
             initializer's.

@@ -49,15 +49,15 @@ def index_table_from_file(
 
     Args:
         vocabulary_file: The file.
-        num_oov_buckets: How many numbers after those are for words that are not in the file.
-        vocab_size: How many lines to read; None for all.
+        num_oov_buckets: The number of ids after these for words that are not in the file.
+        vocab_size: The number of lines to read; None for all.
         default_value: The number of words that are not in the file, if there are no buckets.
-        hasher_spec: How the bucket of such a word is found.
+        hasher_spec: The hash function that finds the bucket of such a word.
         key_dtype: Type of the words: string, or integers.
         name: Name of the scope.
-        key_column_index: What of a line is the word; see `TextFileInitializer`.
-        value_column_index: What of it is the number.
-        delimiter: What separates columns.
+        key_column_index: The part of a line that is the word; see `TextFileInitializer`.
+        value_column_index: The part of it that is the number.
+        delimiter: The separator of columns.
 
     Raises:
         TypeError: If keys are neither strings nor integers.
@@ -101,9 +101,9 @@ def index_table_from_tensor(
 
     Args:
         vocabulary_list: The words, a vector.
-        num_oov_buckets: How many numbers after those are for words that are not in it.
+        num_oov_buckets: The number of ids after these for words that are not in it.
         default_value: The number of words that are not in it, if there are no buckets.
-        hasher_spec: How the bucket of such a word is found.
+        hasher_spec: The hash function that finds the bucket of such a word.
         dtype: Type of the words: string, or integers.
         name: Name of the scope.
 
@@ -149,12 +149,12 @@ def index_to_string_table_from_file(
 
     Args:
         vocabulary_file: The file.
-        vocab_size: How many lines to read; None for all.
+        vocab_size: The number of lines to read; None for all.
         default_value: The text of other numbers.
         name: Name of the scope.
-        key_column_index: What of a line is the number; see `TextFileInitializer`.
-        value_column_index: What of it is the text.
-        delimiter: What separates columns.
+        key_column_index: The part of a line that is the number; see `TextFileInitializer`.
+        value_column_index: The part of it that is the text.
+        delimiter: The separator of columns.
 
     Raises:
         ValueError: If there is no file, or `vocab_size` is less than 1.

@@ -100,7 +100,7 @@ def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] |
 
     Args:
         shapes: None; a shape; or a list of shapes. A list of integers is one shape.
-        num_components: How many there must be.
+        num_components: The required number of components.
 
     Raises:
         TypeError: If it is not a shape and no list.
@@ -130,7 +130,7 @@ def as_partial_shapes(shapes: Sequence[ShapeLike], num_components: int) -> list[
 
     Args:
         shapes: A list of shapes; their unknown dimensions are None.
-        num_components: How many there must be.
+        num_components: The required number of components.
 
     Raises:
         TypeError: If it is a string.

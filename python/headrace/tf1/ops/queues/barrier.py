@@ -103,7 +103,7 @@ class Barrier:
         """Adds an operation that gives the elements of some keys one of their components.
 
         Args:
-            component_index: Which component, from 0.
+            component_index: The index of the component, from 0.
             keys: The keys: a vector of strings. A key that is new begins an element; one whose
                 element was complete begins another one.
             values: The components: a row for each key.
@@ -141,7 +141,7 @@ class Barrier:
         """Adds an operation that takes complete elements. It waits until there are so many.
 
         Args:
-            num_elements: How many, a scalar int32.
+            num_elements: The number of elements, a scalar int32.
             allow_small_batch: Whether it may take fewer once the barrier is closed.
             timeout: TensorFlow takes no time limit here: True and False alone are accepted, and
                 have no meaning.

@@ -33,7 +33,7 @@ class FIFOQueue(QueueBase):
     """A first-in, first-out queue.
 
     Args:
-        capacity: How many elements it holds; None or negative for any number.
+        capacity: The number of elements that it holds; None or negative for any number.
         dtypes: The type of the component, or a list of one for each.
         shapes: None for components of any shape; one shape; or a list of one fully defined shape
             for each component. `dequeue_many` needs them.
@@ -68,8 +68,8 @@ class RandomShuffleQueue(QueueBase):
 
     Args:
         capacity: As for `FIFOQueue`.
-        min_after_dequeue: How many elements stay in the queue while it is open: the more, the
-            better they are shuffled. 0 to `capacity` - 1.
+        min_after_dequeue: The number of elements that stay in the queue while it is open: the more,
+            the better they are shuffled. 0 to `capacity` - 1.
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.

@@ -201,7 +201,8 @@ class QueueBase:
         """Adds an operation that takes `n` elements, as they arrive, and stacks them.
 
         Args:
-            n: How many; an integer or a scalar integer tensor. May exceed the capacity.
+            n: The number of elements; an integer or a scalar integer tensor. May exceed the
+                capacity.
             name: Name of the operation.
 
         Returns:

@@ -52,7 +52,7 @@ def write_file(filename: FileNames, contents: TensorLike, name: str | None = Non
 
     Args:
         filename: Its name, a scalar string or a `pathlib.Path`.
-        contents: What to write, a scalar string.
+        contents: The text to write, a scalar string.
         name: Name of the operation.
 
     Returns:

@@ -108,8 +108,8 @@ class ReaderBase:
 
         Args:
             queue: A queue of one string component, the file names.
-            num_records: How many; fewer come at the end of a file and before damage. A scalar
-                int64, 0 or more.
+            num_records: The number of records; fewer come at the end of a file and before damage. A
+                scalar int64, 0 or more.
             name: Name of the operation.
 
         Returns:
@@ -153,7 +153,7 @@ class ReaderBase:
         next record.
 
         Args:
-            state: What `serialize_state` returned. A scalar string.
+            state: The result of `serialize_state`. A scalar string.
             name: Name of the operation.
 
         Returns:
@@ -194,7 +194,7 @@ class TextLineReader(ReaderBase):
     A key is `FILE:LINE`; the first line is 1, skipped or not.
 
     Args:
-        skip_header_lines: How many lines to skip at the start of each file.
+        skip_header_lines: The number of lines to skip at the start of each file.
         name: Name of the operation.
     """
 
@@ -222,9 +222,9 @@ class FixedLengthRecordReader(ReaderBase):
 
     Args:
         record_bytes: Length of a record.
-        header_bytes: What comes before the records. A read of a shorter file fails with
+        header_bytes: The number of bytes before the records. A read of a shorter file fails with
             OutOfRangeError, which a queue runner takes for the end of the input.
-        footer_bytes: What comes after the records.
+        footer_bytes: The number of bytes after the records.
         hop_bytes: From the start of a record to that of the next; None or 0 for `record_bytes`.
         name: Name of the operation.
         encoding: "GZIP" or "ZLIB" for compressed files; any other string means no compression.

@@ -32,7 +32,7 @@ class RecordInput:
         file_pattern: A pattern, several with commas between, or a path.
         batch_size: Records of a batch.
         buffer_size: From how many records one is drawn, until the last ones of an epoch.
-        parallelism: How many files are read in turn.
+        parallelism: The number of files to read in turn.
         shift_ratio: By which part of the files each order is rotated, from 0 to less than 1.
         seed: The seed of the orders.
         name: Name of the operation.

@@ -21,7 +21,7 @@ def merge(
 
     Args:
         inputs: Serialized summaries.
-        collections: Where to add the result; None for nowhere.
+        collections: The collections to add the result to; None for none.
         name: Name of the operation.
 
     Returns:

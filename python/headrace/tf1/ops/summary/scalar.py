@@ -25,7 +25,7 @@ def scalar(
     Args:
         name: Its tag, together with the name scope. Invalid characters become "_".
         tensor: A scalar number.
-        collections: Where to add the summary; None for `GraphKeys.SUMMARIES`.
+        collections: The collections to add the summary to; None for `GraphKeys.SUMMARIES`.
         family: Goes before the tag; TensorBoard groups by it.
 
     Returns:

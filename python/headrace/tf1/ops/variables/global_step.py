@@ -41,7 +41,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
     """Returns the variable that counts the steps.
 
     Args:
-        graph: Where to look; None for the default graph.
+        graph: The graph to look in; None for the default graph.
 
     Returns:
         The one item of the collection `GraphKeys.GLOBAL_STEP`, or else the tensor named
@@ -67,7 +67,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     """Makes the variable that counts the steps: an int64 scalar, 0 at first.
 
     Args:
-        graph: Where to make it; None for the default graph.
+        graph: The graph to make it in; None for the default graph.
 
     Raises:
         ValueError: If there is one already.

@@ -199,7 +199,7 @@ class variance_scaling_initializer(_Initializer):
 
     Args:
         scale: Multiplies the variance; positive.
-        mode: What divides the variance: "fan_in", "fan_out" or "fan_avg". For a weight of shape
+        mode: The divisor of the variance: "fan_in", "fan_out" or "fan_avg". For a weight of shape
             (..., inputs, outputs), each is multiplied by the sizes of the dimensions before them.
         distribution: "uniform", "truncated_normal" (also called "normal") or "untruncated_normal".
         seed: Determines the sequence, with the graph's seed.

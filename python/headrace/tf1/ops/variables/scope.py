@@ -218,7 +218,7 @@ def variable_scope(
         name_or_scope: The name, which is added to that of the scope around, or a scope to enter
             again, whose name stays.
         default_name: Used, made unique, when `name_or_scope` is None.
-        values: What the operations made inside will read: their graph becomes the default.
+        values: The inputs of the operations made inside: their graph becomes the default.
         initializer: Makes initial values; see `get_variable`.
         regularizer: Makes a loss of each new variable.
         reuse: True: variables must exist already, also in scopes inside. `AUTO_REUSE`: they are

@@ -70,8 +70,8 @@ class VariableStore:
         Args:
             name: Its full name.
             reuse: True: it must exist. False: it must not. `AUTO_REUSE`: either.
-            shape: What its shape must be compatible with; fully known if a function makes the
-                initial value.
+            shape: The shape with which its shape must be compatible; fully known if a function
+                makes the initial value.
             dtype: Its type, unless `initializer` is a value.
             initializer: The initial value or a function that makes it; None for the type's default.
             regularizer: Makes a loss of a new variable.

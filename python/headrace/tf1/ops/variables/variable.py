@@ -405,7 +405,7 @@ def restored_variable(
         ref: The tensor that represents it.
         initializer: Gives it its first value.
         snapshot: Reads it.
-        initial_value: That value.
+        initial_value: The initial value.
         trainable: Whether it was made for training.
     """
     if isinstance(ref.op.owner, Variable):
