@@ -34,7 +34,7 @@ class Output:
         is_printed: Whether reports are printed; else they are only kept.
 
     Attributes:
-        reports: Those of all files that could be read; if printed, without those of folders.
+        reports: The reports of all readable files; if printed, without the reports of folders.
         is_whole: Whether all files could be read, and none is damaged.
     """
 

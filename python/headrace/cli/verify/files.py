@@ -23,7 +23,7 @@ class Verified(NamedTuple):
 
     Attributes:
         results: The result of each file, in the order of the arguments.
-        unreadable: Why some could not be opened.
+        unreadable: The reasons why some could not be opened.
     """
 
     results: list[Result]

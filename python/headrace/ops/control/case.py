@@ -43,7 +43,7 @@ def case(
         name: Name of the scope.
 
     Returns:
-        What the functions return, as from `cond`.
+        The results of the functions, as from `cond`.
 
     Raises:
         TypeError: If an argument is of the wrong type.

@@ -46,7 +46,7 @@ def cond(
         name: Name of the scope.
 
     Returns:
-        What the functions return: a tensor, or a list, tuple or dict of tensors. An operation is
+        The results of the functions: a tensor, or a list, tuple or dict of tensors. An operation is
         replaced by a bool tensor that waits for it.
 
     Raises:

@@ -45,7 +45,7 @@ def map_fn(
         name: Name of the scope.
 
     Returns:
-        What `fn` returns, with one more leading axis.
+        The results of `fn`, with one more leading axis.
 
     Raises:
         TypeError: If `fn` is not a function, `elems` is sparse, or what `fn` returns has other
@@ -101,7 +101,7 @@ def scan(
         name: Name of the scope.
 
     Returns:
-        What is accumulated, with one more leading axis: at each row what `fn` returned for it.
+        The accumulated values, with one more leading axis: at each row the result of `fn` for it.
 
     Raises:
         TypeError: If `fn` is not a function, or types differ between two rows.
@@ -141,7 +141,7 @@ def foldl(
         name: Name of the scope.
 
     Returns:
-        What `fn` returned for the last row.
+        The result of `fn` for the last row.
 
     Raises:
         TypeError: If `fn` is not a function, or types differ between two rows.

@@ -93,7 +93,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the scope.
 
     Returns:
-        Of the type of `images`, (..., 1).
+        Images of the type of `images`, (..., 1).
 
     Raises:
         ValueError: If there are not 3 channels.
@@ -117,7 +117,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        Of the type of `images`, (..., 3).
+        Images of the type of `images`, (..., 3).
 
     Raises:
         ValueError: If there is not 1 channel, or no axis besides it.
@@ -146,7 +146,7 @@ def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        Of the type and shape of `images`, from 0 to 1.
+        Images of the type and shape of `images`, from 0 to 1.
 
     Raises:
         ValueError: If there are not 3 channels.
@@ -162,7 +162,7 @@ def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        Of the type and shape of `images`, from 0 to 1.
+        Images of the type and shape of `images`, from 0 to 1.
 
     Raises:
         ValueError: If there are not 3 channels.
@@ -177,7 +177,7 @@ def rgb_to_yiq(images: TensorLike) -> Tensor:
         images: Floats from 0 to 1, (..., 3).
 
     Returns:
-        Of the type and shape of `images`; Y from 0 to 1, I and Q around 0.
+        Images of the type and shape of `images`; Y from 0 to 1, I and Q around 0.
 
     Raises:
         ValueError: If there are not 3 channels.
@@ -204,7 +204,7 @@ def rgb_to_yuv(images: TensorLike) -> Tensor:
         images: Floats from 0 to 1, (..., 3).
 
     Returns:
-        Of the type and shape of `images`; Y from 0 to 1, U and V around 0.
+        Images of the type and shape of `images`; Y from 0 to 1, U and V around 0.
 
     Raises:
         ValueError: If there are not 3 channels.
@@ -232,7 +232,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
         delta: The number to add, a number or a scalar tensor: -1 is black for all.
 
     Returns:
-        Of the type and shape of `image`; integers stop at the ends of their range.
+        An image of the type and shape of `image`; integers stop at the ends of their range.
     """
 
     def brighten(pixels: Tensor) -> Tensor:
@@ -249,7 +249,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
         contrast_factor: The factor, a number or a scalar tensor.
 
     Returns:
-        Of the type and shape of `images`; integers stop at the ends of their range.
+        Images of the type and shape of `images`; integers stop at the ends of their range.
 
     Raises:
         ValueError: If the images have fewer than 3 dimensions.
@@ -282,7 +282,7 @@ def adjust_gamma(
         gain: The factor, a number or a tensor.
 
     Returns:
-        Of the type of `image`; integers stop at the ends of their range.
+        An image of the type of `image`; integers stop at the ends of their range.
 
     Raises:
         ValueError: If `gamma` is known to be negative.
@@ -309,7 +309,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
         name: Name of the scope.
 
     Returns:
-        Of the type and shape of `image`.
+        An image of the type and shape of `image`.
 
     Raises:
         ValueError: If there are not 3 channels.
@@ -332,7 +332,7 @@ def adjust_saturation(
         name: Name of the scope.
 
     Returns:
-        Of the type and shape of `image`.
+        An image of the type and shape of `image`.
 
     Raises:
         ValueError: If there are not 3 channels.

@@ -192,7 +192,7 @@ def resize_nearest_neighbor(
         name: Name of the operation.
 
     Returns:
-        Of the type of `images`, (batch, new height, new width, channels).
+        Images of the type of `images`, (batch, new height, new width, channels).
 
     Raises:
         ValueError: If a shape does not fit.

@@ -38,7 +38,7 @@ def parse_single_sequence_example(
         name: Name of the operation.
 
     Returns:
-        What was parsed of the context, as `parse_single_example` returns it, and of the lists: for
+        The values of the context, as `parse_single_example` returns it, and of the lists: for
         a `FixedLenSequenceFeature` a tensor with a row for each feature in the list, none if it is
         missing and may be; for a `VarLenFeature` a `SparseTensor` of rank 2, with such rows.
 
@@ -79,7 +79,7 @@ def parse_sequence_example(
         name: Name of the operation.
 
     Returns:
-        What was parsed of the contexts and of the lists, by name, each with one more dimension in
+        The values of the contexts and of the lists, by name, each with one more dimension in
         front than `parse_single_sequence_example` gives; and the number of rows that each
         `FixedLenSequenceFeature` has in each example, int64, (batch,). Behind those rows stand
         zeros or empty strings, as many as the longest list of the batch has more.

@@ -58,7 +58,7 @@ def import_graph_def(
             file: `ReadFile`, `WriteFile`, and `PrintV2` into a file. Readers need no permission.
 
     Returns:
-        What `return_elements` asks for, in a list; None if it is None.
+        The operations and tensors that `return_elements` names, in a list; None if it is None.
 
     Raises:
         NotFoundError: If the type of an operation does not exist here.

@@ -135,7 +135,7 @@ class _MonitoredSession:
             step_fn: Called with a `StepContext`. Called again if the session had to be made anew.
 
         Returns:
-            What the function returned.
+            The result of the function.
 
         Raises:
             StopIteration: If the function calls `request_stop`. The `with` block ends with it.

@@ -90,7 +90,7 @@ class SessionRunHook:
             run_context: The run.
 
         Returns:
-            What to fetch and feed besides; None for nothing.
+            Additional fetches and feeds; None for none.
         """
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:

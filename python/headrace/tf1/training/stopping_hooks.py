@@ -38,7 +38,7 @@ class StopAtStepHook(SessionRunHook):
     """Ends the training at a step.
 
     Args:
-        num_steps: So many steps after the session's first.
+        num_steps: The number of steps after the session's first.
         last_step: At this global step, or after the next run if it is reached already.
 
     Raises:
