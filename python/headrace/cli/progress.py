@@ -43,12 +43,12 @@ class Bar:
             self._bar.close()
 
     def move_to(self, number: int) -> None:
-        """Shows that so many units are done."""
+        """Shows the number of finished units."""
         if self._bar is not None:
             self._bar.update(number - self._bar.n)
 
     def advance(self, number: int = 1) -> None:
-        """Shows that so many more units are done."""
+        """Adds to the number of finished units."""
         if self._bar is not None:
             self._bar.update(number)
 

@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Returns a text of at most so many letters, without what a terminal would act upon."""
+    """Returns a text of limited length, without control sequences of terminals."""
     shown = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}{_ELLIPSIS}"
 

@@ -44,7 +44,7 @@ def _checked(path: str, whole: str) -> list[str]:
 
 
 def _first(path: str) -> tuple[int, int, list[str]] | None:
-    """Returns where the first braces are that represent something, and for what."""
+    """Returns the position of the first braces with alternatives, and these."""
     for start in (match.start() for match in re.finditer("{", path)):
         depth, commas = 0, []
         for place in range(start, len(path)):

@@ -151,7 +151,7 @@ def status(path: str) -> Entry:
 
 
 def statuses(urls: Iterable[str]) -> list[Entry | None]:
-    """Returns what is known of remote files, None where there is no file. Asks for all at once."""
+    """Returns the metadata of remote files, None for missing ones. All requests are concurrent."""
     with _op_errors():
         found = engine.remote_statuses(list(urls))
     return [None if entry is None else Entry(*entry) for entry in found]
@@ -230,7 +230,7 @@ def remove(path: str) -> None:
 
 
 def copy(source: str, target: str) -> None:
-    """Copies a file. One that is replaced stays as it was if that fails.
+    """Copies a file. A replaced file is unchanged if that fails.
 
     Raises:
         FailedPreconditionError: If one of them is a directory.

@@ -221,7 +221,7 @@ class Head:
         return self.told(report)
 
     def add_readers(self, count: int) -> Layout:
-        """Starts readers, which begin behind the batches that were asked for."""
+        """Starts readers, which begin after the requested batches."""
         self._change((*self._layout.readers, *self._start(count)))
         return self._layout
 

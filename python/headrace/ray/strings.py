@@ -16,7 +16,7 @@ def with_buffers(pipe: Pipeline) -> Pipeline:
 
 
 def as_asked(batch: dict[str, Any], has_arrow_strings: bool, is_copied: bool) -> dict[str, Any]:
-    """Returns a batch with strings as the pipeline has them, and arrays of its own if asked for."""
+    """Returns a batch with the pipeline's strings, and with copies of arrays on request."""
     return {name: _component(value, has_arrow_strings, is_copied) for name, value in batch.items()}
 
 

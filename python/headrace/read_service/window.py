@@ -19,7 +19,7 @@ class Window(Generic[_T]):
 
     #: So many sizes count.
     _NUM_SIZES = 16
-    #: More than so many that wait at a reader do not make it faster.
+    #: More batches than this that wait at a reader do not make it faster.
     _MOST_AT_READER = 8
 
     def __init__(self, first: int, step: int, credit_bytes: int) -> None:

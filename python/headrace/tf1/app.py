@@ -22,7 +22,7 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
         argv: The command line, the program's name first; None for `sys.argv`.
 
     Raises:
-        SystemExit: Always, unless `main` raises another error; with what it returned.
+        SystemExit: Always, unless `main` raises another error; with its result as the exit code.
     """
     rest = flags.FLAGS(sys.argv if argv is None else argv, known_only=True)
     function = sys.modules["__main__"].main if main is None else main

@@ -68,7 +68,7 @@ def _byte(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decompressed(path: str) -> bytes:
-    """Returns the first bytes of what was compressed, as far as it is not damaged."""
+    """Returns the first decompressed bytes, as far as they are not damaged."""
     records = pipeline.fixed_length_records(path, record_bytes=1)
     start = records.map(_byte).skip_errors(_MORE_THAN_ANY).batch(_START_BYTES).take(1)
     with iter(start) as batches:

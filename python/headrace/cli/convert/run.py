@@ -177,7 +177,7 @@ class _Conversion:
         return survey
 
     def _examples(self) -> Batches:
-        """Returns an iteration that continues behind what is written."""
+        """Returns an iteration that continues after the written examples."""
         done = self._journal.done
         try:
             return self._source.pipeline.resume(done[-1]["state"] if done else None)

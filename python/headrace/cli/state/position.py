@@ -118,7 +118,7 @@ def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:
 
 
 def name_of(words: Any) -> str:
-    """Returns the name of a stage, from what a state has of it."""
+    """Returns the name of a stage, from its entry in a state."""
     text = words if isinstance(words, str) else words[0]
     return str(text).partition("(")[0].partition("#")[0]
 

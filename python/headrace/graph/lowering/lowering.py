@@ -278,7 +278,7 @@ class _Assembly:
         return self._builder.build([self.slots[tensor] for tensor in fetches])
 
     def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
-        """Adds a read of a variable for operation `reader`, behind the same gate."""
+        """Adds a read of a variable for operation `reader`, after the same gate."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
         # In a trace its time counts for the variable.
         name = reader if self._tracing is None else variable.name

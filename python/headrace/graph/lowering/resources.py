@@ -74,7 +74,7 @@ class Resources:
 
 
 def make_fresh(op: Operation) -> Resource:
-    """Returns what an operation represents, as it is in a session that has not run."""
+    """Returns the resource of an operation, in the state of a session that has not run."""
     if op.definition.is_random:
         return make_generator(op)
     return make(op, op.name)

@@ -301,7 +301,7 @@ def matrix_set_diag(
 def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns matrices with zeros in place of what is far from the diagonal.
+    """Returns matrices with zeros in place of the elements far from the diagonal.
 
     Args:
         input: The matrices, in the last two axes.

@@ -159,7 +159,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        A vector of the same type. A run with what is not a permutation ends with
+        A vector of the same type. A run with anything but a permutation ends with
         InvalidArgumentError.
     """
 

@@ -21,7 +21,7 @@ def reverse_sequence(
     batch_axis: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Reverses the beginning of each sequence; what is behind its length stays.
+    """Reverses the beginning of each sequence; the elements after its length stay.
 
     Args:
         input: The sequences.

@@ -80,7 +80,7 @@ class TensorArray:
         self._size = None if dynamic_size else size
         self._infer_shape = infer_shape or element_shape is not None
         # What is known of the shape of an element. Objects for the same array share the list, so
-        # that a write in a loop's body is known behind the loop.
+        # that a write in a loop's body is known after the loop.
         self._known = [as_shape(element_shape)]
         if handle is not None:
             self._handle = handle
@@ -118,7 +118,7 @@ class TensorArray:
 
     @property
     def dynamic_size(self) -> bool:
-        """True if writing behind the end makes it longer."""
+        """True if writing past the end makes it longer."""
         return self._dynamic_size
 
     @property

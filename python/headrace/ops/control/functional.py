@@ -192,7 +192,7 @@ def _folding(
     sequences: Sequence[Tensor],
     is_reversed: bool,
 ) -> tuple[Repetition, list[TensorShape], list[Tensor]]:
-    """A loop that accumulates; the shapes of what it accumulates, and what that is next."""
+    """A loop that accumulates; the shapes of the accumulated values, and the next values."""
     structure = elems if initializer is None else initializer
     if initializer is None:
         first = [sequence[-1 if is_reversed else 0] for sequence in sequences]
@@ -218,7 +218,7 @@ def _attrs(parallel_iterations: int, is_reversed: bool, initializer: Any) -> dic
 
 
 def _sequences(elems: Any) -> list[Tensor]:
-    """The tensors whose rows are gone through, after a check of what is known of their shapes."""
+    """The tensors whose rows are passed to the function, after a check of their static shapes."""
     sequences = [convert_to_tensor(elem, name="elem") for elem in flatten(elems)]
     if any(sequence.shape.rank == 0 for sequence in sequences):
         raise ValueError(

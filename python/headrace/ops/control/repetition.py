@@ -98,7 +98,7 @@ class Repetition:
             attrs: Its attributes.
 
         Returns:
-            Its outputs: the last values of what is carried, then what was collected, stacked.
+            Its outputs: the last carried values, then the collected values, stacked.
         """
         loop = self._loop
         loop.condition, loop.results = condition, list(results)

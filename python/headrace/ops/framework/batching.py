@@ -126,7 +126,7 @@ def known_integers(tensor: Tensor) -> list[int] | None:
 
 
 def moved_axis(axis: int) -> int:
-    """Returns the number of an axis behind a new leading one; negative ones count from the back."""
+    """Returns the number of an axis after a new leading one; negative ones count from the end."""
     return axis if axis < 0 else axis + 1
 
 
@@ -157,7 +157,7 @@ def num_rows(block: Tensor, dtype: DType) -> Tensor:
 
 
 def _aligned(item: BlockInput, rank: int) -> Tensor:
-    """Puts axes of size 1 behind the leading one, so that the axes of rows meet their partners."""
+    """Puts axes of size 1 after the leading one, so that the axes of rows meet their partners."""
     block, own = item.block, item.row.shape.rank
     if not item.is_batched or own is None:
         return block

@@ -116,7 +116,7 @@ class _Evaluation:
         return self._values[tensor]
 
     def sizes(self, tensor: Tensor) -> Any:
-        """Returns an integer vector or scalar as Python values, None for what is not known."""
+        """Returns an integer vector or scalar as Python values, None for unknown ones."""
         if tensor not in self._sizes:
             value = self.value(tensor)
             self._sizes[tensor] = self._read_sizes(tensor) if value is None else value.tolist()

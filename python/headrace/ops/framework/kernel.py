@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 
 class NumpyKernel:
-    """A function over arrays, with the types of what it returns.
+    """A function over arrays, with the types of its results.
 
     Args:
         function: Takes one array an input. Returns one array, or a sequence of arrays if there is

@@ -97,7 +97,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
         image: Images, float32, (batch, height, width, channels).
 
     Returns:
-        A tensor with one more axis behind: how much the image grows downwards and to the right.
+        A tensor with one more axis at the end: how much the image grows downwards and to the right.
     """
     tensor = convert_to_tensor(image, dtypes.float32)
     known = tensor.shape.with_rank(4)

@@ -40,7 +40,7 @@ def to_image(image: TensorLike, name: str = "image") -> Tensor:
 
 
 def known_sizes(image: Tensor) -> tuple[int | None, int | None]:
-    """Returns height and width; None for what is not known."""
+    """Returns height and width; None if unknown."""
     if image.shape.rank is None:
         return None, None
     height, width, _ = image.shape.as_list()[-3:]

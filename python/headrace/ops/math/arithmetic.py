@@ -333,7 +333,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns t, with what is below or above two limits replaced by the limit.
+    """Returns t, with elements below or above two limits replaced by the limit.
 
     Raises:
         ValueError: If the limits would broadcast `t` to another shape.

@@ -82,7 +82,7 @@ def _aligned_in_a_run(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights in the shape of what they weigh.
+    """Returns weights in the shape of their values.
 
     Args:
         weights: A scalar, or a tensor of the rank of `values` whose sizes are those of `values`

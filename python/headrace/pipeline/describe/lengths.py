@@ -100,7 +100,7 @@ def _finite_length_after(stage: Stage, length: int) -> int:
 
 
 def _length(chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
-    """As `length_of`, of part `part` of what a shuffle of all examples has scanned."""
+    """As `length_of`, of part `part` of the records that a shuffle of all examples has scanned."""
     counts = _counts(chain[0], index, part)
     length = _combined(chain[0], index) if counts is None else sum(counts)
     num_epochs: float = 1

@@ -95,6 +95,6 @@ def _filler(stage: _Padded, name: str, spec: Spec) -> Any:
 
 
 def _is_filled(stage: _Padded, name: str, spec: Spec) -> bool:
-    """Returns whether rows of a component may have lengths of their own."""
+    """Returns whether rows of a component may differ in length."""
     is_bound = isinstance(stage, stages.BucketByLength) and stage.component == name
     return spec.is_list or is_bound

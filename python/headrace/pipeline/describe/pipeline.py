@@ -112,7 +112,7 @@ class Pipeline:
         seed: int | None = None,
         num_threads: int = 1,
     ) -> "Pipeline":
-        """Replaces each example (after `batch` each batch) by what a function returns for it.
+        """Replaces each example (after `batch` each batch) by a function's result for it.
 
         The function gets a dict of NumPy scalars, `bytes` and `str` objects and read-only arrays,
         and returns a dict of such values, with the same names for each example. It is called in
@@ -327,7 +327,7 @@ class Pipeline:
         return self._then(stages.Shuffle(window, chosen, seed is not None))
 
     def epochs(self, count: int | None = None) -> "Pipeline":
-        """Goes through all that comes before `count` times, or for ever.
+        """Repeats everything before it `count` times, or without end.
 
         Raises:
             ValueError: If `count` is negative.
@@ -448,7 +448,7 @@ class Pipeline:
         split: bool = False,
         max_open: int = 64,
     ) -> "Pipeline":
-        """Puts lists behind each other in rows of one length, so that little is filled up.
+        """Packs lists one after the other into rows of one length, with little padding.
 
         Each example goes, whole, into the first open row that has room for it (first fit). If none
         has, a new row is opened; if too many are open, the fullest is returned. Rows are returned
@@ -632,7 +632,7 @@ class Pipeline:
         return optioned
 
     def epoch(self, number: int) -> Batches:
-        """Starts one epoch, the first of which is number 0: its shuffles have orders of their own.
+        """Starts one epoch, numbered from 0: each has different orders of shuffles.
 
         Raises:
             ValueError: If `number` is negative, or the pipeline has `epochs` already.

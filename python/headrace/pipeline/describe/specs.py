@@ -66,7 +66,7 @@ class Known:
 
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages; None behind a Python function, which gives any."""
+    """Returns the components after all stages; None after a Python function."""
     specs = _source(chain[0])
     for stage in chain[1:]:
         if specs is None or gives_anything(stage):

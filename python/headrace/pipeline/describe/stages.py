@@ -412,7 +412,7 @@ class Shuffle(Stage):
 
 @dataclass(frozen=True)
 class Epochs(Stage):
-    """Several times over; for ever if `count` is None."""
+    """Several epochs; without end if `count` is None."""
 
     count: int | None
 
@@ -460,7 +460,7 @@ class BucketByLength(Stage):
 
 @dataclass(frozen=True)
 class Pack(Stage):
-    """Lists behind each other in rows of one length.
+    """Lists one after the other in rows of one length.
 
     Attributes:
         length: The length of a row.

@@ -121,7 +121,7 @@ def json_lines(
 
 
 def _filled(component: Component) -> Component:
-    """Returns an inferred component with what represents it where it is missing."""
+    """Returns an inferred component with its value where it is missing."""
     dtype = component.spec.dtype
     if component.default is not None:
         return component

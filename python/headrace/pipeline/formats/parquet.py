@@ -191,7 +191,7 @@ class _Reading:
 
 
 def _row_groups(file: Any, num_skipped: int) -> tuple[int, list[int]]:
-    """Returns the row groups behind so many rows, and how many rows are before the first."""
+    """Returns the row groups after this many rows, and the number of rows before the first."""
     first, metadata = 0, file.metadata
     for index in range(metadata.num_row_groups):
         num_rows = metadata.row_group(index).num_rows
@@ -202,7 +202,7 @@ def _row_groups(file: Any, num_skipped: int) -> tuple[int, list[int]]:
 
 
 def _block_rows(file: Any, wanted_bytes: int) -> int:
-    """Returns how many rows have about so many bytes."""
+    """Returns the number of rows that have about this many bytes."""
     groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
     row_bytes = sum(group.total_byte_size for group in groups) / max(file.metadata.num_rows, 1)
     return max(1, min(_BLOCK_ROWS, int(wanted_bytes / max(row_bytes, 1))))

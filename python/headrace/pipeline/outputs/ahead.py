@@ -23,7 +23,7 @@ class Ready(NamedTuple):
 
 
 class Converted(ABC):
-    """The batches of an iteration, each converted to what another library takes.
+    """The batches of an iteration, each converted for another library.
 
     Attributes:
         batches: The unconverted batches. They are ahead of the loop: use `state` of this object.
@@ -66,7 +66,7 @@ class Converted(ABC):
         return self.batches.state() if is_wanted else None
 
     def state(self) -> dict[str, Any]:
-        """Returns where the loop stands: behind the batches that it has taken.
+        """Returns the loop's position: after the batches that it has taken.
 
         Raises:
             FailedPreconditionError: If the pipeline has `options(deterministic=False)`.

@@ -127,7 +127,7 @@ class TorchLoader:
         self._epoch = number + self._offset
 
     def _follow_a_state(self, number: int) -> None:
-        """Makes epoch `number` the next one, behind a state from which nothing was taken yet."""
+        """Makes epoch `number` the next one, after a state from which no batch was taken yet."""
         if number <= self._epoch:
             self._offset = self._epoch - number
             return
@@ -142,7 +142,7 @@ class TorchLoader:
         self._loaded, self._is_waiting = None, False
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns where the loop stands: behind the batches that it has taken.
+        """Returns the loop's position: after the batches that it has taken.
 
         After the end of an epoch it is the beginning of the next one. The names are those of
         torchdata's `StatefulDataLoader`. `json` accepts the dict.

@@ -102,7 +102,7 @@ class Examples:
         return self
 
     def go_on(self, state: str | None, num_left_out: int) -> None:
-        """Continues with a state of the iterator, and behind so many examples."""
+        """Continues with a state of the iterator, after this many examples."""
         if state is not None:
             self._seen.clear()
             restore(self._iterator, state)

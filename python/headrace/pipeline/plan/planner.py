@@ -129,12 +129,12 @@ class _Shared(NamedTuple):
 
 
 class _Planning:
-    """A plan in the making: `_plan`, and behind it the stages `_waiting` for each row."""
+    """An unfinished plan: `_plan`, followed by the stages `_waiting` for each row."""
 
     def __init__(
         self, chain: Sequence[Stage], known: Known, shared: _Shared, is_covered: bool = False
     ) -> None:
-        """With `is_covered`, what fails is skipped by a stage behind all of these."""
+        """With `is_covered`, failing examples are skipped by a stage after all of these."""
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
             behind = chain[known.empty_at + 1 :]
@@ -265,7 +265,7 @@ class _Planning:
                 self._plan = self._moved(stage, index)
 
     def _moved(self, stage: Stage, index: int) -> engine.Plan:  # noqa: PLR0911 (one for each stage)
-        """Returns the plan behind a stage that leaves each row as it is."""
+        """Returns the plan after a stage that does not change rows."""
         match stage:
             case stages.Take(count=count):
                 return self._plan.take(count)

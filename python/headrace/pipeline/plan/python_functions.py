@@ -91,7 +91,7 @@ class Lane(Protocol):
         """The user's function; None if there is none."""
 
     def process(self, job: engine.Job) -> None:
-        """Works on one block and gives the result, with what the function raised."""
+        """Processes one block and sets its result, with the errors that the function raised."""
 
 
 def has_gil() -> bool:
@@ -415,7 +415,7 @@ def finish(
     result: "_Calls | Result",
     is_batched: bool = False,
 ) -> None:
-    """Gives rows of values as the result: so many of each row that came, or one of each."""
+    """Sets rows of values as the result, for each input row as many as `counts` has."""
     if not rows:
         job.keep([], result.error, result.state, result.failed)
         return

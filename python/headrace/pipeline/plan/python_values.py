@@ -30,7 +30,7 @@ _MOST_EXACT: Final = 2**53
 
 
 def as_value(where: str, name: str, value: Any) -> Any:
-    """Returns what a function gave for a component as `bytes` or an array of its own.
+    """Returns a function's value of a component as `bytes` or a separate array.
 
     Raises:
         TypeError: If a component cannot have such a value.

@@ -163,7 +163,7 @@ def _made(
     most: int,
     options: Mapping[str, Any],
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields what a function makes of so many examples.
+    """Yields the results of a function for this many examples.
 
     Skips examples at which it fails, if `is_covered`.
     """

@@ -403,7 +403,7 @@ class Batches:
         return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
-        """Returns where the iteration stands: behind the batches that the program has taken.
+        """Returns the position of the iteration: after the batches that the program has taken.
 
         It is plain data, which `json` accepts, and small: it has positions of examples, not
         examples. `Pipeline.resume` continues there, in another process too. Works after `close` and

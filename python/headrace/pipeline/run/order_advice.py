@@ -28,7 +28,7 @@ def check_one_order(chain: Sequence[Stage]) -> None:
 
 
 class History:
-    """The iterations over one pipeline: warns, once, of what those that follow do not expect.
+    """The iterations over one pipeline: warns once if later ones may surprise the user.
 
     Attributes:
         is_ended: Whether an iteration of epoch 0 has come to its end.

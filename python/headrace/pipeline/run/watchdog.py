@@ -23,7 +23,7 @@ def watch(
     seconds: float,
     is_over: threading.Event,
 ) -> None:
-    """Warns once of each call and each read that takes longer than so many seconds.
+    """Warns once of each call and each read that takes longer than a number of seconds.
 
     Args:
         execution: The execution of a pipeline.

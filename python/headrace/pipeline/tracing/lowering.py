@@ -27,7 +27,7 @@ class RowLowering(Lowering):
         return bool(self._random)
 
     def generator(self, op: Operation) -> engine.RandomGenerator:
-        """Returns what gives each row draws of its own for an operation."""
+        """Returns the source of separate random draws of each row for an operation."""
         if op not in self._random:
             assert self._seed is not None  # `TracedGraph` refuses the operation.
             generator = engine.RandomGenerator.of_rows(self._seed, len(self._random))

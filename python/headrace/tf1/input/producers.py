@@ -105,7 +105,7 @@ def input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """Returns a queue of the rows of a tensor, filled by a runner of its own.
+    """Returns a queue of the rows of a tensor, filled by its own runner.
 
     Args:
         input_tensor: The rows; computed anew in each epoch.
@@ -146,7 +146,7 @@ def input_producer(
             name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
-        # Without rows and without a limit of epochs, the runner would loop for ever.
+        # Without rows and without a limit of epochs, the runner would loop without end.
         enqueue.attrs["_refuses_empty"] = num_epochs is None
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
@@ -164,7 +164,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """Returns a queue of strings, such as file names, filled by a runner of its own.
+    """Returns a queue of strings, such as file names, filled by its own runner.
 
     Args:
         string_tensor: A vector of strings, or a list of `pathlib.Path`s; not empty.
@@ -213,7 +213,7 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """Returns a queue of the integers from 0 to `limit` - 1, filled by a runner of its own.
+    """Returns a queue of the integers from 0 to `limit` - 1, filled by its own runner.
 
     Args:
         limit: A scalar integer.

@@ -24,7 +24,7 @@ class Flow:
 
 
 def flow_of(ops: Iterable[Operation]) -> Flow:
-    """Returns the flow of what runs when some operations run."""
+    """Returns the flow of all operations that run when some operations run."""
     needed = needed_by(ops)
     waiting = [op for op in needed if op.definition.queue_input is not None]
     filled = [queue for op in waiting if op.definition.is_enqueue for queue in _queues(op)]

@@ -192,6 +192,6 @@ class Server:
         """Does nothing: there is nothing to start."""
 
     def join(self) -> None:
-        """Waits for ever, as for the end of a server that does not end; Ctrl-C ends it."""
+        """Waits without end, as for the end of a server that does not end; Ctrl-C ends it."""
         with Blocked(lambda: "the end of a server that does not end"):
             threading.Event().wait()

@@ -86,7 +86,7 @@ class _Chooser:
         self._ps_strategy = ps_strategy
 
     def device_of(self, op: Operation) -> str:
-        """Returns the device of an operation, with what its own specifies before that."""
+        """Returns the device of an operation; its own device takes precedence."""
         current = DeviceSpec.from_string(op.device or "")
         if self._ps_device and op.type in self._ps_ops:
             chosen = DeviceSpec.from_string(self._ps_device)

@@ -17,7 +17,7 @@ _HALF_AN_HOUR: Final = 30 * 60
 
 
 class SessionCreator(ABC):
-    """The base of what makes sessions."""
+    """The base class of objects that make sessions."""
 
     @abstractmethod
     def create_session(self) -> Session:

@@ -83,7 +83,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
         **kwargs: `check_types`: whether the types of lists, tuples and dicts must be the same.
 
     Returns:
-        A structure of what the function returned, of the form of the first.
+        A structure of the function's results, of the form of the first.
 
     Raises:
         TypeError: If `func` is not a function, or types differ.
@@ -202,7 +202,7 @@ def yield_flattened_up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
 def map_structure_up_to(
     shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
 ) -> Any:
-    """Calls a function with what stands in structures where another has its leaves.
+    """Calls a function with the parts of structures at the leaves of another.
 
     Args:
         shallow_tree: The form.

@@ -32,7 +32,7 @@ def generator_input_fn(
     num_threads: int = 1,
     pad_value: float | None = None,
 ) -> Callable[[], Any]:
-    """Returns a function that makes batches of what a generator yields.
+    """Returns a function that makes batches of a generator's rows.
 
     Args:
         x: A generator function. Each call yields the rows of an epoch, dicts of arrays.

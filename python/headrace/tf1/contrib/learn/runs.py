@@ -26,7 +26,7 @@ def run_n(
     restore_checkpoint_path: str | None = None,
     n: int = 1,
 ) -> list[dict[str, Any]]:
-    """Fetches some times, in a session of its own with variables set and queue runners started.
+    """Fetches a number of times, in a new session with variables set and queue runners started.
 
     Args:
         output_dict: The fetches.

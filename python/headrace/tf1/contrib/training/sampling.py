@@ -30,7 +30,7 @@ def rejection_sample(
     runtime_checks: bool = False,
     name: str | None = None,
 ) -> list[Any]:
-    """Makes batches of examples that are kept with a probability of their own.
+    """Makes batches of examples, each kept with its own probability.
 
     Args:
         tensors: One example; many along the first axis if `enqueue_many`.

@@ -138,7 +138,7 @@ class Barrier:
         timeout: bool | None = None,
         name: str | None = None,
     ) -> TakenFromBarrier:
-        """Adds an operation that takes complete elements. It waits until there are so many.
+        """Adds an operation that takes complete elements. It waits until there are enough.
 
         Args:
             num_elements: The number of elements, a scalar int32.
@@ -148,7 +148,7 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            OutOfRangeError: When run: the barrier is closed, and not so many will come; with
+            OutOfRangeError: When run: the barrier is closed, and too few will come; with
                 `allow_small_batch`, none is ready.
             TypeError: If an argument has another type.
         """

@@ -146,7 +146,7 @@ class StagingArea:
             As for `get`.
 
         Raises:
-            InvalidArgumentError: When run: the index is negative. TensorFlow waits for ever.
+            InvalidArgumentError: When run: the index is negative. TensorFlow waits without end.
         """
         inputs = [Input("index", index, int32)]
         return self._take("StagePeek", inputs, name or f"{self._name}_peek")

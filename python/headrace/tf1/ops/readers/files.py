@@ -59,7 +59,7 @@ def write_file(filename: FileNames, contents: TensorLike, name: str | None = Non
         The operation.
 
     Raises:
-        FailedPreconditionError: When run: it is a directory, or in what is not a directory.
+        FailedPreconditionError: When run: it is a directory, or its parent is not one.
         PermissionDeniedError: When run: it may not be written.
         ValueError: If an argument is not a scalar.
     """

@@ -130,7 +130,7 @@ def scatter_min(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but keeps the smaller of what is there and what is given."""
+    """As `scatter_add`, but keeps the smaller of the present and the given element."""
     return _scatter("ScatterMin", ref, indices, updates, use_locking, name, _ORDERED)
 
 
@@ -141,7 +141,7 @@ def scatter_max(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but keeps the larger of what is there and what is given."""
+    """As `scatter_add`, but keeps the larger of the present and the given element."""
     return _scatter("ScatterMax", ref, indices, updates, use_locking, name, _ORDERED)
 
 
