@@ -1,4 +1,4 @@
-"""What a free-threaded Python changes: nothing but speed, and the engine leaves the GIL off."""
+"""Free-threaded Python changes nothing but speed, and the engine leaves the GIL off."""
 
 import os
 import subprocess

@@ -116,7 +116,7 @@ def test_what_is_left_out_is_reported_in_order(num_threads):
 
 
 def test_a_close_ends_all_threads_of_a_function():
-    """Those that wait for a task, those that have one; `no_thread_left` looks for them."""
+    """Waiting threads end, and threads with a task; `no_thread_left` looks for them."""
     is_over = threading.Event()
     meet, is_begun = threading.Barrier(3), []
 

@@ -240,7 +240,7 @@ class MapFunction(_Function):
 
 
 class _First:
-    """What a function made of the first example, for the block that begins with that."""
+    """The result of a function for the first example, for the block that begins with it."""
 
     def __init__(self, found: Remembered | None, num_callers: int) -> None:
         self._found = found

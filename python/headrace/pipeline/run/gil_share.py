@@ -20,7 +20,7 @@ _LEAST_LOOKS: Final = 5
 
 
 class GilShares:
-    """How often the GIL was held while each function was called.
+    """The rate at which the GIL was held while each function was called.
 
     Written by the thread that looks, and read by whoever asks.
     """

@@ -3,28 +3,34 @@
 Nothing here computes a gradient. What is trained is a variable that the program assigns.
 """
 
-from headrace.tf1.training.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
 from headrace.tf1.training.cluster import ClusterSpec, Server
-from headrace.tf1.training.feed_hook import FeedFnHook
+from headrace.tf1.training.hooks.checkpoint import CheckpointSaverHook, CheckpointSaverListener
+from headrace.tf1.training.hooks.feed import FeedFnHook
+from headrace.tf1.training.hooks.profiler import ProfilerHook
+from headrace.tf1.training.hooks.reporting import (
+    FinalOpsHook,
+    LoggingTensorHook,
+    StepCounterHook,
+    SummarySaverHook,
+)
+from headrace.tf1.training.hooks.run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from headrace.tf1.training.hooks.stopping import (
+    GlobalStepWaiterHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    StopAtStepHook,
+)
 from headrace.tf1.training.monitored_session import (
     MonitoredSession,
     MonitoredTrainingSession,
     SingularMonitoredSession,
 )
 from headrace.tf1.training.placement import replica_device_setter
-from headrace.tf1.training.profiler_hook import ProfilerHook
-from headrace.tf1.training.reporting_hooks import (
-    FinalOpsHook,
-    LoggingTensorHook,
-    StepCounterHook,
-    SummarySaverHook,
-)
-from headrace.tf1.training.run_hook import (
-    SessionRunArgs,
-    SessionRunContext,
-    SessionRunHook,
-    SessionRunValues,
-)
 from headrace.tf1.training.scaffold import Scaffold
 from headrace.tf1.training.session_creator import (
     ChiefSessionCreator,
@@ -33,12 +39,6 @@ from headrace.tf1.training.session_creator import (
 )
 from headrace.tf1.training.session_manager import SessionManager
 from headrace.tf1.training.step_timer import SecondOrStepTimer
-from headrace.tf1.training.stopping_hooks import (
-    GlobalStepWaiterHook,
-    NanLossDuringTrainingError,
-    NanTensorHook,
-    StopAtStepHook,
-)
 from headrace.tf1.training.supervisor import Supervisor, basic_train_loop
 
 __all__ = [

@@ -13,7 +13,7 @@ from headrace.protos import RunMetadata
 from headrace.tf1.coordinator import Coordinator, exception_of
 from headrace.tf1.queue_runners import start_queue_runners
 from headrace.tf1.session import RunOptions, Session
-from headrace.tf1.training.run_hook import (
+from headrace.tf1.training.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,

@@ -15,10 +15,10 @@ from headrace.core.errors import OutOfRangeError
 from headrace.graph import Graph, get_default_graph
 from headrace.protos import RunMetadata
 from headrace.tf1.session import ConfigProto, RunOptions, Session
-from headrace.tf1.training.checkpoint_hook import CheckpointSaverHook
 from headrace.tf1.training.hooked_session import PREEMPTION_ERRORS, HookedSession
-from headrace.tf1.training.reporting_hooks import StepCounterHook, SummarySaverHook
-from headrace.tf1.training.run_hook import SessionRunHook
+from headrace.tf1.training.hooks.checkpoint import CheckpointSaverHook
+from headrace.tf1.training.hooks.reporting import StepCounterHook, SummarySaverHook
+from headrace.tf1.training.hooks.run_hook import SessionRunHook
 from headrace.tf1.training.scaffold import Scaffold
 from headrace.tf1.training.session_creator import (
     ChiefSessionCreator,

@@ -54,9 +54,9 @@ pub enum Worker {
     Python {
         /// The number of the Python worker.
         python_worker: usize,
-        /// Whether it makes one row of each, and keeps no state.
+        /// True if it makes one row of each, and keeps no state.
         keeps_count: bool,
-        /// How many threads work on its tasks at the same time.
+        /// Number of threads that work on its tasks at the same time.
         num_callers: usize,
     },
 }

@@ -35,7 +35,7 @@ struct Sizes {
     row_bytes: AtomicUsize,
     /// The number of rows of the largest task.
     most_rows: AtomicUsize,
-    /// How many nanoseconds one row takes.
+    /// Time that one row takes, in nanoseconds.
     row_ns: AtomicUsize,
 }
 

@@ -6,7 +6,7 @@ Source: `tf.train.FeedFnHook` of TensorFlow 1.15.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.tf1.training.run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
+from headrace.tf1.training.hooks.run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
 
 __all__ = ["FeedFnHook"]
 

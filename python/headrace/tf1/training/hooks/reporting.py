@@ -15,7 +15,7 @@ from headrace.protos import SessionLog, Summary
 from headrace.tf1.events import FileWriter, FileWriterCache
 from headrace.tf1.ops.variables.global_step import get_global_step
 from headrace.tf1.session import Session
-from headrace.tf1.training.run_hook import (
+from headrace.tf1.training.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,

@@ -13,7 +13,7 @@ from headrace.tf1.coordinator import Coordinator
 from headrace.tf1.events import FileWriterCache
 from headrace.tf1.saver import Saver, write_graph
 from headrace.tf1.session import Session
-from headrace.tf1.training.run_hook import (
+from headrace.tf1.training.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,

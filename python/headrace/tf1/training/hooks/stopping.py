@@ -13,7 +13,7 @@ import numpy as np
 from headrace.core.wait_registry import Blocked
 from headrace.tf1.coordinator import Coordinator
 from headrace.tf1.session import Session
-from headrace.tf1.training.run_hook import (
+from headrace.tf1.training.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,

@@ -1,0 +1,1 @@
+"""Hooks of monitored sessions: calls before and after each run."""
