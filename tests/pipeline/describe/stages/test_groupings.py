@@ -4,6 +4,7 @@ Each pipeline is held against a model of plain lists, run in several ways, and r
 """
 
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -258,6 +259,24 @@ def run(batches):
     return items, states
 
 
+def check_unlike(pipeline):
+    """Checks a pipeline whose model met rows of different shapes in one batch.
+
+    All ways fail. Only where a later `take` ends before that batch, they all give the same.
+    """
+    results, messages = [], []
+    for way in WAYS:
+        try:
+            results.append(list(pipeline(way)))
+        except Unlike:  # The model needs the batch to describe the next step.
+            return
+        except errors.InvalidArgumentError as error:
+            messages.append(str(error))
+    assert all(re.search(r"expected (the same|shapes)", message) for message in messages)
+    assert not (messages and results)
+    assert all(same(result, results[0]) for result in results)
+
+
 @pytest.mark.timeout(600)
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -278,9 +297,7 @@ def test_what_is_given_is_what_a_model_of_lists_gives(lines, steps, holding, kin
     except errors.OutOfRangeError:  # Nothing is left to learn components from.
         return
     except Unlike:
-        for way in WAYS:
-            with pytest.raises(errors.InvalidArgumentError, match=r"expected (the same|shapes)"):
-                list(pipeline(way))
+        check_unlike(pipeline)
         return
     if made.has_length:
         assert len(made.pipeline.epochs(2)) == len(expected)
