@@ -97,31 +97,37 @@ def _map(random: Random, shape: Shape) -> Step:
     model = items_of(lambda i, _: map(f.plus_one_in_model, i))
     if function is f.native_plus_one:
         return Step("native map", "map(native_plus_one)", lambda p, _: p.map(function), model)
-    threads = _num_threads(random)
+    text, callers = _callers(random)
     return Step(
         "map",
-        f"map({function.__name__}, num_threads={threads})",
-        lambda p, _: p.map(function, num_threads=threads),
+        f"map({function.__name__}{text})",
+        lambda p, _: p.map(function, **callers),
         model,
     )
 
 
-def _num_threads(random: Random) -> int:
-    return random.choice([1, 1, 2, 5])
+def _callers(random: Random) -> tuple[str, dict[str, int]]:
+    """Draws who calls a function: a few threads, or rarely, since they take time, processes."""
+    if random.random() < 0.02:
+        callers = {"num_processes": random.randint(1, 2)}
+    else:
+        callers = {"num_threads": random.choice([1, 1, 2, 5])}
+    return "".join(f", {name}={number}" for name, number in callers.items()), callers
 
 
 def _drawing_map(random: Random, shape: Shape) -> Step:
     function, seed = random.choice([f.with_draw, f.native_with_draw]), random.randrange(2**20)
     is_native = function is f.native_with_draw
-    name, threads = ("seeded native map", 1) if is_native else ("seeded map", _num_threads(random))
+    name = "seeded native map" if is_native else "seeded map"
+    text, callers = ("", {}) if is_native else _callers(random)
 
     def added(items: Items, at: At) -> Items:
         return ({**item, "draw": m.deep(lambda _: ANYTHING, item["n"])} for item in items)
 
     return Step(
         name,
-        f"{name}(with_draw, seed={seed}, num_threads={threads})",
-        lambda p, _: p.map(function, seed=seed, num_threads=threads),
+        f"{name}(with_draw, seed={seed}{text})",
+        lambda p, _: p.map(function, seed=seed, **callers),
         items_of(added),
         lambda before: replace(before, names=before.names | {"draw"}),
     )
@@ -132,12 +138,13 @@ def _filter(random: Random, shape: Shape) -> Step:
     if shape.depth:
         function = f.is_kept
     is_native = function is f.native_is_kept
-    name, threads = ("native filter", 1) if is_native else ("filter", _num_threads(random))
+    name = "native filter" if is_native else "filter"
+    text, callers = ("", {}) if is_native else _callers(random)
     model = items_of(lambda i, _: filter(f.is_kept_in_model, i))
     return Step(
         name,
-        f"{name}(is_kept, num_threads={threads})",
-        lambda p, _: p.filter(function, num_threads=threads),
+        f"{name}(is_kept{text})",
+        lambda p, _: p.filter(function, **callers),
         model,
     )
 
@@ -153,11 +160,11 @@ def _flat_map(random: Random, shape: Shape) -> Step | None:
             items_of(lambda i, _: ({"n": e["n"] + more} for e in i for more in (0, 1000))),
         )
     model = items_of(lambda i, _: (e for e in i for _ in range(e["n"] % 3)))
-    threads = _num_threads(random)
+    text, callers = _callers(random)
     return Step(
         "flat_map",
-        f"flat_map(several, num_threads={threads})",
-        lambda p, _: p.flat_map(f.several, num_threads=threads),
+        f"flat_map(several{text})",
+        lambda p, _: p.flat_map(f.several, **callers),
         model,
     )
 

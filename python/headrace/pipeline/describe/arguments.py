@@ -19,7 +19,7 @@ __all__ = [
     "checked_int",
     "checked_ints",
     "checked_names",
-    "checked_num_threads",
+    "checked_num_callers",
 ]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
@@ -55,28 +55,42 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
     raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
 
 
-def checked_num_threads(where: str, function: object, value: object) -> int:
-    """Returns how many threads are to call a function; refuses more than one where that cannot be.
+def checked_num_callers(
+    where: str, function: object, num_threads: object, num_processes: object
+) -> tuple[int, int]:
+    """Returns how many threads, and how many processes, are to call a function.
 
     Raises:
-        ValueError: If it is not an int from 1 up, or more than 1 for a native function, or for one
-            that keeps a state.
+        ValueError: If they are not ints in range, or both are given, or the function cannot be
+            called by more than one thread of this process: a native one, or one that keeps a state.
     """
-    number = checked_int(where, "num_threads", value, 1)
-    if number == 1:
-        return number
+    threads = checked_int(where, "num_threads", num_threads, 1)
+    processes = checked_int(where, "num_processes", num_processes, 0)
+    if threads == 1 and processes == 0:
+        return threads, processes
+    if threads > 1 and processes > 0:
+        raise ValueError(
+            f"{where}: num_threads is {threads} and num_processes is {processes}, expected one of "
+            "them. Each process has one thread; take as many processes as there are cores."
+        )
+    given = f"num_processes is {processes}" if processes else f"num_threads is {threads}"
     if isinstance(function, NativeFunction):
         raise ValueError(
-            f"{where}: num_threads is {number} for a native function, which runs on all threads of "
-            "the engine. Leave it out; options(num_threads=...) says how many those are."
+            f"{where}: {given} for a native function, which runs on all threads of the engine. "
+            "Leave it out; options(num_threads=...) says how many those are."
         )
     if keeps_state(function):
         raise ValueError(
-            f"{where}: num_threads is {number}, and {name_of(function)} keeps a state, expected 1: "
-            "a state is that of one call after the other. Leave num_threads out, or the methods "
+            f"{where}: {given}, and {name_of(function)} keeps a state, expected one thread of this "
+            "process: a state is that of one call after the other. Leave it out, or the methods "
             "state and restore."
         )
-    return number
+    if processes and not hasattr(os, "fork"):
+        raise ValueError(
+            f"{where}: {given}, and this system cannot fork, expected Linux or macOS. Use "
+            "num_threads."
+        )
+    return threads, processes
 
 
 def check_bool(where: str, name: str, value: object) -> None:

@@ -18,7 +18,7 @@ from headrace.pipeline.describe.arguments import (
     checked_int,
     checked_ints,
     checked_names,
-    checked_num_threads,
+    checked_num_callers,
 )
 from headrace.pipeline.describe.features import as_feature
 from headrace.pipeline.describe.lengths import length_of
@@ -111,6 +111,7 @@ class Pipeline:
         function: Callable[..., Mapping[str, Any]],
         seed: int | None = None,
         num_threads: int = 1,
+        num_processes: int = 0,
     ) -> "Pipeline":
         """Replaces each example (after `batch` each batch) by a function's result for it.
 
@@ -133,6 +134,10 @@ class Pipeline:
             num_threads: The number of threads that call the function at the same time; it must be
                 safe to call from several threads then. That helps where it releases Python's global
                 lock, as OpenCV, Pillow and NumPy do for large arrays. A state serves any number.
+            num_processes: The number of processes that call the function, in place of threads of
+                this one; 0 for none. That helps where it holds Python's lock. Arrays and strings go
+                there and back through shared memory. Other processes must be able to import the
+                function, or cloudpickle must be installed (the extra `processes`).
 
         Raises:
             TypeError: If the function cannot be called.
@@ -141,8 +146,8 @@ class Pipeline:
         """
         check_function("map", function)
         chosen = None if seed is None else checked_int("map", "seed", seed, 0)
-        threads = checked_num_threads("map", function, num_threads)
-        return self._then(stages.Map(function, chosen, threads))
+        callers = checked_num_callers("map", function, num_threads, num_processes)
+        return self._then(stages.Map(function, chosen, *callers))
 
     def with_origin(self) -> "Pipeline":
         """Adds where each example came from: `file`, as found, and `record_number`, from 0.
@@ -159,28 +164,32 @@ class Pipeline:
         return self._then(stages.WithOrigin())
 
     def filter(
-        self, function: Callable[[dict[str, Any]], object], num_threads: int = 1
+        self,
+        function: Callable[[dict[str, Any]], object],
+        num_threads: int = 1,
+        num_processes: int = 0,
     ) -> "Pipeline":
         """Keeps the examples for which a function is true. It is called as that of `map`.
 
         Args:
             function: The function to call for each example, or for each batch.
             num_threads: As for `map`: how many threads call it.
+            num_processes: As for `map`: how many processes call it.
 
         Raises:
             TypeError: If it cannot be called.
             ValueError: If `num_threads` is refused, as by `map`.
         """
         check_function("filter", function)
-        return self._then(
-            stages.Filter(function, checked_num_threads("filter", function, num_threads))
-        )
+        callers = checked_num_callers("filter", function, num_threads, num_processes)
+        return self._then(stages.Filter(function, *callers))
 
     def flat_map(
         self,
         function: Callable[..., Iterable[Mapping[str, Any]]],
         seed: int | None = None,
         num_threads: int = 1,
+        num_processes: int = 0,
     ) -> "Pipeline":
         """Replaces each example by all those that a function returns or yields for it.
 
@@ -188,6 +197,7 @@ class Pipeline:
             function: The function, called for each example; its values are as for `map`.
             seed: As for `map`: with a seed, the function gets a generator as its second argument.
             num_threads: As for `map`: how many threads call it.
+            num_processes: As for `map`: how many processes call it.
 
         Raises:
             TypeError: If it cannot be called.
@@ -197,8 +207,8 @@ class Pipeline:
         if batch_depth(self.stages):
             raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
         chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
-        threads = checked_num_threads("flat_map", function, num_threads)
-        return self._then(stages.FlatMap(function, chosen, threads))
+        callers = checked_num_callers("flat_map", function, num_threads, num_processes)
+        return self._then(stages.FlatMap(function, chosen, *callers))
 
     def select(self, *names: str) -> "Pipeline":
         """Keeps the components of these names, in this order.
@@ -640,7 +650,7 @@ class Pipeline:
         checked_int("epoch", "number", number, 0)
         if any(isinstance(stage, stages.Epochs) for stage in self.stages):
             raise ValueError("epoch: the pipeline has epochs(...) already. Leave that out.")
-        return self._start(number)
+        return self._start(number, keeps_workers=True)
 
     def count(self) -> int:
         """Returns how many examples, or batches, the pipeline gives.
@@ -744,10 +754,13 @@ class Pipeline:
             ValueError: If it is damaged, or of another pipeline, other files or a newer version;
                 the text says which.
         """
-        if state is None:
-            return self._start(0)
+        return self._start(0) if state is None else self._resumed(state, allow, False)
+
+    def _resumed(self, state: Mapping[str, Any], allow: Collection[str], keeps: bool) -> Batches:
         found = resumed(self.stages, state, allow)
-        return Batches(found.chain, self._options, self._all_specs, found.epoch, found)
+        return Batches(
+            found.chain, self._options, self._all_specs, found.epoch, found, keeps_workers=keeps
+        )
 
     def to_torch(
         self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
@@ -883,13 +896,21 @@ class Pipeline:
         return Pipeline((*self.stages, stage), self._options, self)
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
-        return self._start(epoch) if state is None else self.resume(state)
+        """Begins an epoch of a loader, which keeps its worker processes between epochs."""
+        return self._start(epoch, True) if state is None else self._resumed(state, (), True)
 
-    def _start(self, epoch: int) -> Batches:
+    def _start(self, epoch: int, keeps_workers: bool = False) -> Batches:
         if epoch:
             self._history.note_later_epoch()
         at_end = self._history.note_end if epoch == 0 else None
-        return Batches(self.stages, self._options, self._all_specs, epoch, at_end=at_end)
+        return Batches(
+            self.stages,
+            self._options,
+            self._all_specs,
+            epoch,
+            at_end=at_end,
+            keeps_workers=keeps_workers,
+        )
 
     @property
     def chosen_options(self) -> dict[str, Any]:
@@ -901,7 +922,10 @@ class Pipeline:
 
         After a Python function, it is called for the first example.
         """
-        known = self._all_specs()
+        try:
+            known = self._all_specs()
+        finally:
+            release_workers(self.stages)
         # Until the next iteration, the function or its data may change.
         known.forget()
         return known
@@ -923,6 +947,15 @@ class Pipeline:
             return known
         assert self._known is not None
         return self._known
+
+
+def release_workers(chain: tuple[Stage, ...]) -> None:
+    """Ends worker processes that wait for an iteration."""
+    for part in stages.parts_of(chain[0]):
+        release_workers(part)
+    for stage in chain:
+        if isinstance(stage, (stages.Map, stages.Filter, stages.FlatMap)):
+            stage.holder.release()
 
 
 def _has_skipped(chain: tuple[Stage, ...]) -> bool:

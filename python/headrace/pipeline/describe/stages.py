@@ -13,6 +13,7 @@ from headrace.pipeline.describe.native_function import Use
 from headrace.pipeline.describe.types import ElementType, Feature, Ragged, Spec, array_type
 from headrace.pipeline.plan.first_results import Remembered
 from headrace.pipeline.plan.opened_iterators import Openings
+from headrace.pipeline.plan.worker_holder import WorkerHolder
 
 __all__ = [
     "Arrays",
@@ -276,6 +277,8 @@ class Map(Stage):
         function: Also gets a generator if there is a seed.
         seed: The seed of the generators; None for a function that draws nothing.
         num_threads: The number of threads that call it.
+        num_processes: The number of processes that call it; 0 if this one does.
+        holder: Their workers between two iterations.
     """
 
     use: ClassVar[Use] = "map"
@@ -283,6 +286,8 @@ class Map(Stage):
     function: Callable[..., Mapping[str, Any]]
     seed: int | None = None
     num_threads: int = _named(1)
+    num_processes: int = _named(0)
+    holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -292,12 +297,16 @@ class Filter(Stage):
     Attributes:
         function: Gets an example.
         num_threads: The number of threads that call it.
+        num_processes: The number of processes that call it; 0 if this one does.
+        holder: Their workers between two iterations.
     """
 
     use: ClassVar[Use] = "filter"
 
     function: Callable[[dict[str, Any]], object]
     num_threads: int = _named(1)
+    num_processes: int = _named(0)
+    holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -308,6 +317,8 @@ class FlatMap(Stage):
         function: Also gets a generator if there is a seed.
         seed: The seed of the generators; None for a function that draws nothing.
         num_threads: The number of threads that call it.
+        num_processes: The number of processes that call it; 0 if this one does.
+        holder: Their workers between two iterations.
     """
 
     use: ClassVar[Use] = "flat_map"
@@ -315,6 +326,8 @@ class FlatMap(Stage):
     function: Callable[..., Any]
     seed: int | None = None
     num_threads: int = _named(1)
+    num_processes: int = _named(0)
+    holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from headrace.pipeline.describe.types import (
 from headrace.pipeline.plan.python_values import as_value, has_type
 
 __all__ = [
+    "as_rows",
     "as_values",
     "batches_of",
     "check_components",
@@ -30,7 +31,11 @@ __all__ = [
 
 def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
     """Returns the value of each row: NumPy scalars, `bytes`, `str`, or arrays not to be written."""
-    rows: Iterable[Any] = column.to_python()
+    return as_rows(column.to_python(), spec)
+
+
+def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
+    """Returns the value of each row of what `Column.to_python` gives."""
     for array in [rows] if isinstance(rows, np.ndarray) else rows:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False

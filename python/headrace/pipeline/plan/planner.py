@@ -7,7 +7,7 @@ the rows that wait in a window are small, and whole batches are decoded at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -149,6 +149,8 @@ class _Planning:
         self._waiting: list[engine.Stage] = []
         self._number = self._source_number = self._count(chain[0])
         self._is_fused = False
+        # Stages for processes that one call does, by their places in the chain and their numbers.
+        self._apart: list[tuple[int, int]] = []
         # The batches, among those of all shares, that the rows belong to.
         self._turn = (0, 1)
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
@@ -355,6 +357,13 @@ class _Planning:
                 | stages.FlatMap(function=NativeFunction())
             ):
                 return self._native(stage, before, is_batched)
+            case stages.Map() | stages.Filter() | stages.FlatMap() if stage.num_processes:
+                self._apart.append((index, self._number))
+                if self._goes_on(index):
+                    return None
+                lane = self._process_functions(is_batched)
+            case stages.Learn(stage=learned) if learned.num_processes:
+                lane = self._learn_in_process(stage, before)
             case stages.Map(function=function, seed=seed):
                 lane = MapFunction(
                     function, seed, before, after, is_batched, self._first(index), stage.num_threads
@@ -372,9 +381,54 @@ class _Planning:
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
+        are_maps = all(isinstance(self._chain[n], stages.Map) for n, _ in self._apart)
+        self._apart = []
         # A function that keeps a state must see the same examples as before.
-        keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
+        keeps_count = isinstance(stage, stages.Map) and are_maps and not keeps_state(stage.function)
         self._plan = self._plan.map_python(self._lane(lane), keeps_count, lane.num_callers)
+        return None
+
+    def _goes_on(self, index: int) -> bool:
+        """Returns whether the next stage is done by the same call of a worker process."""
+        stage, behind = self._chain[index], self._chain[index + 1 : index + 2]
+        # Where failures are left out, a state says which of the stages an example has passed.
+        return (
+            isinstance(stage, stages.Map)
+            and index >= self._covered
+            and any(
+                isinstance(after, (stages.Map, stages.Filter, stages.FlatMap))
+                and after.num_processes == stage.num_processes
+                for after in behind
+            )
+        )
+
+    def _process_functions(self, is_batched: bool) -> Lane:
+        """Returns what processes do for the neighbouring stages that were found."""
+        # Nobody loads it who needs no process.
+        from headrace.pipeline.plan import process_functions as apart  # noqa: PLC0415
+
+        found, holders = [], []
+        for index, number in self._apart:
+            stage = cast("stages.Map | stages.Filter | stages.FlatMap", self._chain[index])
+            seed = None if isinstance(stage, stages.Filter) else stage.seed
+            kind = cast("Literal['map', 'filter', 'flat_map']", stage.name)
+            specs = (self._specs[index - 1], self._specs[index])
+            first = self._first(index)
+            found.append(apart.ProcessStage(kind, stage.function, seed, *specs, number, first))
+            holders.append(stage.holder)
+            if index != self._apart[-1][0]:
+                # A state counts functions, whoever calls them.
+                self._shared.lanes.append(apart.DoneByNext(stage.function))
+        num_processes = 1 if self._shared.is_learning else stage.num_processes
+        return apart.ProcessFunctions(found, num_processes, is_batched, holders)
+
+    def _learn_in_process(self, learn: stages.Learn, before: Specs) -> Lane:
+        from headrace.pipeline.plan import process_functions as apart  # noqa: PLC0415
+
+        stage = learn.stage
+        kind = cast("Literal['map', 'flat_map']", stage.name)
+        found = apart.ProcessStage(kind, stage.function, stage.seed, before, None, self._number)
+        return apart.LearnInProcess(found, stage.holder, learn.made, learn.remember)
 
     def _first(self, index: int) -> Remembered | None:
         """Returns what a function made of the first example; an iteration does so once."""
@@ -428,7 +482,8 @@ def _counted(stage: Stage) -> Counted:
         case stages.Iterable_():
             return Counted(stage, num_parallel=1, is_python=True)
         case stages.Map() | stages.Filter() | stages.FlatMap():
-            return Counted(stage, num_parallel=stage.num_threads, is_python=True)
+            parallel = stage.num_processes or stage.num_threads
+            return Counted(stage, num_parallel=parallel, is_python=True)
     return Counted(stage)
 
 

@@ -61,9 +61,15 @@ class Running(Protocol):
         since: The time at which the block was begun, by `time.monotonic`.
     """
 
-    number: int
-    where: str
     since: float
+
+    @property
+    def number(self) -> int:
+        """See above."""
+
+    @property
+    def where(self) -> str:
+        """See above."""
 
     def origin(self, number: int) -> str:
         """Returns the example that a call is for, in words."""

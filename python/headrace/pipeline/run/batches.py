@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 from headrace.core import engine
 from headrace.core.allocation_guard import available_bytes
@@ -74,6 +74,7 @@ class Batches:
         in_columns: bool = False,
         at_end: Callable[[], None] | None = None,
         is_learning: bool = False,
+        keeps_workers: bool = False,
     ) -> None:
         """Begins, unless an iterator has to be asked for its first example: then `next` does.
 
@@ -87,6 +88,7 @@ class Batches:
             at_end: Called when all were returned.
             is_learning: Whether nothing is computed before its result is requested, and iterators
                 are only peeked at.
+            keeps_workers: Whether worker processes stay for the next iteration.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
@@ -101,6 +103,7 @@ class Batches:
         self._at_end = at_end
         self._num_taken = 0
         self._is_learning = is_learning
+        self._keeps_workers = keeps_workers or is_learning
         self._process = os.getpid()
         self._is_batched = batch_depth(chain) > 0
         self._is_deterministic = bool(options.get("deterministic", True))
@@ -219,7 +222,12 @@ class Batches:
             threads.append(
                 threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
             )
-        ending = _Ending(self._execution, self._name, lanes, threads, feeds, is_over)
+        processes = []
+        for planned_lane in planned.lanes:
+            if (found := getattr(planned_lane, "processes", None)) is not None:
+                found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
+                processes.append(found)
+        ending = _Ending(self._execution, self._name, lanes, threads, feeds, processes, is_over)
         self._end = weakref.finalize(self, _close, ending, self._process)
         for thread in threads:
             thread.start()
@@ -512,6 +520,16 @@ def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lan
         del lane, job
 
 
+class Ended(Protocol):
+    """Worker processes of an iteration."""
+
+    def stop(self) -> None:
+        """Lets them stop behind the calls that are under way."""
+
+    def end(self) -> None:
+        """Ends them, or keeps them for the next iteration."""
+
+
 class _Ending(NamedTuple):
     """The parts of an iteration that have to end with it."""
 
@@ -520,6 +538,7 @@ class _Ending(NamedTuple):
     find_lanes: Sequence[Callable[[], Lane | None]]
     threads: list[threading.Thread]
     feeds: list[Feed]
+    processes: list[Ended]
     is_over: threading.Event
 
     def lanes(self) -> list[Lane]:
@@ -550,9 +569,18 @@ def _close(
         lane.is_over = True
     for feed in ending.feeds:
         feed.stop()
+    for processes in ending.processes:
+        processes.stop()
     calls = [ending.call_of(thread) for thread in ending.threads]
-    end(ending.execution)
-    with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
+    try:
+        end(ending.execution)
+        with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
+            _join(ending, calls)
+    finally:
+        for processes in ending.processes:
+            processes.end()
+    if ending.processes:
+        # Threads that have waited for a process end with it.
         _join(ending, calls)
 
 

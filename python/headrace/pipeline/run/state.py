@@ -56,6 +56,7 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
     "budget",
     "raises_at_end",
     "num_threads",
+    "num_processes",
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40

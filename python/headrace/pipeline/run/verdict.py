@@ -111,18 +111,23 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
 def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
     parallel = stage.counted.num_parallel or 1
     load = _share(stage.busy, readings.seconds * parallel)
-    # More threads of the engine are not remedy.
+    # More threads of the engine do not help.
+    num_processes = getattr(stage.counted.stage, "num_processes", 0)
     whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
+    if num_processes:
+        whose = "its one process" if num_processes == 1 else f"each of its {parallel} processes"
     finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
     remedy = _less_python(stage.counted.stage, gets_batches)
     held = stage.holds_gil
-    if held is not None and isinstance(stage.counted.stage, _FUNCTIONS):
+    if held is not None and isinstance(stage.counted.stage, _FUNCTIONS) and not num_processes:
         if held <= _MOST_HELD:
             finding += f", and releases the GIL for {1 - held:.0%} of that"
             if (more := _more_threads(stage, parallel)) is not None:
                 remedy = f"give it num_threads={more}, or {remedy}"
         else:
             finding += f", and holds the GIL for {held:.0%} of that"
+            if not keeps_state(getattr(stage.counted.stage, "function", None)):
+                remedy = f"give it num_processes={max(num_cores(), 2)}, or {remedy}"
     return _Suspect(load, finding, remedy)
 
 

@@ -1,0 +1,392 @@
+"""Python functions that worker processes call. Loaded when a pipeline asks for processes.
+
+Each thread of such a worker has a process of its own: it gives it a block, waits, and gives on what
+came. So blocks, order, errors and states are those of functions that threads call.
+"""
+
+import itertools
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import get_ident
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import carried, engine_code
+from headrace.pipeline.plan.column_conversion import (
+    batches_of,
+    check_components,
+    column_of,
+    values_of,
+)
+from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.python_functions import Running, name_of, noted
+from headrace.pipeline.plan.python_values import spec_of
+from headrace.pipeline.plan.worker_holder import WorkerHolder
+from headrace.pipeline.workers.calls import Failure, Step
+from headrace.pipeline.workers.remote import (
+    Processes,
+    RemoteWorker,
+    WorkerEnded,
+    columns_of,
+    places_of,
+)
+from headrace.pipeline.workers.sending import packed_functions
+from headrace.pipeline.workers.shared_arrays import Arena, Layout, strings_at
+from headrace.pipeline.workers.worker import Block, Made, Plan
+
+__all__ = ["DoneByNext", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
+
+# So often a block is given to another worker if workers end before they call anything.
+_MOST_RESTARTS: Final = 3
+_numbers: Final = itertools.count()
+
+
+@dataclass(frozen=True)
+class ProcessStage:
+    """A stage whose function worker processes call.
+
+    Attributes:
+        kind: "map", "filter" or "flat_map".
+        function: The user's function.
+        seed: That of its generators; None for none.
+        given: The components that it gets.
+        made: Those that it makes; None while they are learned.
+        number: The number under which the stage is counted.
+        first: What it made of the first example while its components were learned.
+    """
+
+    kind: Literal["map", "filter", "flat_map"]
+    function: Callable[..., Any]
+    seed: int | None
+    given: Specs
+    made: Specs | None
+    number: int
+    first: Remembered | None = None
+
+    @property
+    def where(self) -> str:
+        """The stage and its function, in words."""
+        return f"{self.kind}({name_of(self.function)})"
+
+    def step(self) -> Step:
+        """Returns the stage as workers get it."""
+        first = self.first if self.first is not None and _is_plain(self.first.made) else None
+        return Step(self.kind, self.where, self.seed, self.given, self.made, first)
+
+
+def _is_plain(made: Any) -> bool:
+    """Returns whether what a function made can be sent as it is."""
+    items = made if isinstance(made, list) else [made]
+    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic)
+    return all(
+        type(item) is dict and all(isinstance(value, plain) for value in item.values())
+        for item in items
+    )
+
+
+class _Calls:
+    """The calls of a worker process for a block; see `Running`."""
+
+    def __init__(self, job: engine.Job, stages: Sequence[ProcessStage]) -> None:
+        self._job = job
+        self._stages = stages
+        self.since = time.monotonic()
+        self.worker: RemoteWorker | None = None
+
+    @property
+    def number(self) -> int:
+        """The number of the row that the worker is at."""
+        return (self._call() or (0, 0))[0]
+
+    @property
+    def where(self) -> str:
+        """The stage that the worker is at, and its function."""
+        return self._stages[(self._call() or (0, 0))[1]].where
+
+    def origin(self, number: int) -> str:
+        """Returns where an example was read, in words."""
+        return self._job.origin(number) or f"example {number} of a block"
+
+    def _call(self) -> tuple[int, int] | None:
+        worker = self.worker
+        return None if worker is None else worker.board.call()
+
+
+class DoneByNext:
+    """In place of a stage that is done by the same call as the next: it has no thread."""
+
+    num_callers = 0
+    initial = None
+
+    def __init__(self, function: object) -> None:
+        self.running: dict[int, Running] = {}
+        self.is_over = False
+        self.function = function
+
+    def process(self, job: engine.Job) -> None:
+        """Is never called."""
+        raise AssertionError("a stage without threads has no tasks")
+
+
+class ProcessFunctions:
+    """Functions of neighbouring stages, which one call of a worker process calls one by one.
+
+    Attributes:
+        num_callers: See `Lane`.
+        initial: See `Lane`.
+        function: See `Lane`.
+        running: See `Lane`.
+        processes: The workers.
+    """
+
+    initial = None
+
+    def __init__(
+        self,
+        stages: Sequence[ProcessStage],
+        num_processes: int,
+        is_batched: bool,
+        holders: Sequence[WorkerHolder],
+    ) -> None:
+        """With workers that wait in these holders, as far as there are any."""
+        self.num_callers = num_processes
+        self.running: dict[int, Running] = {}
+        self.function: object = stages[-1].function
+        self.processes: Final = Processes(holders, num_processes)
+        self._stages: Final = tuple(stages)
+        self._is_batched = is_batched
+        functions = [stage.function for stage in stages]
+        where = " and ".join(stage.where for stage in stages)
+        packed, main = packed_functions(where, functions)
+        steps = tuple(stage.step() for stage in stages)
+        self._plan: Final = Plan(next(_numbers), packed, steps, main)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the iteration is over: what is not begun need not be done."""
+        return self.processes.is_over
+
+    @is_over.setter
+    def is_over(self, is_over: bool) -> None:
+        if is_over:
+            self.processes.stop()
+
+    def process(self, job: engine.Job) -> None:
+        """Lets the worker of this thread call the functions for each row."""
+        calls = _Calls(job, self._stages)
+        self.running[get_ident()] = calls
+        try:
+            self._work(job, calls)
+        finally:
+            del self.running[get_ident()]
+
+    def _work(self, job: engine.Job, calls: _Calls) -> None:
+        failed: dict[int, tuple[int, BaseException, int | None]] = {}
+        limit, ended, num_restarts = job.num_rows, None, 0
+        while not self.is_over:
+            try:
+                answer = self._asked(job, calls, frozenset(failed), limit)
+            except WorkerEnded as end:
+                if self.is_over:
+                    return
+                if end.call is None:
+                    num_restarts += 1
+                    if num_restarts <= _MOST_RESTARTS:
+                        continue
+                    job.keep([], self._ended(job, end))
+                    return
+                row, step = end.call
+                error = self._ended(job, end)
+                if job.skips_errors:
+                    failed[row] = (row, error, self._stages[step].number)
+                else:
+                    # Those before it are made again, and given before the error.
+                    limit, ended = row, error
+                if limit == 0:
+                    job.keep([], ended)
+                    return
+                continue
+            except BaseException as error:  # A worker that cannot be started, memory.
+                job.keep([], noted(error, calls.where))
+                return
+            made, arena = answer
+            for failure in made.result.failed:
+                found = self._failed(job, failure)
+                failed[failure.row] = (failure.row, found, self._stages[failure.step].number)
+            if made.result.error is not None:
+                ended = self._failed(job, made.result.error)
+            if not made.result.is_stopped:
+                left_out = [failed[row] for row in sorted(failed)]
+                self._give(job, made, arena, ended, left_out)
+            return
+
+    def _asked(
+        self, job: engine.Job, calls: _Calls, left_out: frozenset[int], limit: int
+    ) -> tuple[Made, Arena]:
+        worker = self.processes.worker()
+        calls.worker = worker
+        try:
+            if worker.plan != self._plan.number and (refusal := worker.begin(self._plan)):
+                raise refusal.unpacked()
+            layout = Layout()
+            columns = columns_of(layout, [job.column(n) for n in range(len(self._given))])
+            places = places_of(layout, job.places())
+            block = Block(0, columns, places, left_out, limit, job.skips_errors, False)
+            answer = worker.run(layout, block)
+        except WorkerEnded:
+            self.processes.forget(worker)
+            raise
+        finally:
+            calls.worker = None
+        self.processes.note_memory(worker)
+        return answer
+
+    @property
+    def _given(self) -> Specs:
+        return self._stages[0].given
+
+    def _ended(self, job: engine.Job, end: WorkerEnded) -> BaseException:
+        """Returns the error for a worker that has ended."""
+        row, step = end.call or (None, 0)
+        stage = self._stages[step]
+        origin = None if row is None else job.origin(row)
+        at = "before it called the function" if row is None else f"at {origin or f'row {row}'}"
+        return noted(
+            RuntimeError(
+                f"{stage.where}: worker process {end.worker} {_how(end.code)} {at}, expected a "
+                f"result. {_remedy(end.code)}"
+            ),
+            stage.where,
+            origin,
+        )
+
+    def _failed(self, job: engine.Job, failure: Failure) -> BaseException:
+        where = self._stages[failure.step].where
+        return noted(failure.error.unpacked(), where, job.origin(failure.row))
+
+    def _give(
+        self,
+        job: engine.Job,
+        made: Made,
+        arena: Arena,
+        error: BaseException | None,
+        failed: list[tuple[int, BaseException, int | None]],
+    ) -> None:
+        """Gives the result of a block."""
+        last = self._stages[-1]
+        result = made.result
+        for stage, (num_rows, seconds) in zip(self._stages[:-1], result.done, strict=False):
+            job.count(stage.number, num_rows, 0, seconds)
+        if made.columns is None or made.num_rows == 0:
+            job.keep(result.kept if made.columns is None else [], error, None, failed)
+            return
+        counts = kept = None
+        if last.kind == "flat_map":
+            counts = result.counts + [0] * (job.num_rows - len(result.counts))
+        elif last.kind == "filter":
+            kept = result.kept
+        specs = last.given if last.made is None else last.made
+        try:
+            columns = [
+                self._column(arena, place, name)
+                for name, place in zip(specs, made.columns, strict=True)
+            ]
+        except BaseException as raised:
+            job.keep([], noted(raised, last.where))
+            return
+        job.finish(columns, made.num_rows, counts, error, None, failed, kept)
+
+    def _column(self, arena: Arena, place: tuple[Any, ...], name: str) -> engine.Column:
+        """Makes a column of what a worker has put into an arena."""
+        kind = place[0]
+        if kind == "strings" and len(place[1]) == 1 and not self._is_batched:
+            return engine.Column.text(*strings_at(arena, place))
+        found = Layout.found(arena, place)
+        if kind == "array" and not self._is_batched:
+            return engine.Column.dense(carried(found), engine_code(found.dtype))
+        values = list(found)
+        return batches_of(values) if self._is_batched else column_of(name, values)
+
+
+class LearnInProcess(ProcessFunctions):
+    """`map` or `flat_map` before it is known what a function makes; see `LearnFunction`."""
+
+    def __init__(
+        self,
+        stage: ProcessStage,
+        holder: WorkerHolder,
+        made: "deque[Mapping[str, Any]]",
+        remember: Callable[[Remembered], None],
+    ) -> None:
+        """Adds what the function makes to `made`; `remember` gets what it makes of the first."""
+        super().__init__([stage], 1, False, [holder])
+        self._learned = made
+        self._remember: Callable[[Remembered], None] | None = remember
+
+    def _give(
+        self,
+        job: engine.Job,
+        made: Made,
+        arena: Arena,
+        error: BaseException | None,
+        failed: list[tuple[int, BaseException, int | None]],
+    ) -> None:
+        stage = self._stages[0]
+        kept = []
+        try:
+            for row, found in zip(made.result.kept, made.result.rows, strict=True):
+                items = [found] if stage.kind == "map" else found
+                for item in items:
+                    for name, value in check_components(stage.where, item).items():
+                        spec_of(stage.where, name, value)
+                self._note_first(job, row, found)
+                self._learned.extend(items)
+                if items:
+                    kept.append(row)
+        except BaseException as raised:
+            error = noted(raised, stage.where)
+        job.keep(kept, error, None, failed)
+
+    def _note_first(self, job: engine.Job, row: int, made: Any) -> None:
+        remember, self._remember = self._remember, None
+        if remember is None or row > 0:
+            return
+        columns = [values_of(job.column(n), spec) for n, spec in enumerate(self._given.values())]
+        first = [next(iter(column)) for column in columns]
+        example = dict(zip(self._given, first, strict=True))
+        place = tuple(job.places()[0].tolist())
+        if (found := Remembered.of(place, example, made)) is not None:
+            remember(found)
+
+
+def _how(code: int | None) -> str:
+    """Returns how a process has ended, in words."""
+    if code is None:
+        return "has ended"
+    if code >= 0:
+        return f"has exited with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = "a signal"
+    return f"was ended by {name} (signal {-code})"
+
+
+def _remedy(code: int | None) -> str:
+    if code is not None and code >= 0:
+        return "The function has called os._exit, or a library did. Raise an exception instead."
+    if code == -signal.SIGKILL:
+        return (
+            "The system ends processes so when memory runs out: look for 'Out of memory' in the "
+            "system's log, and take fewer num_processes or smaller blocks (memory_bytes)."
+        )
+    return (
+        "A native library of the function has crashed. Look at the standard error for where, or "
+        "call the function with this example alone; skip_errors leaves it out."
+    )

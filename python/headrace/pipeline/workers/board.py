@@ -1,0 +1,46 @@
+"""A few numbers that a worker process and the program see at any time."""
+
+import mmap
+import os
+from typing import Final
+
+import numpy as np
+
+__all__ = ["Board"]
+
+_ROW, _STEP, _STOP = range(3)
+_BYTES: Final = mmap.PAGESIZE
+
+
+class Board:
+    """Which call a worker is at, and whether it is to stop.
+
+    The worker writes the call, and the program whether to stop.
+
+    Args:
+        descriptor: Of a file; it is closed.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        os.ftruncate(descriptor, _BYTES)
+        self._numbers = np.frombuffer(mmap.mmap(descriptor, _BYTES), np.int64)
+        os.close(descriptor)
+
+    def begin_call(self, row: int, step: int) -> bool:
+        """Notes the call that begins; returns whether all calls are to stop."""
+        self._numbers[_STEP] = step
+        self._numbers[_ROW] = row + 1
+        return bool(self._numbers[_STOP])
+
+    def forget_calls(self) -> None:
+        """Notes that no call has begun."""
+        self._numbers[_ROW] = self._numbers[_STEP] = 0
+
+    def call(self) -> tuple[int, int] | None:
+        """Returns the row and the step of the call that was begun last; None if none was."""
+        row, step = int(self._numbers[_ROW]), int(self._numbers[_STEP])
+        return (row - 1, step) if row else None
+
+    def stop(self, is_over: bool) -> None:
+        """Says whether all calls are to stop."""
+        self._numbers[_STOP] = is_over

@@ -1,0 +1,187 @@
+"""Calls of functions in a worker process: the stages that follow each other there, row by row."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.column_conversion import as_values, decoded
+from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.global_generators import GlobalDraws
+from headrace.pipeline.plan.random_generators import Draws
+from headrace.pipeline.workers.sending import PackedError
+
+__all__ = ["Failure", "Result", "Step", "Steps"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage that a worker process does.
+
+    Attributes:
+        stage: "map", "filter" or "flat_map".
+        where: The stage and its function, in words.
+        seed: That of the generators that the function gets; None if it gets none.
+        given: The components that it gets.
+        made: The components that it makes; None while they are learned.
+        first: What it made of the first example while its components were learned.
+    """
+
+    stage: Literal["map", "filter", "flat_map"]
+    where: str
+    seed: int | None
+    given: Specs
+    made: Specs | None
+    first: Remembered | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a function raised: for which row, in which of the steps."""
+
+    row: int
+    step: int
+    error: PackedError
+
+
+@dataclass
+class Result:
+    """What the steps made of some rows.
+
+    Attributes:
+        rows: Values of each row that was made; what a function returned while that is learned.
+        kept: The numbers of the rows that came of which one was made; None if several may be.
+        counts: How many were made of each row that came.
+        failed: The rows that are left out.
+        error: What ended it.
+        is_stopped: Whether it was told to stop before the end.
+        done: Of each step how many rows it made, and how many seconds that took.
+    """
+
+    rows: list[Any] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    error: Failure | None = None
+    is_stopped: bool = False
+    done: list[tuple[int, float]] = field(default_factory=list)
+
+
+class Steps:
+    """Stages one behind the other, each with its function. All but the last are of `map`."""
+
+    def __init__(self, steps: Sequence[Step], functions: Sequence[Callable[..., Any]]) -> None:
+        self._steps = list(steps)
+        self._functions = list(functions)
+        self._global_draws = [GlobalDraws(step.where) for step in steps]
+        self._draws = [None if step.seed is None else Draws(step.seed) for step in steps]
+
+    def run(
+        self,
+        columns: Sequence[Sequence[Any]],
+        places: npt.NDArray[np.uint64],
+        left_out: frozenset[int],
+        skips_errors: bool,
+        note: Callable[[int, int], bool],
+    ) -> Result:
+        """Calls the functions for each row, up to the first error.
+
+        Args:
+            columns: The values of each component.
+            places: What draws of each row are keyed by.
+            left_out: Rows that are passed over.
+            skips_errors: Whether rows at which a function fails are left out.
+            note: Is told the number of the row and of the step before each call; returns whether
+                all calls are to stop.
+        """
+        result = Result()
+        seconds, made = [0.0] * len(self._steps), [0] * len(self._steps)
+        for row, values in enumerate(zip(*columns, strict=True)):
+            if row in left_out:
+                result.counts.append(0)
+                continue
+            step, given, rows = 0, list(values), [list(values)]
+            try:
+                for step, stage in enumerate(self._steps):
+                    if note(row, step):
+                        result.is_stopped = True
+                        return result
+                    begin = time.perf_counter()
+                    before, rows = rows, self._call(step, row, given, places)
+                    seconds[step] += time.perf_counter() - begin
+                    made[step] += len(rows)
+                    if stage.stage == "filter":
+                        rows = before if rows else []
+                    elif step + 1 < len(self._steps):
+                        assert stage.made is not None
+                        given = _given(rows[0], stage.made)
+            except BaseException as error:
+                failure = Failure(row, step, PackedError.of(error))
+                if not (skips_errors and isinstance(error, Exception)):
+                    result.error = failure
+                    break
+                result.failed.append(failure)
+                rows = []
+            result.rows.extend(rows)
+            result.counts.append(len(rows))
+            if rows:
+                result.kept.append(row)
+        result.done = list(zip(made, seconds, strict=True))
+        return result
+
+    def _call(
+        self, number: int, row: int, values: Sequence[Any], places: npt.NDArray[np.uint64]
+    ) -> list[Any]:
+        """Returns the rows that one step makes of a row."""
+        step = self._steps[number]
+        example = dict(zip(step.given, values, strict=True))
+        found = self._recalled(number, row, example, places)
+        if found is None:
+            function, draws = self._functions[number], self._draws[number]
+            if draws is not None:
+                function = _drawing(function, draws.at(*places[row].tolist()))
+            found = self._global_draws[number].watching(function)(example)
+        if step.stage == "filter":
+            return [values] if found else []
+        if step.made is None:
+            return [list(found)] if step.stage == "flat_map" else [found]
+        if step.stage == "flat_map":
+            return [as_values(step.where, item, step.made) for item in found]
+        return [as_values(step.where, found, step.made)]
+
+    def _recalled(
+        self, number: int, row: int, example: dict[str, Any], places: npt.NDArray[np.uint64]
+    ) -> Any:
+        """Returns what the function made of the first example, if it is that; None otherwise."""
+        first = self._steps[number].first
+        if row > 0 or first is None or not first.is_of(tuple(places[0].tolist()), example):
+            return None
+        self._steps[number] = replace(self._steps[number], first=None)
+        return first.made
+
+
+def _drawing(
+    function: Callable[..., Any], draws: np.random.Generator
+) -> Callable[[dict[str, Any]], Any]:
+    """Returns a call that also gets a generator."""
+    return lambda example: function(example, draws)
+
+
+def _given(values: Sequence[Any], specs: Specs) -> list[Any]:
+    """Returns values that a function made as the next function gets them."""
+    return [_as_given(value, spec) for value, spec in zip(values, specs.values(), strict=True)]
+
+
+def _as_given(value: Any, spec: Spec) -> Any:
+    if spec.dtype is str:
+        return decoded(value)
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return value[()]
+        value.flags.writeable = False
+    return value

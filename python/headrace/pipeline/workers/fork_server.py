@@ -1,0 +1,162 @@
+"""The fork server as the program sees it: started once, when the first worker is asked for."""
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from headrace.pipeline.workers.main_module import is_importing
+from headrace.pipeline.workers.messages import Channel, channels
+
+__all__ = ["ForkServer", "fork_server"]
+
+_START_S: Final = 120.0
+_END_S: Final = 2.0
+
+
+class ForkServer:
+    """A process that starts workers. May be used by several threads.
+
+    It ends all workers when this program ends, however that ends.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+        # How workers have ended, by their numbers, until somebody asks.
+        self._ended: dict[int, int] = {}
+
+    def start_worker(self, descriptors: Sequence[int]) -> int:
+        """Starts a worker with these file descriptors, and returns the number of its process.
+
+        Raises:
+            RuntimeError: If the server cannot be started.
+        """
+        if is_importing():
+            raise RuntimeError(
+                "num_processes: a worker process imports the program to find its function, and the "
+                "program iterates while it is imported. Put what runs under "
+                'if __name__ == "__main__":'
+            )
+        with self._lock:
+            for is_last in (False, True):
+                try:
+                    channel = self._open()
+                    channel.send(("begin", 0), descriptors)
+                    return self._begun(channel)
+                except (EOFError, OSError) as error:
+                    self._forget()
+                    if is_last:
+                        raise RuntimeError(
+                            "num_processes: the process that starts worker processes has ended. "
+                            "Its standard error says why."
+                        ) from error
+        raise AssertionError("a worker was started or not")
+
+    def exit_code(self, worker: int, timeout: float) -> int | None:
+        """Returns how a worker has ended, as `subprocess` says it; None if that is not known."""
+        deadline = time.monotonic() + timeout
+        with self._lock:
+            while worker not in self._ended and self._channel is not None:
+                try:
+                    self._note(self._channel, max(deadline - time.monotonic(), 0.001))
+                except TimeoutError:
+                    break
+                except (EOFError, OSError):
+                    self._forget()
+            return self._ended.pop(worker, None)
+
+    def end_worker(self, worker: int) -> None:
+        """Ends a worker at once."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._channel is not None and worker not in self._ended:
+                self._channel.send(("end", worker))
+
+    def close(self) -> None:
+        """Ends the server and all workers."""
+        with self._lock:
+            self._forget()
+
+    def _open(self) -> Channel:
+        if self._channel is None:
+            self._channel, other = channels()
+            self._ended.clear()
+            flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+            program = (
+                f"import sys; sys.path[:] = {sys.path!r}; "
+                "from headrace.pipeline.workers.server import main; "
+                f"main({other.fileno()})"
+            )
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, *flags, "-c", program],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[other.fileno()],
+                    # Ctrl-C is for the program, which ends the workers.
+                    process_group=0,
+                )
+            finally:
+                other.close()
+        return self._channel
+
+    def _begun(self, channel: Channel) -> int:
+        while True:
+            worker = self._note(channel, _START_S)
+            if worker is not None:
+                return worker
+
+    def _note(self, channel: Channel, timeout: float) -> int | None:
+        """Takes the next message of the server; returns the worker that has begun, if any."""
+        (kind, worker, code), _ = channel.receive(timeout)
+        if kind == "begun":
+            self._ended.pop(worker, None)
+            return int(worker)
+        self._ended[worker] = code
+        return None
+
+    def _forget(self) -> None:
+        channel, self._channel = self._channel, None
+        process, self._process = self._process, None
+        if channel is not None:
+            channel.close()
+        if process is not None:
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+_servers: dict[int, ForkServer] = {}
+
+
+def fork_server() -> ForkServer:
+    """Returns the fork server of this process."""
+    process = os.getpid()
+    if process not in _servers:
+        # One that was inherited belongs to the process that has forked.
+        _servers.setdefault(process, ForkServer())
+    return _servers[process]
+
+
+def _close() -> None:
+    if (server := _servers.get(os.getpid())) is not None:
+        server.close()
+
+
+def _keep_inherited() -> None:
+    """In a forked child: the server is not its child, so nothing is to be waited for."""
+    for server in _servers.values():
+        if server._process is not None:
+            server._process.returncode = 0
+
+
+atexit.register(_close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_keep_inherited)

@@ -1,0 +1,91 @@
+"""Messages between processes: pickled objects over a socket, with file descriptors if need be."""
+
+import os
+import pickle
+import socket
+import struct
+import weakref
+from collections.abc import Sequence
+from typing import Any, Final
+
+__all__ = ["Channel", "channels"]
+
+_HEADER: Final = struct.Struct("<Q")
+_MOST_DESCRIPTORS: Final = 8
+
+_open: "weakref.WeakSet[Channel]" = weakref.WeakSet()
+
+
+class Channel:
+    """One end of a connection. May be used by one thread at a time."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket: Final = end
+        _open.add(self)
+
+    def fileno(self) -> int:
+        """Returns the file descriptor."""
+        return self._socket.fileno()
+
+    def send(self, message: object, descriptors: Sequence[int] = ()) -> None:
+        """Sends a message; blocks while the other end has no room for it.
+
+        Raises:
+            OSError: If the other end is closed.
+        """
+        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        header = _HEADER.pack(len(data))
+        if descriptors:
+            socket.send_fds(self._socket, [header], descriptors)
+            self._socket.sendall(data)
+        else:
+            self._socket.sendall(header + data)
+
+    def receive(self, timeout: float | None = None) -> tuple[Any, list[int]]:
+        """Returns the next message and the descriptors that came with it. Waits for it.
+
+        Raises:
+            EOFError: If the other end is closed.
+            TimeoutError: If nothing came in time.
+        """
+        self._socket.settimeout(timeout)
+        try:
+            header, descriptors, _, _ = socket.recv_fds(
+                self._socket, _HEADER.size, _MOST_DESCRIPTORS
+            )
+        finally:
+            self._socket.settimeout(None)
+        if not header:
+            raise EOFError
+        header += self._exactly(_HEADER.size - len(header))
+        return pickle.loads(self._exactly(*_HEADER.unpack(header))), descriptors
+
+    def close(self) -> None:
+        """Closes this end: the other one sees the end of messages."""
+        self._socket.close()
+
+    def _exactly(self, num_bytes: int) -> bytes:
+        data = bytearray(num_bytes)
+        rest = memoryview(data)
+        while rest:
+            count = self._socket.recv_into(rest)
+            if not count:
+                raise EOFError
+            rest = rest[count:]
+        return bytes(data)
+
+
+def channels() -> tuple[Channel, socket.socket]:
+    """Returns both ends of a new connection: one for this process, one to be sent to another."""
+    mine, other = socket.socketpair()
+    return Channel(mine), other
+
+
+def _close_all() -> None:
+    """In a forked child: the connections are those of its parent, whose end must be seen."""
+    for channel in list(_open):
+        channel.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)

@@ -1,0 +1,244 @@
+"""A worker process as the program sees it, and those of one iteration."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.plan.worker_holder import WorkerHolder
+from headrace.pipeline.workers.board import Board
+from headrace.pipeline.workers.fork_server import fork_server
+from headrace.pipeline.workers.messages import channels
+from headrace.pipeline.workers.sending import PackedError
+from headrace.pipeline.workers.shared_arrays import Arena, Layout, memory_file
+from headrace.pipeline.workers.worker import Block, Made, Plan
+
+__all__ = ["Processes", "RemoteWorker", "WorkerEnded"]
+
+_STATUS_S: Final = 2.0
+_END_S: Final = 1.0
+
+
+class WorkerEnded(Exception):
+    """A worker process has ended while it was needed.
+
+    Attributes:
+        worker: The number of its process.
+        code: How it ended: minus the signal, or what it exited with; None if nobody knows.
+        call: The row and the step that it was at; None if it was at none.
+    """
+
+    def __init__(self, worker: int, code: int | None, call: tuple[int, int] | None) -> None:
+        super().__init__(worker, code, call)
+        self.worker = worker
+        self.code = code
+        self.call = call
+
+
+class RemoteWorker:
+    """One worker process. May be used by one thread at a time.
+
+    Attributes:
+        process: The number of the process.
+        board: What it is at.
+        is_busy: Whether it was given something and has not answered.
+        plan: The number of the plan that it was given last.
+    """
+
+    def __init__(self) -> None:
+        """Starts it."""
+        self._channel, other = channels()
+        board = memory_file()
+        self._given, self._made = Arena(memory_file()), Arena(memory_file())
+        self._is_renewed = False
+        self._owner: Final = os.getpid()
+        self.is_busy = False
+        self.plan: int | None = None
+        arenas = (self._given.descriptor, self._made.descriptor)
+        try:
+            self.process = fork_server().start_worker([other.fileno(), board, *arenas])
+        except BaseException:
+            os.close(board)
+            self._close()
+            raise
+        finally:
+            other.close()
+        self.board = Board(board)
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes of memory are shared with it."""
+        return self._given.size + self._made.size
+
+    def begin(self, plan: Plan) -> PackedError | None:
+        """Gives it other functions; returns what was raised when it made them of their bytes.
+
+        Raises:
+            WorkerEnded: If the process has ended.
+        """
+        answer = self._asked(plan)
+        self.plan = plan.number
+        return cast("PackedError | None", answer)
+
+    def run(self, layout: Layout, block: Block) -> tuple[Made, Arena]:
+        """Lets it work on rows; returns the result and the arena where that is.
+
+        Raises:
+            WorkerEnded: If the process has ended.
+        """
+        if self._is_renewed:
+            # A function has kept arrays, which would change.
+            self._given.close()
+            self._given = Arena(memory_file())
+        layout.write(self._given)
+        block = replace(block, size=self._given.size, is_renewed=self._is_renewed)
+        descriptors = [self._given.descriptor] if self._is_renewed else []
+        made = cast("Made", self._asked(block, descriptors))
+        self._is_renewed = made.keeps_arrays
+        self._made.map(made.size)
+        return made, self._made
+
+    def end(self) -> None:
+        """Ends the process and waits for that."""
+        if self._owner != os.getpid():
+            return
+        server = fork_server()
+        if self.is_busy:
+            server.end_worker(self.process)
+        self._close()
+        if server.exit_code(self.process, _END_S) is None:
+            server.end_worker(self.process)
+            server.exit_code(self.process, _END_S)
+
+    def kill(self) -> None:
+        """Ends the process at once. Another thread may wait for its answer, and closes it."""
+        fork_server().end_worker(self.process)
+
+    def close(self) -> int | None:
+        """Gives back what is shared with a process that has ended; returns how it has ended."""
+        self._close()
+        return fork_server().exit_code(self.process, _STATUS_S)
+
+    def _asked(self, message: object, descriptors: Sequence[int] = ()) -> object:
+        self.board.forget_calls()
+        self.is_busy = True
+        try:
+            self._channel.send(message, descriptors)
+            answer, _ = self._channel.receive()
+        except (EOFError, OSError) as error:
+            call = self.board.call()
+            raise WorkerEnded(self.process, self.close(), call) from error
+        self.is_busy = False
+        return answer
+
+    def _close(self) -> None:
+        self._channel.close()
+        for arena in (self._given, self._made):
+            with contextlib.suppress(OSError):
+                arena.close()
+
+
+class Processes:
+    """The workers of one iteration: one for each thread that asks.
+
+    Attributes:
+        is_over: Whether the iteration is over.
+        hold: Is told of memory that is shared from now on.
+    """
+
+    def __init__(self, holders: Sequence[WorkerHolder], num_workers: int) -> None:
+        """With the workers of these holders, as far as there are any; they stay with the first."""
+        self._holders: Final = holders
+        self._num_workers: Final = num_workers
+        self._lock = threading.Lock()
+        self._workers: dict[int, RemoteWorker] = {}
+        self._held: dict[int, int] = {}
+        self._has_ended = False
+        self.is_over = False
+        self.keeps_workers = False
+        self.hold: Callable[[int], None] = lambda num_bytes: None
+
+    def worker(self) -> RemoteWorker:
+        """Returns the worker of this thread, which is started if there is none.
+
+        Raises:
+            RuntimeError: If it cannot be started, or the iteration is over.
+        """
+        thread = threading.get_ident()
+        with self._lock:
+            if self._has_ended:
+                raise RuntimeError("the iteration is over")
+            found = self._workers.get(thread)
+            if found is None:
+                found = self._taken() or RemoteWorker()
+                found.board.stop(self.is_over)
+                self._workers[thread] = found
+        return found
+
+    def _taken(self) -> RemoteWorker | None:
+        for holder in self._holders:
+            if (worker := holder.take()) is not None:
+                return cast("RemoteWorker", worker)
+        return None
+
+    def forget(self, worker: RemoteWorker) -> None:
+        """Lets another worker take the place of one that has ended."""
+        with self._lock:
+            self._workers = {
+                thread: other for thread, other in self._workers.items() if other is not worker
+            }
+
+    def note_memory(self, worker: RemoteWorker) -> None:
+        """Charges the iteration with what is shared with a worker."""
+        more = worker.num_bytes - self._held.get(worker.process, 0)
+        if more > 0:
+            self._held[worker.process] = worker.num_bytes
+            self.hold(more)
+
+    def stop(self) -> None:
+        """Lets all workers stop behind the calls that are under way."""
+        with self._lock:
+            self.is_over = True
+            for worker in self._workers.values():
+                worker.board.stop(True)
+
+    def end(self) -> None:
+        """Ends the workers, or keeps them for the next iteration."""
+        with self._lock:
+            self._has_ended = True
+            workers, self._workers = self._workers, {}
+        idle = []
+        for worker in workers.values():
+            if worker.is_busy:
+                # Its thread waits for it, and gives back what is shared.
+                worker.kill()
+            else:
+                idle.append(worker)
+        while (other := self._taken()) is not None:
+            idle.append(other)
+        for number, worker in enumerate(idle):
+            if self.keeps_workers and number < self._num_workers:
+                worker.board.stop(False)
+                self._holders[0].put(worker)
+            else:
+                worker.end()
+
+
+def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
+    """Adds columns of the engine to a layout, and returns where they are."""
+    found = []
+    for column in columns:
+        strings: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = column.to_arrow()
+        added = layout.add(column.to_python()) if strings is None else layout.add_strings(*strings)
+        found.append(added)
+    return tuple(found)
+
+
+def places_of(layout: Layout, places: npt.NDArray[np.uint64]) -> tuple[Any, ...]:
+    """Adds the places of rows to a layout, and returns where they are."""
+    return layout.add(places)

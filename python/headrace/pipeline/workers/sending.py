@@ -1,0 +1,125 @@
+"""Functions and exceptions on their way between processes."""
+
+import importlib
+import pickle
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.pipeline.workers.main_module import MainModule, main_module
+
+__all__ = ["PackedError", "packed_functions", "unpacked_functions"]
+
+
+def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, MainModule | None]:
+    """Returns functions as bytes that another process can make them of.
+
+    Returns:
+        The bytes, and the main module of the program if functions are imported from that.
+
+    Raises:
+        TypeError: If they cannot be sent.
+    """
+    pickler: Any = pickle
+    hint = (
+        "Define it at the top of a module, or install cloudpickle: pip install "
+        "'headrace[processes]'"
+    )
+    try:
+        pickler = importlib.import_module("cloudpickle")
+        hint = "Leave out what it holds (files, locks, threads), or make that in the first call"
+    except ImportError:
+        pass
+    try:
+        data = bytes(pickler.dumps(tuple(functions), pickle.HIGHEST_PROTOCOL))
+    except Exception as error:
+        raise TypeError(
+            f"{where}: num_processes is given, and the function cannot be sent to another process "
+            f"({error}), expected one that can be pickled. {hint}."
+        ) from error
+    if pickler is not pickle or b"__main__" not in data:
+        return data, None
+    main = main_module()
+    if main is None:
+        raise TypeError(
+            f"{where}: num_processes is given, and the function is of a program that is in no "
+            f"file, expected one that another process can import. {hint}."
+        )
+    return data, main
+
+
+def unpacked_functions(data: bytes) -> tuple[Any, ...]:
+    """Returns functions that were sent. Imports their modules."""
+    found: tuple[Any, ...] = pickle.loads(data)
+    return found
+
+
+@dataclass(frozen=True)
+class PackedError:
+    """An exception of another process.
+
+    Attributes:
+        pickled: The exception, if it can be pickled and made again of that.
+        names: Those of its class and the classes before it, each with its module.
+        message: Its words.
+        trace: Where it was raised, in words.
+    """
+
+    pickled: bytes | None
+    names: tuple[tuple[str, str], ...]
+    message: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> "PackedError":
+        """Packs an exception."""
+        lines = traceback.format_exception(error)
+        names = tuple((kind.__module__, kind.__qualname__) for kind in type(error).__mro__)
+        return cls(_pickled(error), names, _words(error), "".join(lines).rstrip())
+
+    def unpacked(self) -> BaseException:
+        """Returns the exception; one of a class of the same name if it cannot be made again."""
+        error = self._made()
+        error.add_note(f"In the worker process:\n{self.trace}")
+        return error
+
+    def _made(self) -> BaseException:
+        if self.pickled is not None:
+            try:
+                found = pickle.loads(self.pickled)
+            except Exception:  # The class may not be here.
+                found = None
+            if isinstance(found, BaseException):
+                return found
+        base = next((kind for kind in map(_builtin, self.names) if kind is not None), Exception)
+        module, name = self.names[0]
+        kind = type(name.rsplit(".", 1)[-1], (base,), {"__module__": module})
+        error: BaseException = kind()
+        error.args = (self.message,)
+        return error
+
+
+def _builtin(name: tuple[str, str]) -> type[BaseException] | None:
+    module, qualname = name
+    kind = getattr(importlib.import_module("builtins"), qualname, None)
+    # Those with more arguments than a message cannot be made of one.
+    is_plain = isinstance(kind, type) and not issubclass(kind, (UnicodeError, BaseExceptionGroup))
+    return kind if module == "builtins" and is_plain else None
+
+
+def _pickled(error: BaseException) -> bytes | None:
+    try:
+        data = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
+        again = pickle.loads(data)
+    except Exception:  # Whatever a class of the user's raises.
+        return None
+    is_same = type(again) is type(error) and _words(again) == _words(error)
+    return data if is_same else None
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be shown"

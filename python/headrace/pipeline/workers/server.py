@@ -1,0 +1,115 @@
+"""The fork server: a process without threads that starts worker processes and tells how they end.
+
+Forking the program itself would copy locks that its threads hold. The server ends all workers, and
+itself, when the program has ended.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from typing import Any, Final
+
+from headrace.pipeline.workers.messages import Channel
+from headrace.pipeline.workers.worker import run_worker
+
+__all__ = ["main"]
+
+_MOST_BYTES: Final = 4096
+
+
+def main(descriptor: int) -> None:
+    """Serves until the other end of the connection is closed.
+
+    Args:
+        descriptor: Of the connection to the program.
+    """
+    server = _Server(Channel(socket.socket(fileno=descriptor)))
+    try:
+        server.serve()
+    finally:
+        server.end_workers()
+        os._exit(0)
+
+
+class _Server:
+    def __init__(self, program: Channel) -> None:
+        self._program = program
+        self._workers: set[int] = set()
+        # A byte comes through here when a child has ended.
+        self._woken, self._wakes = os.pipe()
+        for end in (self._woken, self._wakes):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wakes)
+        if hasattr(signal, "siginterrupt"):
+            signal.siginterrupt(signal.SIGCHLD, False)
+
+    def serve(self) -> None:
+        """Does what the program asks for, until that ends."""
+        while True:
+            waited_for: list[Any] = [self._program, self._woken]
+            ready, _, _ = select.select(waited_for, [], [])
+            if self._woken in ready:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._woken, _MOST_BYTES)
+                self._tell_ended()
+            if self._program in ready:
+                try:
+                    message, descriptors = self._program.receive()
+                except (EOFError, OSError):
+                    return
+                self._answer(message, descriptors)
+
+    def end_workers(self) -> None:
+        """Ends all workers at once."""
+        for worker in self._workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+
+    def _answer(self, message: tuple[str, int], descriptors: list[int]) -> None:
+        kind, worker = message
+        if kind == "end":
+            # It is asked for by number, so only a child that was not waited for may be meant.
+            if worker in self._workers:
+                os.kill(worker, signal.SIGKILL)
+            return
+        server = os.getpid()
+        worker = os.fork()
+        if worker == 0:
+            self._become_worker(descriptors, server)
+        for end in descriptors:
+            os.close(end)
+        self._workers.add(worker)
+        self._program.send(("begun", worker, 0))
+
+    def _become_worker(self, descriptors: list[int], server: int) -> None:
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.close(self._woken)
+            os.close(self._wakes)
+            run_worker(descriptors, server)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(Exception):
+                    stream.flush()
+            os._exit(code)
+
+    def _tell_ended(self) -> None:
+        while self._workers:
+            try:
+                worker, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if worker == 0:
+                return
+            self._workers.discard(worker)
+            self._program.send(("ended", worker, os.waitstatus_to_exitcode(status)))

@@ -1,0 +1,199 @@
+"""Arrays and strings in memory that two processes share.
+
+One process lays values out behind each other and writes them; the other one makes arrays over the
+same memory. Only their types, shapes and places are sent.
+"""
+
+import itertools
+import mmap
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Arena", "Layout", "memory_file", "strings_at"]
+
+_ALIGNMENT: Final = 64
+_LEAST_BYTES: Final = 1 << 16
+
+
+def memory_file() -> int:
+    """Returns the descriptor of a new file without a name: in memory, where the system has that."""
+    if hasattr(os, "memfd_create"):
+        try:
+            return os.memfd_create("headrace")
+        except OSError:
+            pass  # A sandbox may refuse it.
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+class Arena:
+    """Memory that is mapped by two processes: one writes it, and the other reads what is there.
+
+    Attributes:
+        descriptor: Of the file behind it.
+        size: How many bytes are mapped here.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor: Final = descriptor
+        self.size = 0
+        self._bytes: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
+
+    def reserve(self, num_bytes: int) -> None:
+        """Makes room for so many bytes.
+
+        Raises:
+            MemoryError: If there is no memory for them.
+        """
+        if num_bytes <= self.size:
+            return
+        size = max(num_bytes + num_bytes // 4, _LEAST_BYTES)
+        size += -size % mmap.PAGESIZE
+        try:
+            if hasattr(os, "posix_fallocate"):
+                # A page that is missing later would end the process.
+                os.posix_fallocate(self.descriptor, 0, size)
+            else:
+                os.ftruncate(self.descriptor, size)
+        except OSError as error:
+            raise MemoryError(
+                f"worker processes: no memory to share {size} bytes ({error.strerror})"
+            ) from error
+        self.map(size)
+
+    def map(self, size: int) -> None:
+        """Maps the first bytes of the file, which must be there, if fewer are mapped."""
+        if size > self.size:
+            # The memory that was mapped before stays as long as arrays look at it.
+            self._bytes = np.frombuffer(mmap.mmap(self.descriptor, size), np.uint8)
+            self.size = size
+
+    def at(self, offset: int, num_bytes: int) -> npt.NDArray[np.uint8]:
+        """Returns bytes of it, as an array over the same memory."""
+        return self._bytes[offset : offset + num_bytes]
+
+    def is_kept(self) -> bool:
+        """Returns whether arrays look at the memory."""
+        # Two references are those of this object and of the call.
+        return sys.getrefcount(self._bytes) > 2
+
+    def close(self) -> None:
+        """Closes the file. What is mapped is given back when no array looks at it any more."""
+        self._bytes, self.size = np.empty(0, np.uint8), 0
+        os.close(self.descriptor)
+
+
+class Layout:
+    """Values on their way into an arena.
+
+    Attributes:
+        size: How many bytes they take.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._pieces: list[tuple[int, npt.NDArray[np.uint8]]] = []
+
+    def add(self, value: Any) -> tuple[Any, ...]:
+        """Adds a value: `bytes`, an array of numbers or of `bytes` objects, or a list of those.
+
+        Returns:
+            How to find it again; see `Layout.found`.
+        """
+        if isinstance(value, bytes):
+            return ("bytes", self._put([_raw(np.frombuffer(value, np.uint8))]), len(value))
+        if isinstance(value, np.ndarray):
+            if value.dtype == object:
+                return ("strings", value.shape, *self._strings(value.ravel().tolist()))
+            return ("array", value.dtype, value.shape, self._put([_raw(value)]))
+        return self._list(value)
+
+    def add_strings(self, data: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> tuple[Any, ...]:
+        """Adds strings whose bytes lie behind each other: number `i` ends at `offsets[i + 1]`."""
+        places = (self._put([_raw(offsets)]), self._put([_raw(data)]), data.nbytes)
+        return ("strings", (len(offsets) - 1,), *places)
+
+    def write(self, arena: Arena) -> None:
+        """Writes all values to their places."""
+        arena.reserve(self.size)
+        for offset, piece in self._pieces:
+            arena.at(offset, piece.nbytes)[:] = piece
+
+    @staticmethod
+    def found(arena: Arena, place: tuple[Any, ...]) -> Any:
+        """Returns a value that another process has added; arrays look at the arena's memory."""
+        kind, *rest = place
+        match kind:
+            case "bytes":
+                return arena.at(*rest).tobytes()
+            case "array":
+                dtype, shape, offset = rest
+                return _array(arena, dtype, shape, offset)
+            case "strings":
+                shape, *_ = rest
+                data, offsets = strings_at(arena, place)
+                memory, ends = data.tobytes(), offsets.tolist()
+                strings = np.empty(len(ends) - 1, object)
+                strings[:] = [memory[a:b] for a, b in itertools.pairwise(ends)]
+                return strings.reshape(shape)
+            case "ragged":
+                dtype, shapes, offset = rest
+                arrays = []
+                for shape in shapes:
+                    arrays.append(_array(arena, dtype, shape, offset))
+                    offset += arrays[-1].nbytes
+                return arrays
+        return [Layout.found(arena, item) for item in rest[0]]
+
+    def _list(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        if values and all(isinstance(value, bytes) for value in values):
+            return ("strings", (len(values),), *self._strings(values))
+        if values and all(isinstance(v, np.ndarray) and v.dtype != object for v in values):
+            dtype, shape = values[0].dtype, values[0].shape
+            if all(value.dtype == dtype for value in values):
+                place = self._put([_raw(value) for value in values])
+                if all(value.shape == shape for value in values):
+                    return ("array", dtype, (len(values), *shape), place)
+                return ("ragged", dtype, [value.shape for value in values], place)
+        return ("list", [self.add(value) for value in values])
+
+    def _strings(self, strings: Sequence[bytes]) -> tuple[int, int, int]:
+        offsets = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum([len(string) for string in strings], out=offsets[1:])
+        data = np.frombuffer(b"".join(strings), np.uint8)
+        return self._put([_raw(offsets)]), self._put([data]), data.nbytes
+
+    def _put(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> int:
+        """Places pieces right behind each other."""
+        self.size += -self.size % _ALIGNMENT
+        begin = self.size
+        for piece in pieces:
+            if piece.nbytes:
+                self._pieces.append((self.size, piece))
+                self.size += piece.nbytes
+        return begin
+
+
+def strings_at(
+    arena: Arena, place: tuple[Any, ...]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Returns the bytes of strings, and the offsets at which they begin and end."""
+    _, shape, offsets, data, num_bytes = place
+    count = int(np.prod(shape, dtype=np.int64)) + 1
+    return arena.at(data, num_bytes), arena.at(offsets, 8 * count).view(np.int64)
+
+
+def _raw(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _array(arena: Arena, dtype: Any, shape: tuple[int, ...], offset: int) -> npt.NDArray[Any]:
+    count = int(np.prod(shape, dtype=np.int64))
+    found: npt.NDArray[Any] = arena.at(offset, count * dtype.itemsize).view(dtype)
+    return found.reshape(shape)

@@ -1,0 +1,210 @@
+"""A worker process: takes blocks of rows, calls the functions of its stages, gives what they made.
+
+It ends when the program or the fork server does, whatever its functions do at that moment.
+"""
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.plan.column_conversion import as_rows
+from headrace.pipeline.plan.python_values import as_value
+from headrace.pipeline.workers.board import Board
+from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
+from headrace.pipeline.workers.main_module import MainModule, import_main
+from headrace.pipeline.workers.messages import Channel
+from headrace.pipeline.workers.sending import PackedError, unpacked_functions
+from headrace.pipeline.workers.shared_arrays import Arena, Layout
+
+__all__ = ["Block", "Made", "Plan", "run_worker"]
+
+_SET_PDEATHSIG: Final = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The stages that a worker does from now on.
+
+    Attributes:
+        number: That of the plan.
+        functions: Theirs, as bytes.
+        steps: What they are.
+        main: The program's main module, if functions are of that.
+    """
+
+    number: int
+    functions: bytes
+    steps: tuple[Step, ...]
+    main: MainModule | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows for a worker, in the arena that leads to it.
+
+    Attributes:
+        size: How many bytes of the arena are used.
+        columns: Where the components are.
+        places: Where the places of the rows are.
+        left_out: Rows that are passed over.
+        limit: How many rows count.
+        skips_errors: Whether rows at which a function fails are left out.
+        is_renewed: Whether another arena takes the place of the one before; it comes with this.
+    """
+
+    size: int
+    columns: tuple[Any, ...]
+    places: tuple[Any, ...]
+    left_out: frozenset[int]
+    limit: int
+    skips_errors: bool
+    is_renewed: bool
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a worker made, in the arena that leads back.
+
+    Attributes:
+        result: With rows that are in the arena, or none if they are as they came.
+        columns: Where the components are; None if the rows are as they came.
+        num_rows: How many rows there are.
+        size: How many bytes of the arena are used.
+        keeps_arrays: Whether a function has kept arrays that it was given.
+    """
+
+    result: Result
+    columns: tuple[Any, ...] | None
+    num_rows: int
+    size: int
+    keeps_arrays: bool
+
+
+def run_worker(descriptors: Sequence[int], server: int) -> None:
+    """Works until the other end of the connection is closed.
+
+    Args:
+        descriptors: Of the connection, the board, and the arenas for rows and for results.
+        server: The process that has started this one.
+    """
+    _end_with(server)
+    connection, board, given, made = descriptors
+    channel = Channel(socket.socket(fileno=connection))
+    with contextlib.suppress(Exception):  # There may be no standard error.
+        faulthandler.enable()
+    if (random := sys.modules.get("numpy.random")) is not None:
+        # Otherwise all workers would draw the same, as they come of one process.
+        random.seed()
+    worker = _Worker(Board(board), Arena(given), Arena(made))
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            message, renewed = channel.receive()
+            channel.send(worker.answered(message, renewed))
+
+
+class _Worker:
+    def __init__(self, board: Board, given: Arena, made: Arena) -> None:
+        self._board = board
+        self._given = given
+        self._made = made
+        self._functions: dict[bytes, tuple[Any, ...]] = {}
+        self._plan: tuple[Plan, Steps] | None = None
+
+    def answered(self, message: object, renewed: Sequence[int]) -> object:
+        """Does what a message asks for, and returns the answer."""
+        try:
+            if isinstance(message, Plan):
+                return self._begin(message)
+            assert isinstance(message, Block)
+            if message.is_renewed:
+                self._given.close()
+                self._given = Arena(renewed[0])
+            return self._work(message)
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                # It may be ended at any time, and then nobody writes what waits.
+                with contextlib.suppress(Exception):
+                    stream.flush()
+
+    def _begin(self, plan: Plan) -> PackedError | None:
+        """Loads functions, which are kept as long as their bytes are asked for."""
+        try:
+            if plan.functions not in self._functions:
+                if plan.main is not None:
+                    import_main(plan.main)
+                self._functions = {plan.functions: unpacked_functions(plan.functions)}
+            self._plan = plan, Steps(plan.steps, self._functions[plan.functions])
+        except BaseException as error:
+            return PackedError.of(error)
+        return None
+
+    def _work(self, block: Block) -> Made:
+        assert self._plan is not None
+        plan, steps = self._plan
+        first, last = plan.steps[0], plan.steps[-1]
+        self._given.map(block.size)
+        result = self._run(block, first.given, steps)
+        keeps_arrays = self._given.is_kept()
+        if last.stage == "filter" and len(plan.steps) == 1:
+            num_rows, result.rows = len(result.rows), []
+            return Made(result, None, num_rows, 0, keeps_arrays)
+        if last.made is None:
+            result.rows = [_picklable(last, row) for row in result.rows]
+            return Made(result, None, len(result.rows), 0, keeps_arrays)
+        rows, result.rows = result.rows, []
+        layout = Layout()
+        try:
+            columns = tuple(layout.add(list(column)) for column in zip(*rows, strict=True))
+            layout.write(self._made)
+        except Exception as error:
+            failure = Failure(
+                result.kept[0] if result.kept else 0, len(plan.steps) - 1, PackedError.of(error)
+            )
+            return Made(Result(error=failure), (), 0, 0, keeps_arrays)
+        return Made(result, columns, len(rows), self._made.size, keeps_arrays)
+
+    def _run(self, block: Block, given: Specs, steps: Steps) -> Result:
+        columns = [
+            list(as_rows(Layout.found(self._given, place), spec))[: block.limit]
+            for place, spec in zip(block.columns, given.values(), strict=True)
+        ]
+        places = Layout.found(self._given, block.places)
+        return steps.run(
+            columns, places, block.left_out, block.skips_errors, self._board.begin_call
+        )
+
+
+def _picklable(step: Step, made: Any) -> Any:
+    """Returns what a function returned so that it can be pickled: arrays and plain values."""
+    if step.stage == "flat_map":
+        return [_plain(step.where, item) for item in made]
+    return _plain(step.where, made)
+
+
+def _plain(where: str, made: Any) -> Any:
+    if not isinstance(made, dict):
+        return made
+    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic)
+    return {
+        name: value if isinstance(value, (*plain, list, tuple)) else as_value(where, name, value)
+        for name, value in made.items()
+    }
+
+
+def _end_with(server: int) -> None:
+    """Lets the system end this process when the fork server has ended."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:
+        os._exit(1)

@@ -1,0 +1,355 @@
+"""Functions that worker processes call: what they get and give, their order, errors and ends."""
+
+import contextlib
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.pipeline.workers import sent
+
+import headrace as hr
+from headrace.testing import dump_waits
+
+TIMEOUT = 60
+
+
+def rows(count=100):
+    texts = np.array([f"é{n}" for n in range(count)], object)
+    x = np.arange(3 * count).reshape(count, 3)
+    return hr.arrays({"n": np.arange(count), "x": x, "text": texts})
+
+
+def taken(pipeline):
+    return [
+        {name: np.asarray(value).tolist() for name, value in example.items()}
+        for example in pipeline
+    ]
+
+
+def is_there(process):
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+
+
+def wait_until(holds):
+    deadline = time.monotonic() + TIMEOUT
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_two_processes_call_the_function_and_results_come_in_order():
+    found = taken(rows(400).map(sent.with_process, num_processes=2))
+    assert [example["n"] for example in found] == list(range(400))
+    assert [example["text"] for example in found] == [f"é{n}" for n in range(400)]
+    processes = {example["process"] for example in found}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+    assert not any(map(is_there, processes)), "those of a plain iteration end with it"
+
+
+def check_same(one, other):
+    assert one.spec == other.spec
+    for here, there in zip(one, other, strict=True):
+        assert here.keys() == there.keys()
+        for name, value in here.items():
+            assert type(value) is type(there[name])
+            assert np.asarray(value).dtype == np.asarray(there[name]).dtype
+            np.testing.assert_array_equal(value, there[name])
+
+
+def test_all_kinds_of_values_go_there_and_back_as_within_one_process():
+    made = rows().map(sent.everything)
+    check_same(made, rows().map(sent.everything, num_processes=2))
+    # An empty list of strings does not say whether it is one of str or of bytes.
+    numbers = made.select("image", "list", "text", "raw", "scalar", "is_odd", "none", "same")
+    check_same(numbers.map(dict), numbers.map(dict, num_processes=1))
+
+
+def test_batches_go_there_and_back():
+    for batched in (rows().batch(30), rows().map(sent.everything).padded_batch(30)):
+        one, other = (batched.map(dict, num_processes=number) for number in (0, 2))
+        for here, there in zip(one, other, strict=True):
+            assert here.keys() == there.keys()
+            for name, value in here.items():
+                np.testing.assert_array_equal(value, there[name])
+    sums = rows().batch(30).map(sent.batch_sum, num_processes=2)
+    assert [batch["sum"].tolist() for batch in sums] == [
+        (9 * np.arange(begin, min(begin + 30, 100)) + 3).tolist() for begin in (0, 30, 60, 90)
+    ]
+
+
+def with_all(number):
+    return (
+        rows(300)
+        .map(sent.noisy, seed=7, num_processes=number)
+        .map(sent.plus_one, num_processes=number)
+        .filter(sent.is_odd, num_processes=number)
+        .shuffle(50, seed=3)
+        .flat_map(sent.twice, num_processes=number)
+        .map(sent.noisy, seed=8, num_processes=number)
+        .epochs(2)
+        .batch(32)
+    )
+
+
+def test_batches_are_the_same_for_any_number_and_a_state_serves_any():
+    whole = taken(with_all(0))
+    assert len(whole) == 19
+    for number in (1, 2, 3):
+        assert taken(with_all(number)) == whole
+    for before, after, count in ((2, 0, 5), (0, 3, 11), (3, 1, 17)):
+        with iter(with_all(before)) as batches:
+            first = [next(batches) for _ in range(count)]
+            state = json.loads(json.dumps(batches.state()))
+        assert len(first) == count
+        assert taken(with_all(after).resume(state)) == whole[count:]
+
+
+def test_neighbouring_stages_are_done_by_the_same_call_of_a_worker():
+    pipeline = (
+        rows()
+        .map(sent.with_process, num_processes=2)
+        .map(sent.plus_one, num_processes=2)
+        .filter(sent.is_odd, num_processes=2)
+    )
+    with iter(pipeline) as batches:
+        found = taken(batches)
+    assert [example["n"] for example in found] == list(range(1, 101, 2))
+    assert len({example["process"] for example in found}) <= 2
+    counted = {stage.name: stage.examples for stage in batches.statistics().stages}
+    assert counted == {
+        "arrays": 100,
+        "map(with_process)": 100,
+        "map(plus_one)": 100,
+        "filter(is_odd)": 50,
+    }
+
+
+def test_a_function_may_keep_what_it_gets():
+    found = taken(rows(300).map(sent.keeps_what_it_gets, num_processes=1))
+    # The first example was looked at before.
+    assert [example["count"] for example in found][:3] in ([1, 2, 3], [2, 3, 4])
+    offset = found[0]["count"] - 1
+    for number, example in enumerate(found):
+        assert example["sum"] == sum(3 * n for n in range(number + 1)), offset
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "message"),
+    [
+        (sent.fails, KeyError, "thirty"),
+        (sent.fails_without_unpickling, Exception, "one and two"),
+        (sent.fails_without_pickling, ValueError, "thirty is refused"),
+        (sent.gives_a_lock, TypeError, "lock"),
+    ],
+)
+def test_an_exception_keeps_type_message_traceback_and_record(function, kind, message):
+    found = []
+    with pytest.raises(kind, match=message) as caught:
+        found.extend(rows().map(function, num_processes=2))
+    assert [int(example["n"]) for example in found] == list(range(30))
+    assert type(caught.value).__name__ in (kind.__name__, "WithTwoArguments", "Refused")
+    [trace, *_, where] = caught.value.__notes__
+    assert trace.startswith("In the worker process:\nTraceback (most recent call last):")
+    assert where == f"in map({function.__name__}), at arrays: row 30"
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (sent.exits, ["has exited with code 7 at arrays: row 30", "has called os._exit"]),
+        (
+            sent.kills_itself,
+            ["was ended by SIGKILL (signal 9) at arrays: row 30", "Out of memory", "num_processes"],
+        ),
+        (sent.crashes, ["was ended by SIGSEGV (signal 11) at arrays: row 30", "native library"]),
+    ],
+)
+def test_a_worker_that_dies_is_an_error_that_names_record_and_signal(function, words):
+    found = []
+    with pytest.raises(RuntimeError, match="worker process") as caught:
+        found.extend(rows().map(function, num_processes=2))
+    assert [int(example["n"]) for example in found] == list(range(30))
+    for word in words:
+        assert word in str(caught.value)
+    assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
+
+
+def test_examples_at_which_workers_die_or_fail_can_be_left_out():
+    died = iter(rows().map(sent.kills_itself, num_processes=2).skip_errors(5))
+    assert [int(e["n"]) for e in died] == [n for n in range(100) if n not in (30, 31, 77)]
+    assert [left.record_number for left in died.skipped] == [30, 31, 77]
+    assert all("SIGKILL" in left.reason for left in died.skipped)
+    failed = iter(rows().map(sent.fails_often, num_processes=2).skip_errors(20))
+    assert [int(e["n"]) for e in failed] == [n for n in range(100) if n % 10 != 3]
+    assert [left.record_number for left in failed.skipped] == list(range(3, 100, 10))
+
+
+def test_workers_are_kept_between_epochs_of_a_loader_and_end_with_the_pipeline():
+    pipeline = rows().map(sent.with_process, num_processes=2)
+    processes = [
+        {int(example["process"]) for example in pipeline.epoch(number)} for number in range(4)
+    ]
+    known = set().union(*processes)
+    assert len(known) <= 2
+    assert all(map(is_there, known))
+    del pipeline
+    gc.collect()
+    wait_until(lambda: not any(map(is_there, known)))
+
+
+def test_functions_may_print_fork_and_start_threads():
+    program = (
+        "from tests.pipeline.workers import sent, test_processes as t\n"
+        "pipeline = t.rows().map(sent.prints_forks_and_starts_threads, num_processes=2)\n"
+        "assert [int(example['n']) for example in pipeline] == list(range(100))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        timeout=TIMEOUT,
+        capture_output=True,
+        env=environment(),
+    )
+    assert run.stdout == b"printed 5\n"
+
+
+def test_a_call_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, caplog):
+    pipeline = rows(20).map(sent.Waits(tmp_path), num_processes=1).options(stuck_after_s=0.05)
+    batches = iter(pipeline)
+    assert int(next(batches)["n"]) == 0
+    wait_until(lambda: list(tmp_path.glob("waits-*")))
+    [file] = tmp_path.glob("waits-*")
+    process = int(file.name.removeprefix("waits-"))
+    assert "map(Waits): the call for arrays: row 5, in a block" in dump_waits()
+    wait_until(lambda: caplog.messages)
+    assert caplog.messages == [
+        "map(Waits): the call for arrays: row 5 has taken more than 0.05 s, and is not finished"
+    ]
+    assert is_there(process)
+    batches.close()
+    wait_until(lambda: not is_there(process))
+
+
+def test_functions_that_cannot_be_sent_are_refused_before_the_first_batch():
+    lock = threading.Lock()
+
+    def local(example):
+        return {**example, "is_locked": lock.locked()}
+
+    with pytest.raises(TypeError, match=r"map\(.*local\): num_processes is given, and the functio"):
+        list(rows().map(local, num_processes=2))
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, "2", True, None])
+def test_wrong_numbers_of_processes_are_refused(number):
+    for stage in ("map", "filter", "flat_map"):
+        with pytest.raises(ValueError, match=rf"{stage}: num_processes is {number!r}, expected an"):
+            getattr(rows(), stage)(dict, num_processes=number)
+
+
+def test_processes_are_refused_where_they_cannot_be():
+    with pytest.raises(ValueError, match="num_threads is 2 and num_processes is 2, expected one"):
+        rows().map(dict, num_threads=2, num_processes=2)
+    with pytest.raises(ValueError, match="num_processes is 2 for a native function"):
+        rows().map(hr.native(sent.plus_one), num_processes=2)
+
+
+def test_verdict_names_processes():
+    batches = iter(rows(1000).map(sent.slow, num_processes=2).batch(50))
+    assert len(list(batches)) == 20
+    assert "map(slow) (Python) limits: each of its 2 processes was busy" in batches.verdict()
+
+
+def test_many_epochs_leave_no_descriptor_or_memory_file():
+    pipeline = rows().map(sent.plus_one, num_processes=2)
+
+    def descriptors():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    for kept in (True, False):
+        for number in range(3):
+            assert len(list(pipeline.epoch(number) if kept else pipeline)) == 100
+        before = descriptors()
+        for number in range(20):
+            assert len(list(pipeline.epoch(number) if kept else pipeline)) == 100
+        assert descriptors() <= before
+
+
+PROGRAM = """
+import os, sys
+import headrace as hr
+import numpy as np
+from tests.pipeline.workers import sent
+
+if __name__ == "__main__":
+    batches = iter(hr.arrays({"n": np.arange(10**6)}).map(sent.with_process, num_processes=2))
+    print(*{int(next(batches)["process"]) for _ in range(2000)}, flush=True)
+    sys.stdin.readline()
+    if sys.argv[1] == "exit":
+        os._exit(3)
+    for _ in batches:
+        pass
+"""
+
+
+@pytest.mark.parametrize("way", ["exit", "kill", "interrupt", "fork"])
+def test_no_worker_is_left_when_the_program_ends_in_any_way(tmp_path, way):
+    forks = "os.fork() or __import__('time').sleep(30); sys.stdin.readline()"
+    text = PROGRAM.replace("sys.stdin.readline()", forks) if way == "fork" else PROGRAM
+    (tmp_path / "program.py").write_text(text)
+    program = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program.py"), way],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+        process_group=0,
+    )
+    try:
+        processes = list(map(int, program.stdout.readline().split()))
+        assert processes
+        assert all(map(is_there, processes))
+        if way == "exit":
+            program.stdin.write(b"\n")
+            program.stdin.flush()
+        elif way == "interrupt":
+            program.stdin.write(b"\n")
+            program.stdin.flush()
+            os.killpg(program.pid, signal.SIGINT)
+        else:
+            program.kill()
+        assert program.wait(timeout=TIMEOUT) != 0
+        wait_until(lambda: not any(map(is_there, processes)))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait(timeout=TIMEOUT)
+        program.stdin.close()
+        program.stdout.close()
+
+
+def test_nothing_of_it_is_loaded_before_somebody_asks():
+    program = (
+        "import sys, headrace as hr\n"
+        "list(hr.arrays({'n': [1]}).map(dict, num_threads=2))\n"
+        "assert not [m for m in sys.modules if 'pipeline.workers' in m or m == 'multiprocessing']"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=TIMEOUT)
