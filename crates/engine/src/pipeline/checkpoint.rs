@@ -109,7 +109,7 @@ impl Checkpoint {
         self.skip
     }
 
-    /// The numbers of a node that has `N` of them, none above [`MOST`]; `None` for the beginning.
+    /// The numbers of a node that has `N` of them, none above `MOST`; `None` for the beginning.
     pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
         let Some(state) = &self.state else { return Ok(None) };
         if state.numbers.iter().any(|number| *number > MOST) {

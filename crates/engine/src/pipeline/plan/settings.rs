@@ -29,7 +29,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings for `num_threads` workers, in order. Nothing is measured outside [`Plan::Metered`].
+    /// Settings for `num_threads` workers, in order. Nothing is measured outside `Plan::Metered`.
     pub fn new(num_threads: usize) -> Self {
         Self {
             num_threads,

@@ -23,8 +23,8 @@ pub trait Grouping: Send {
     /// The length of a row; `None` if it is dropped.
     fn length(&self, block: &Block, row: usize) -> Result<Option<usize>>;
 
-    /// Puts a row of this length into a group. `tag` is the row's tag from [`Grouping::tags`], if
-    /// the row was buffered at the checkpoint. Complete groups are appended to `whole`.
+    /// Puts a row of this length into a group. `tag` is the tag of the group that it
+    /// was in at the checkpoint, if there is one. Complete groups are appended to `whole`.
     fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
 
     /// The incomplete groups.
