@@ -54,7 +54,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "gif", body: images::gif, times: 8, besides: PARSER_BYTES },
     Target { name: "bmp", body: images::bmp, times: 8, besides: PARSER_BYTES },
     Target { name: "saved", body: saved::saved, times: 64, besides: PARSER_BYTES },
-    Target { name: "checkpoints", body: checkpoints::checkpoints, times: 16, besides: FILE_BYTES },
+    Target { name: "pipeline_checkpoints", body: checkpoints::checkpoints, times: 16, besides: FILE_BYTES },
 ];
 
 impl Target {

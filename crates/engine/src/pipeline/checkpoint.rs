@@ -194,17 +194,17 @@ mod tests {
 
     #[test]
     fn each_row_has_its_checkpoint() {
-        let mut trail = RowCheckpoints::of(checkpoint(1), 3);
-        trail.append(&RowCheckpoints::of(checkpoint(2), 2));
-        let front = trail.take_front(2);
+        let mut checkpoints = RowCheckpoints::of(checkpoint(1), 3);
+        checkpoints.append(&RowCheckpoints::of(checkpoint(2), 2));
+        let front = checkpoints.take_front(2);
         assert_eq!(front.get(1), checkpoint(1).behind(1));
         assert_eq!(
-            [trail.get(0), trail.get(1), trail.get(2)],
+            [checkpoints.get(0), checkpoints.get(1), checkpoints.get(2)],
             [checkpoint(1).behind(2), checkpoint(2), checkpoint(2).behind(1)]
         );
-        assert_eq!(trail.get(9), checkpoint(2).behind(8));
-        assert_eq!(trail.take_front(9).iter().count(), 2);
-        assert_eq!(trail.get(0), Checkpoint::default());
+        assert_eq!(checkpoints.get(9), checkpoint(2).behind(8));
+        assert_eq!(checkpoints.take_front(9).iter().count(), 2);
+        assert_eq!(checkpoints.get(0), Checkpoint::default());
     }
 
     #[test]

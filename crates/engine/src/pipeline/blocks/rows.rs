@@ -33,7 +33,7 @@ pub struct Rows {
     num_rows: usize,
     group: Option<Group>,
     /// The checkpoints of the rows; empty if unknown.
-    trail: RowCheckpoints,
+    checkpoints: RowCheckpoints,
 }
 
 impl Rows {
@@ -94,23 +94,18 @@ impl Rows {
 
     /// The rows, with the checkpoint at which the node that returns them begins.
     pub fn with_checkpoint(mut self, checkpoint: Checkpoint) -> Self {
-        self.trail = RowCheckpoints::of(checkpoint, self.num_rows);
+        self.checkpoints = RowCheckpoints::of(checkpoint, self.num_rows);
         self
     }
 
     /// The checkpoint of row `row`, for the node that returned it.
     pub fn checkpoint(&self, row: usize) -> Checkpoint {
-        self.trail.get(row)
-    }
-
-    /// The checkpoints of all rows.
-    pub fn trail(&self) -> &RowCheckpoints {
-        &self.trail
+        self.checkpoints.get(row)
     }
 
     /// Appends other rows.
     pub fn append(&mut self, other: &Self) {
-        self.trail.append(&other.trail);
+        self.checkpoints.append(&other.checkpoints);
         if self.is_empty() {
             (self.blocks, self.runs, self.num_rows) = (Arc::clone(&other.blocks), other.runs.clone(), other.num_rows);
         } else if Arc::ptr_eq(&self.blocks, &other.blocks) {
@@ -146,8 +141,8 @@ impl Rows {
             parted.length -= rest;
         }
         self.num_rows -= count;
-        let trail = self.trail.take_front(count);
-        let mut front = Self { blocks: Arc::clone(&self.blocks), runs, num_rows: count, group: None, trail };
+        let checkpoints = self.checkpoints.take_front(count);
+        let mut front = Self { blocks: Arc::clone(&self.blocks), runs, num_rows: count, group: None, checkpoints };
         let num_runs = front.runs.len();
         front.forget_blocks(2 * num_runs);
         front
