@@ -391,7 +391,7 @@ class _Planning:
     def _goes_on(self, index: int) -> bool:
         """Returns whether the next stage is done by the same call of a worker process."""
         stage, behind = self._chain[index], self._chain[index + 1 : index + 2]
-        # Where failures are left out, a state says which of the stages an example has passed.
+        # Where failures are skipped, a state says which of the stages an example has passed.
         return (
             isinstance(stage, stages.Map)
             and index >= self._covered

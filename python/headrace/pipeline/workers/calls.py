@@ -57,7 +57,7 @@ class Result:
         rows: Values of each row that was made; what a function returned while that is learned.
         kept: The numbers of the rows that came of which one was made; None if several may be.
         counts: How many were made of each row that came.
-        failed: The rows that are left out.
+        failed: The rows that are skipped.
         error: What ended it.
         is_stopped: Whether it was told to stop before the end.
         done: Of each step how many rows it made, and how many seconds that took.
@@ -95,7 +95,7 @@ class Steps:
             columns: The values of each component.
             places: What draws of each row are keyed by.
             left_out: Rows that are passed over.
-            skips_errors: Whether rows at which a function fails are left out.
+            skips_errors: Whether rows at which a function fails are skipped.
             note: Is told the number of the row and of the step before each call; returns whether
                 all calls are to stop.
         """

@@ -58,7 +58,7 @@ class Block:
         places: Where the places of the rows are.
         left_out: Rows that are passed over.
         limit: How many rows count.
-        skips_errors: Whether rows at which a function fails are left out.
+        skips_errors: Whether rows at which a function fails are skipped.
         is_renewed: Whether another arena takes the place of the one before; it comes with this.
     """
 
