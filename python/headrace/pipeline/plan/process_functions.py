@@ -169,7 +169,7 @@ class ProcessFunctions:
 
     @property
     def is_over(self) -> bool:
-        """Whether the iteration is over: what is not begun need not be done."""
+        """Returns whether the iteration is over: calls that have not begun need not be made."""
         return self.processes.is_over
 
     @is_over.setter

@@ -13,7 +13,7 @@ _BYTES: Final = mmap.PAGESIZE
 
 
 class Board:
-    """Which call a worker is at, and whether it is to stop.
+    """The current call of a worker, and the request to stop.
 
     The worker writes the call, and the program whether to stop.
 

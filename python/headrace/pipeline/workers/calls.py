@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Failure:
-    """What a function raised: for which row, in which of the steps."""
+    """The error of a function, with its row and its step."""
 
     row: int
     step: int
@@ -51,7 +51,7 @@ class Failure:
 
 @dataclass
 class Result:
-    """What the steps made of some rows.
+    """The results of the steps for some rows.
 
     Attributes:
         rows: Values of each row that was made; what a function returned while that is learned.

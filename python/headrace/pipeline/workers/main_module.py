@@ -10,7 +10,7 @@ _state = {"is_importing": False}
 
 @dataclass(frozen=True)
 class MainModule:
-    """How to import it again: by its name, or from its file."""
+    """The way to import it again: by its name, or from its file."""
 
     name: str | None
     path: str | None

@@ -72,7 +72,7 @@ class RemoteWorker:
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes of memory are shared with it."""
+        """The number of bytes of memory that are shared with it."""
         return self._given.size + self._made.size
 
     def begin(self, plan: Plan) -> PackedError | None:

@@ -73,7 +73,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Made:
-    """What a worker made, in the arena that leads back.
+    """The results of a worker, in the arena that leads back.
 
     Attributes:
         result: With rows that are in the arena, or none if they are as they came.
