@@ -6,6 +6,7 @@ from tests.pipeline.conftest import LARGE_WAYS
 
 import headrace as hr
 from headrace import pipeline as hp
+from headrace.pipeline.plan.random_generators import Draws
 
 
 def draw(example, rng):
@@ -148,3 +149,20 @@ def test_wrong_seeds_are_refused(numbers):
         numbers.map(draw, seed=-1)
     with pytest.raises(TypeError):
         list(numbers.map(draw))
+
+
+def test_a_generator_spawns_others_that_depend_on_its_place_alone():
+    def spawned(*place):
+        rng = Draws(7).at(*place)
+        return [child.integers(2**60) for child in (*rng.spawn(2), *rng.spawn(1))]
+
+    assert len(set(spawned(0, 1, 2, 3))) == 3
+    assert spawned(0, 1, 2, 3) == spawned(0, 1, 2, 3)
+    assert not set(spawned(0, 1, 2, 3)) & set(spawned(1, 1, 2, 3) + spawned(0, 1, 3, 2))
+    assert not set(spawned(0, 1, 2, 3)) & {Draws(7).at(0, 1, 2, 3).integers(2**60)}
+
+
+def test_draws_are_those_of_the_key_and_the_counter():
+    key, counter = np.array([7, 3], np.uint64), np.array([0, 5, 6, 2**40], np.uint64)
+    expected = np.random.Generator(np.random.Philox(key=key, counter=counter)).random(9)
+    assert Draws(7).at(3, 5, 6, 2**40).random(9).tolist() == expected.tolist()

@@ -256,7 +256,7 @@ class ProcessFunctions:
         row, step = end.call or (None, 0)
         stage = self._stages[step]
         origin = None if row is None else job.origin(row)
-        at = "before it called the function" if row is None else f"at {origin or f'row {row}'}"
+        at = "between two calls of the function" if row is None else f"at {origin or f'row {row}'}"
         return noted(
             RuntimeError(
                 f"{stage.where}: worker process {end.worker} {_how(end.code)} {at}, expected a "

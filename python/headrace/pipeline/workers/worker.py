@@ -179,9 +179,12 @@ class _Worker:
             for place, spec in zip(block.columns, given.values(), strict=True)
         ]
         places = Layout.found(self._given, block.places)
-        return steps.run(
+        result = steps.run(
             columns, places, block.left_out, block.skips_errors, self._board.begin_call
         )
+        # Whatever ends the process from now on is not the last row's fault.
+        self._board.forget_calls()
+        return result
 
 
 def _picklable(step: Step, made: Any) -> Any:
