@@ -7,6 +7,7 @@ import math
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 from tests.cli.files import (
@@ -83,6 +84,75 @@ class TestToTFRecords:
         assert read_examples("a.tfrecord") == [
             {"ids": [1, 2], "n": [1], "t": [b"a"]},
             {"ids": [], "n": [2], "t": []},
+        ]
+
+    def test_doubles_that_float32_gives_back_stay_and_others_are_refused(self):
+        table = {"n": pyarrow.array([1, 2], "uint64"), "x": [0.5, math.nan], "y": [-1e30, 0.1]}
+        pyarrow.parquet.write_table(pyarrow.table(table), "a.parquet")
+        assert refused("a.parquet", "a.tfrecord", "--shards", 2) == (
+            "headrace: feature 'y': example 0 has -1e+30, which float32, the only floats of an "
+            "Example, would make -1.0000000150474662e+30. Give --cast y=float32 to round, or "
+            "--cast y=str for its text, or leave it out with --select.\n"
+        )
+        assert [path.name for path in Path().iterdir()] == ["a.parquet"]
+        converted("a.parquet", "a.tfrecord", "--select", "n", "--select", "x")
+        first, second = read_examples("a.tfrecord")
+        assert first == {"n": [1], "x": [0.5]}
+        assert math.isnan(second["x"][0])
+
+    def test_all_features_with_numbers_that_would_change_are_named(self):
+        Path("a.csv").write_text("t,k,ok\n1700000001.25,0.1,0.1\n1.5,0.12345678901,1e30\n")
+        message = refused("a.csv", "a.tfrecord")
+        assert "feature 't': example 0 has 1700000001.25, which float32" in message
+        assert "would make 1700000000.0. Give --cast t=float32 to round" in message
+        assert message.endswith("Numbers of 'k' would change, too.\n")
+        converted("a.csv", "a.tfrecord", "--cast", "t=str", "--cast", "k=float32")
+
+        def narrow(number):
+            return float(np.float32(number))
+
+        assert read_examples("a.tfrecord") == [
+            {"t": [b"1700000001.25"], "k": [narrow(0.1)], "ok": [narrow(0.1)]},
+            {"t": [b"1.5"], "k": [narrow(0.12345678901)], "ok": [narrow(1e30)]},
+        ]
+
+    def test_lists_are_looked_at_and_large_integers_refused(self):
+        Path("a.jsonl").write_text(
+            '{"x": [1.5, 2], "n": 1}\n{"x": [0.12345678901], "n": 18446744073709551615}\n'
+        )
+        message = refused("a.jsonl", "a.tfrecord", "--select", "x")
+        assert "feature 'x': example 1 has 0.12345678901" in message
+        message = refused("a.jsonl", "a.tfrecord", "--cast", "x=float32")
+        assert "feature 'n': example 1 has 18446744073709551615, expected at most" in message
+        assert "as an Example has int64. Give --cast n=str for its text" in message
+        converted("a.jsonl", "a.tfrecord", "--cast", "x=float32", "--cast", "n=str")
+        assert [one["n"] for one in read_examples("a.tfrecord")] == [
+            [b"1"],
+            [b"18446744073709551615"],
+        ]
+
+    @pytest.mark.parametrize(("number", "made"), [(1e300, "inf"), (1e-300, "0.0")])
+    def test_text_that_float32_gives_back_stays(self):
+        Path("a.csv").write_text("x\n0.1\n1e+30\n-2.5e-7\n")
+        converted("a.csv", "a.tfrecord", "--column", "x=float64")
+        assert [one["x"] for one in read_examples("a.tfrecord")] == [
+            [float(np.float32(number))] for number in (0.1, 1e30, -2.5e-7)
+        ]
+        Path("a.csv").write_text("x\n0.1\n123456790.0\n")
+        message = refused("a.csv", "b.tfrecord", "--column", "x=float64")
+        assert "example 1 has 123456790.0, which float32" in message
+        assert "would make 123456792.0." in message
+
+    def test_a_cast_rounds_and_loses_no_more(self, number, made):
+        table = pyarrow.table({"x": [1.0, number], "n": [7, 2**53 + 1]})
+        pyarrow.parquet.write_table(table, "a.parquet")
+        message = refused("a.parquet", "a.tfrecord", "--cast", "x=float32")
+        assert f"example 1 has {number}, which float32" in message
+        assert f"would make {made}. Give --cast x=str" in message
+        converted("a.parquet", "a.tfrecord", "--cast", "x=str", "--cast", "n=float32")
+        assert read_examples("a.tfrecord") == [
+            {"n": [7.0], "x": [b"1.0"]},
+            {"n": [float(2**53)], "x": [str(number).encode()]},
         ]
 
     def test_an_image_folder_has_labels_classes_and_paths_within_it(self):
@@ -202,6 +272,18 @@ class TestFromTFRecords:
         converted("a.csv", "b.tfrecord")
         converted("a", "c.tfrecord", "--select", "n", "--select", "x", "--select", "text")
         assert read_examples("b.tfrecord") == read_examples("c.tfrecord")
+
+    def test_an_example_without_the_only_column_is_a_record_of_csv(self):
+        write_records("a", [example(x=1.5), example(x=math.nan), b"\n\0", example(x=2.0)])
+        converted("a", "a.csv")
+        assert Path("a.csv").read_text() == 'x\n1.5\n""\n""\n2.0\n'
+        converted("a.csv", "b.tfrecord")
+        assert [str(one["x"][0]) for one in read_examples("b.tfrecord")] == [
+            "1.5",
+            "nan",
+            "nan",
+            "2.0",
+        ]
 
     def test_json_lines_come_back_with_lists_and_bytes(self):
         self.write()
@@ -356,6 +438,8 @@ class TestRefusals:
             (["a", "b.csv", "--window", "2"], "expected --shuffle SEED with it"),
             (["a", "b/", "--shards", "2"], "an image folder has no shards"),
             (["a", "b.csv", "--key", "x"], "--key: expected --to tar"),
+            (["a", "b.csv", "--cast", "x=str"], "--cast: expected --to tfrecord"),
+            (["a", "b.tfrecord", "--cast", "x=int"], "--cast x=int: expected float32 or str"),
             (["a", "b.csv", "--shard-bytes", "many"], "'many' is no size"),
             (["a", "b.csv", "--rename", "x"], "'x' is no pair"),
             (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a share"),
@@ -378,6 +462,9 @@ class TestRefusals:
             (["a", "b.csv", "--column", "n=int"], "--column: the source is tfrecord"),
             (["a", "b.csv", "--default", "n=1"], "--default: the source is tfrecord"),
             (["t.csv", "b.tfrecord", "--column", "n=complex"], "--column n=complex: no such type"),
+            (["a", "b.tfrecord", "--cast", "n=str"], "--cast: the source is tfrecord"),
+            (["t.csv", "b.tfrecord", "--cast", "x=str"], "no such feature, expected n, m"),
+            (["t.txt", "b.tfrecord", "--cast", "text=str"], "(bytes, ()), expected numbers"),
             (["t.csv", "b.tfrecord", "--default", "n=x"], "--default n=x: expected a number"),
             (["t.csv", "b.tfrecord", "--select", "x"], "no such column, expected n, m"),
             (["t.csv", "b.jsonl"], "expected TFRecords as one of them"),
@@ -388,6 +475,7 @@ class TestRefusals:
     def test_what_cannot_be_done_exits_with_1(self, arguments, expected):
         write_numbers("a", 2)
         Path("t.csv").write_text("n,m\n1,2\n")
+        Path("t.txt").write_text("one\n")
         Path("empty").touch()
         message = refused(*arguments)
         assert expected in message

@@ -84,8 +84,9 @@ pub fn is_given_back(narrow: f32, wide: f64) -> bool {
     if f64::from(narrow) == wide || wide.is_nan() {
         return true;
     }
-    // Integers are exact or rejected: 123456792 would be a surprising result for 123456790.
-    let is_int = wide.fract() == 0.0;
+    // Integers are exact or rejected: 123456792 would be a surprising result for 123456790. A number
+    // beyond all integer types, such as 1e30, is a float.
+    let is_int = wide.fract() == 0.0 && wide.abs() < 2_f64.powi(64);
     !is_int && narrow.is_finite() && narrow.to_string().parse() == Ok(wide)
 }
 
@@ -169,6 +170,7 @@ mod tests {
             ("1700000001.25", false, false, true),
             ("123456790.0", false, false, true),
             ("0.10000000000000000555", false, true, true),
+            ("1e30", false, true, true),
             ("1e39", false, false, true),
             ("1e-50", false, false, true),
             ("1e400", false, false, false),

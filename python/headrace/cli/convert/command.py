@@ -34,6 +34,7 @@ _COMPRESSIONS: Final = {
     "tar": ("gzip",),
     "image-folder": (),
 }
+_CASTS: Final = ("float32", "str")
 _MOST_SKIPPED: Final = 20
 
 
@@ -91,6 +92,13 @@ _MOST_SKIPPED: Final = 20
     multiple=True,
     metavar="NAME",
     help="A feature of bytes is base64 in CSV and JSON lines.",
+)
+@click.option(
+    "--cast",
+    multiple=True,
+    callback=pairs,
+    metavar="NAME=TYPE",
+    help="To TFRecords: numbers as float32, which rounds, or as str.",
 )
 @click.option("--key", metavar="NAME", help="To tar: the feature with a sample's key.")
 @click.option("--image", metavar="NAME", help="To an image folder: the feature with the image.")
@@ -174,6 +182,7 @@ def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> N
         raise click.UsageError("--window: expected --shuffle SEED with it.")
     if to == "image-folder" and (options["shards"] or options["shard_bytes"]):
         raise click.UsageError("an image folder has no shards: leave --shards out.")
+    _check_casts(to, dict(options["cast"]))
     if options["key"] and to != "tar":
         raise click.UsageError(f"--key: expected --to tar, the output is {to}.")
     for name in ("image", "label", "name"):
@@ -184,3 +193,11 @@ def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> N
         raise click.UsageError(
             f"--compression {compression}: expected {', '.join((*known, 'none'))} for {to}."
         )
+
+
+def _check_casts(to: str, casts: dict[str, str]) -> None:
+    for name, kind in casts.items():
+        if kind not in _CASTS:
+            raise click.UsageError(f"--cast {name}={kind}: expected {' or '.join(_CASTS)}.")
+        if to != "tfrecord":
+            raise click.UsageError(f"--cast: expected --to tfrecord, the output is {to}.")

@@ -56,6 +56,7 @@ class Request:
         select: The wanted features; empty for all.
         rename: The new and the old names of features.
         base64: The features that are bytes, written as base64.
+        cast: The types that some features are cast to: (name, type).
         key: The feature with the key of a sample.
         image: The feature with the image.
         label: The feature with the class.
@@ -78,6 +79,7 @@ class Request:
     select: tuple[str, ...]
     rename: tuple[tuple[str, str], ...]
     base64: tuple[str, ...]
+    cast: tuple[tuple[str, str], ...]
     key: str | None
     image: str | None
     label: str | None

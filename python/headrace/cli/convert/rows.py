@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from headrace.cli.convert.numbers import held, rules_of
 from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.source import Source
 from headrace.cli.examples.values import Values, values_of_example, values_of_record
@@ -21,7 +22,9 @@ Row: TypeAlias = Mapping[str, Values]
 def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
     """Returns a function that makes a row of an example of a source and its number."""
     make = _maker(source)
-    if not (request.select or request.rename or _decodes(source, request)):
+    # All examples are looked at before the first is written, but files may change.
+    rules = rules_of(source, request)
+    if not (request.select or request.rename or rules or _decodes(source, request)):
         return make
     old_names = {old: new for new, old in request.rename}
 
@@ -31,6 +34,11 @@ def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int
             row = {name: row[name] for name in request.select if name in row}
         if _decodes(source, request):
             row = {name: _plain(name, one, request) for name, one in row.items()}
+        if rules:
+            row = {
+                name: held(name, one, rules[name], number) if name in rules else one
+                for name, one in row.items()
+            }
         renamed = {old_names.get(name, name): values for name, values in row.items()}
         if len(renamed) < len(row):
             raise Failure(f"--rename: example {number} would have two features of one name.")

@@ -7,6 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from headrace import ops
 from headrace.cli.convert.folder import FolderPlan, folder_plan
+from headrace.cli.convert.numbers import (
+    Rule,
+    changed,
+    check_casts,
+    first_changed,
+    rules_of,
+)
 from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.rows import Row
 from headrace.cli.convert.shards.column import Column, columns_of
@@ -61,6 +68,7 @@ def checked_names(source: Source, request: Request) -> None:
     """
     wanted = {name: f"--select {name}" for name in request.select}
     wanted |= {old: f"--rename {old}={new}" for new, old in request.rename}
+    check_casts(source, request)
     if not wanted:
         return
     known = _names(source)
@@ -100,7 +108,32 @@ def surveyed(
     if request.to == Format.IMAGE_FOLDER:
         schema = _schema(source, make_row, interrupts)
         return Survey(schema.num_examples, folder=folder_plan(schema, request))
+    _check_numbers(source, request, interrupts)
     return Survey(_count(source, interrupts) if request.shards else None)
+
+
+def _check_numbers(source: Source, request: Request, interrupts: Interrupts) -> None:
+    """Refuses numbers that would be others in an `Example`."""
+    rules = {name: rule for name, rule in rules_of(source, request).items() if rule != Rule.STR}
+    if not rules:
+        return
+    found: dict[str, tuple[int, Any]] = {}
+    begin = 0
+    numbers = source.plain.select(*rules).padded_batch(_BATCH)
+    with iter(numbers) as batches, Bar("look at all numbers", None, " examples") as bar:
+        for batch in batches:
+            for name in [name for name in rules if name not in found]:
+                if (place := first_changed(batch[name], rules[name])) is not None:
+                    found[name] = (begin + place[0], place[1])
+            if len(found) == len(rules):
+                break
+            begin += len(next(iter(batch.values())))
+            interrupts.check()
+            bar.move_to(begin)
+    for name, rule in rules.items():
+        if name in found:
+            number, value = found[name]
+            raise Failure(changed(name, value, rule, number, list(found)))
 
 
 def _schema(

@@ -64,7 +64,9 @@ class CsvShard(Shard):
         self._file.discard()
 
     def _write(self, fields: Sequence[Any]) -> int:
-        return self._file.stream.write(f"{','.join(map(_field, fields))}\n".encode())
+        # A blank line is left out by those that read it.
+        line = ",".join(map(_field, fields)) or '""'
+        return self._file.stream.write(f"{line}\n".encode())
 
 
 def _field(value: Any) -> str:

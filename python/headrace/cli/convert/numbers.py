@@ -1,0 +1,138 @@
+"""Numbers that an `Example` cannot hold as they are, and casts that the user asks for.
+
+An `Example` has int64, float32 and bytes. Other numbers become one of these where that gives back
+each value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.cli.convert.request import Format, Request
+from headrace.cli.convert.source import Source
+from headrace.cli.examples.values import Values
+from headrace.cli.failures import Failure
+
+__all__ = ["Rule", "changed", "check_casts", "first_changed", "held", "rules_of"]
+
+_MOST_INT64: Final = np.uint64((1 << 63) - 1)
+# What no integer type reaches.
+_BEYOND_INTEGERS: Final = 2.0**64
+
+
+class Rule:
+    """What is expected of the numbers of a feature.
+
+    Attributes:
+        VALUE: That the same value is given back.
+        TEXT: That the same text is given back: 0.1 is 0.1 as float32, too.
+        FLOAT32: That they are no infinity and no zero once they are rounded to float32.
+        STR: Nothing, they become texts.
+    """
+
+    VALUE: Final = "value"
+    TEXT: Final = "text"
+    FLOAT32: Final = "float32"
+    STR: Final = "str"
+
+
+def check_casts(source: Source, request: Request) -> None:
+    """Raises Failure if a feature that is to be cast is not there, or has no numbers."""
+    if request.cast and source.format == Format.TFRECORD:
+        raise Failure("--cast: the source is tfrecord, whose records stay as they are.")
+    for name, kind in request.cast:
+        option, specs = f"--cast {name}={kind}", source.plain.spec
+        if name not in specs:
+            raise Failure(f"{option}: there is no such feature, expected {', '.join(specs)}.")
+        dtype = specs[name].dtype
+        if isinstance(dtype, type) or dtype.kind not in "iuf":
+            raise Failure(f"{option}: the feature is {specs[name]}, expected numbers.")
+
+
+def rules_of(source: Source, request: Request) -> dict[str, str]:
+    """Returns the rule of each feature that an `Example` may not hold, or that is cast."""
+    if source.format == Format.TFRECORD or request.to != Format.TFRECORD:
+        return {}
+    is_text = source.format in (Format.CSV, Format.JSON_LINES)
+    rules = {
+        name: Rule.TEXT if is_text else Rule.VALUE
+        for name, spec in source.plain.spec.items()
+        if str(spec.dtype) in ("float64", "uint64")
+    } | dict(request.cast)
+    return {n: rule for n, rule in rules.items() if not request.select or n in request.select}
+
+
+def held(name: str, values: Values, rule: str, number: int) -> Values:
+    """Returns the values of a feature of example `number` as an `Example` holds them.
+
+    Raises:
+        Failure: If they do not keep to the rule.
+    """
+    if rule == Rule.STR:
+        return Values("str", [_text(values.kind, item) for item in values.items], values.shape)
+    found = first_changed(np.array(values.items, values.kind), rule)
+    if found is not None:
+        raise Failure(changed(name, found[1], rule, number, [name]))
+    if rule == Rule.FLOAT32 or values.kind == "float64":
+        return Values("float32", list(map(float, values.items)), values.shape)
+    return values
+
+
+def _text(kind: str | None, item: Any) -> str:
+    """Returns the shortest text that is read as the same number."""
+    return str(np.dtype(kind).type(item) if kind in ("float16", "float32") else item)
+
+
+def first_changed(numbers: npt.NDArray[Any], rule: str) -> tuple[int, Any] | None:
+    """Returns the row of the first number that does not keep to a rule, and that number."""
+    places = np.argwhere(~_are_kept(numbers, rule))
+    return (int(places[0][0]), numbers[tuple(places[0])]) if len(places) else None
+
+
+def _are_kept(numbers: npt.NDArray[Any], rule: str) -> npt.NDArray[np.bool_]:
+    if numbers.dtype == np.uint64 and rule != Rule.FLOAT32:
+        return np.asarray(numbers <= _MOST_INT64)
+    narrow = _narrowed(numbers)
+    if rule == Rule.FLOAT32:
+        is_rounded = np.isfinite(narrow) & ((narrow != 0) | (numbers == 0))
+        return np.asarray(is_rounded | ~np.isfinite(numbers))
+    kept = np.asarray((narrow == numbers) | np.isnan(numbers))
+    if rule == Rule.TEXT and not kept.all():
+        # As `csv` infers types: integers must be exact, as far as there are types for them.
+        is_int = (numbers == np.floor(numbers)) & (np.abs(numbers) < _BEYOND_INTEGERS)
+        given_back = narrow.astype(str).astype(np.float64) == numbers
+        kept |= ~is_int & np.isfinite(narrow) & given_back
+    return kept
+
+
+def _narrowed(numbers: Any) -> Any:
+    with np.errstate(over="ignore", under="ignore"):
+        return numbers.astype(np.float32)
+
+
+def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str]) -> str:
+    """Returns what to say of a number that does not keep to its rule.
+
+    Args:
+        name: The feature.
+        value: The number.
+        rule: Its rule.
+        number: That of the example.
+        names: All features that have such numbers.
+    """
+    where = f"feature '{name}': example {number} has {value}"
+    others = [f"'{other}'" for other in names if other != name]
+    alike = f" Numbers of {', '.join(others)} would change, too." if others else ""
+    as_text = f"--cast {name}=str for its text, or leave it out with --select.{alike}"
+    if value.dtype == np.uint64 and rule != Rule.FLOAT32:
+        return f"{where}, expected at most {_MOST_INT64}, as an Example has int64. Give {as_text}"
+    narrow = _narrowed(value)
+    made = f"{where}, which float32, the only floats of an Example, would make "
+    made += str(narrow if rule == Rule.TEXT else float(narrow))
+    if rule == Rule.FLOAT32:
+        return f"{made}. Give {as_text}"
+    return f"{made}. Give --cast {name}=float32 to round, or {as_text}"
