@@ -119,7 +119,7 @@ class Pipeline:
         and returns a dict of such values, with the same names for each example. It is called in
         order, in a separate thread, or by several threads at the same time; results come in order
         all the same. The components that it returns are learned from the first example, in an extra
-        call if `spec` is used before an iteration begins.
+        call if `spec` is used before an iteration begins and no `cache` follows.
 
         It may return Python values too, and nothing is rounded: `bool` becomes bool, `int` int64,
         `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have equal
@@ -499,7 +499,9 @@ class Pipeline:
         count as `memory_bytes`. They live as long as this pipeline or one made from it. If a pass
         is left before its end, the next one continues after the examples it has returned; examples
         read ahead are made again. Two iterations that run at the same time, before a whole pass is
-        cached, each make the examples themselves.
+        cached, each make the examples themselves. Functions that keep a state, and functions that
+        draw in a part of a combination, are called again for the examples that components are
+        learned from.
 
         Raises:
             ValueError: After `epochs`.
@@ -663,7 +665,11 @@ class Pipeline:
         Raises:
             TypeError: If the pipeline is endless.
         """
-        return count_of(self.stages, self._options, self._all_specs())
+        known = self._all_specs()
+        try:
+            return count_of(self.stages, self._options, known)
+        finally:
+            known.forget(self.stages)
 
     @property
     def spec(self) -> dict[str, Spec]:
@@ -927,7 +933,7 @@ class Pipeline:
         finally:
             release_workers(self.stages)
         # Until the next iteration, the function or its data may change.
-        known.forget()
+        known.forget(self.stages)
         return known
 
     def _all_specs(self) -> Known:

@@ -12,7 +12,7 @@ from headrace.pipeline.describe.padding import check_values
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, Spec, element_type
-from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.first_results import FirstResults
 
 __all__ = [
     "BATCHES",
@@ -23,6 +23,7 @@ __all__ = [
     "check_names",
     "gives_anything",
     "known_names",
+    "num_cached",
     "runs_python",
     "static_specs",
     "zipped",
@@ -44,25 +45,48 @@ class Known:
         parts: The components of the pipelines that the source combines.
         empty_at: The number of the stage that had no example to learn from: the components after it
             are unknown, and there are no examples. None if all are known.
-        first: The results of functions for the first example, by the number of their stage, for the
-            next iteration.
+        first: The results of functions for the first examples, for the next iteration.
     """
 
     specs: list[Specs]
     parts: "list[Known]"
     empty_at: int | None = None
-    first: dict[int, Remembered] = field(default_factory=dict, compare=False)
+    first: list[FirstResults] = field(default_factory=list, compare=False)
 
-    def forget(self) -> None:
-        """Forgets what functions made: until the next iteration, they may change."""
-        self.first.clear()
-        for part in self.parts:
-            part.forget()
+    def first_of(self, stage: Stage) -> FirstResults:
+        """Returns what the function of a stage made of the first examples."""
+        found = next((first for first in self.first if first.of is stage), None)
+        if found is None:
+            found = FirstResults(stage)
+            self.first.append(found)
+        return found
+
+    def forget(self, chain: Sequence[Stage], is_cached: bool = False) -> None:
+        """Forgets what functions made: until the next iteration, they may change.
+
+        What is before a cache is called once for each example, so that is not forgotten.
+
+        Args:
+            chain: The stages.
+            is_cached: Whether a cache follows on them.
+        """
+        cached = len(chain) if is_cached else num_cached(chain)
+        for index, stage in enumerate(chain):
+            for first in self.first:
+                if first.of is stage:
+                    first.forget(index < cached)
+        for part, known in zip(stages.parts_of(chain[0]), self.parts, strict=True):
+            known.forget(part, cached > 0)
 
     @property
     def is_whole(self) -> bool:
         """True if the components are known everywhere, also in all parts."""
         return self.empty_at is None and all(part.is_whole for part in self.parts)
+
+
+def num_cached(chain: Sequence[Stage]) -> int:
+    """Returns how many stages are before the last cache."""
+    return max((n for n, stage in enumerate(chain) if isinstance(stage, stages.Cache)), default=0)
 
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:

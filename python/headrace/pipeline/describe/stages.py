@@ -11,7 +11,6 @@ from headrace.core import engine
 from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline.describe.native_function import Use
 from headrace.pipeline.describe.types import ElementType, Feature, Ragged, Spec, array_type
-from headrace.pipeline.plan.first_results import Remembered
 from headrace.pipeline.plan.opened_iterators import Openings
 from headrace.pipeline.plan.worker_holder import WorkerHolder
 
@@ -177,23 +176,15 @@ class Learn(Stage):
     Attributes:
         stage: The function.
         made: Its results for the examples so far.
-        first: Keeps its result for the first example, by the number of its stage.
-        number: The number of its stage.
     """
 
     stage: "Map | FlatMap"
     made: deque[Mapping[str, Any]] = field(default_factory=deque, compare=False, repr=False)
-    first: dict[int, Remembered] = field(default_factory=dict, compare=False, repr=False)
-    number: int = 0
 
     @property
     def name(self) -> str:
         """Its name in messages: that of the function."""
         return self.stage.name
-
-    def remember(self, found: Remembered) -> None:
-        """Keeps what the function has made of the first example."""
-        self.first[self.number] = found
 
 
 @dataclass(frozen=True)

@@ -1,54 +1,123 @@
-"""The results of the first example, computed while the components were learned.
+"""Results of Python functions for the examples that components were learned from.
 
-The next iteration takes it, so that the function is called once for that example.
+The iteration that follows takes them, so that a function is called once for each of those examples.
 """
 
+import hashlib
+import pickle
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["Remembered"]
+__all__ = ["FirstResults", "Key", "digest_of"]
+
+# Results beyond this are made again.
+_MOST_BYTES: Final = 64 << 20
+# About what the place and the digest of an example take.
+_ENTRY_BYTES: Final = 256
+
+# What tells examples from others; the same in all iterations.
+Key = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """The result of one example.
+class FirstResults:
+    """The results of one function for some examples, each of which is given once.
 
     Attributes:
-        place: Epoch, record, file, and number within the record: the key of random draws.
-        example: The values that the function was called with.
-        made: The function's result.
+        of: The stage with the function.
+        is_for_cache: Whether only iterations that keep the results in a cache may have them.
+            Elsewhere, a function that was called because somebody asked for `spec` is called again,
+            as it may have changed meanwhile.
     """
 
-    place: tuple[int, ...]
-    example: Mapping[str, Any]
-    made: Any
+    def __init__(self, of: object) -> None:
+        self.of: Final = of
+        self.is_for_cache = False
+        self._made: dict[Key, list[tuple[bytes, Any]]] = {}
+        self._num_bytes = 0
 
-    @classmethod
-    def of(
-        cls, place: tuple[int, ...], example: Mapping[str, Any], made: Any
-    ) -> "Remembered | None":
-        """Remembers copies, which a later call cannot change; None if they cannot be copied."""
+    def __bool__(self) -> bool:
+        return bool(self._made)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._made
+
+    def add(self, key: Key, digest: bytes | None, result: Any) -> None:
+        """Adds a copy of a result, which a later call cannot change, if it can be copied.
+
+        Args:
+            key: That of the example.
+            digest: That of the example before the call.
+            result: What the function returned.
+        """
+        size = _ENTRY_BYTES + _num_bytes(result)
+        if digest is None or self._num_bytes + size > _MOST_BYTES:
+            return
         try:
-            return cls(place, deepcopy(dict(example)), deepcopy(made))
+            copied = deepcopy(result)
         except Exception:  # An object of the user's that is not copied is made again.
-            return None
+            return
+        self._made.setdefault(key, []).append((digest, copied))
+        self._num_bytes += size
 
-    def is_of(self, place: tuple[int, ...], example: Mapping[str, Any]) -> bool:
-        """Returns whether the function would be called with the same again."""
-        return (
-            self.place == place
-            and self.example.keys() == example.keys()
-            and all(_are_same(value, example[name]) for name, value in self.example.items())
-        )
+    def found(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
+        """Returns a copy of the result for an example, which remains; None if there is none."""
+        results = self._made.get(key, ())
+        return next(((deepcopy(made),) for one, made in results if one == digest), None)
+
+    def pop(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
+        """Returns the result for an example, and forgets it; None if there is none."""
+        results = self._made.get(key, [])
+        for number, (one, made) in enumerate(results):
+            if one == digest:
+                del results[number]
+                if not results:
+                    self._made.pop(key, None)
+                return (made,)
+        return None
+
+    def take(self, is_cached: bool) -> "FirstResults":
+        """Returns all results for an iteration; the next one gets none of them.
+
+        Args:
+            is_cached: Whether the iteration keeps results in a cache.
+        """
+        taken = FirstResults(self.of)
+        if is_cached or not self.is_for_cache:
+            taken._made, self._made, self._num_bytes = self._made, {}, 0
+        return taken
+
+    def forget(self, is_cached: bool) -> None:
+        """Forgets results that a later iteration must not have; see `is_for_cache`."""
+        self.is_for_cache |= is_cached
+        if not self.is_for_cache:
+            self._made, self._num_bytes = {}, 0
 
 
-def _are_same(one: Any, other: Any) -> bool:
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and bool(np.array_equal(one, other))
-    return bool(one == other)
+def digest_of(example: Mapping[str, Any]) -> bytes | None:
+    """Returns what tells an example from others at its place; None if that cannot be told."""
+    try:
+        parts = [(name, _plain(value)) for name, value in example.items()]
+        return hashlib.blake2b(pickle.dumps(parts), digest_size=16).digest()
+    except Exception:  # An object of the user's that is not pickled.
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return type(value).__name__, value
+    items = value.tolist() if value.dtype == object else value.tobytes()
+    return value.dtype.str, value.shape, items
+
+
+def _num_bytes(made: Any) -> int:
+    """Returns about how many bytes a result takes."""
+    if isinstance(made, Mapping):
+        return sum(map(_num_bytes, made.values()))
+    if isinstance(made, (list, tuple)):
+        return sum(map(_num_bytes, made))
+    if isinstance(made, (bytes, str)):
+        return len(made)
+    return int(getattr(made, "nbytes", 64))

@@ -17,14 +17,14 @@ from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.padding import fillers
 from headrace.pipeline.describe.random_access import is_read_late
 from headrace.pipeline.describe.source import Source, check_paths
-from headrace.pipeline.describe.specs import Known, Specs, batch_depth
+from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
-from headrace.pipeline.plan.first_results import Remembered
 from headrace.pipeline.plan.function_state import keeps_state
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.python_functions import (
     FilterFunction,
+    First,
     FlatMapFunction,
     Lane,
     LearnFunction,
@@ -132,9 +132,22 @@ class _Planning:
     """An unfinished plan: `_plan`, followed by the stages `_waiting` for each row."""
 
     def __init__(
-        self, chain: Sequence[Stage], known: Known, shared: _Shared, is_covered: bool = False
+        self,
+        chain: Sequence[Stage],
+        known: Known,
+        shared: _Shared,
+        is_covered: bool = False,
+        is_cached: bool = False,
     ) -> None:
-        """With `is_covered`, failing examples are skipped by a stage after all of these."""
+        """Plans the stages of one pipeline.
+
+        Args:
+            chain: Its stages.
+            known: The components after each of them.
+            shared: What it has in common with others.
+            is_covered: True if failing examples are skipped by a stage after all of these.
+            is_cached: True if the results are kept by a stage after all of these.
+        """
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
             behind = chain[known.empty_at + 1 :]
@@ -156,6 +169,7 @@ class _Planning:
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
         # Failures of the stages before this one are skipped.
         self._covered = len(chain) if is_covered else max(skippers, default=0)
+        self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._plan = self._source().metered(self._number, counts_rows=True)
         for index in range(1, len(chain)):
             self._add(index)
@@ -199,8 +213,8 @@ class _Planning:
 
     def _combined(self, source: Stage) -> engine.Plan:
         pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
-        is_covered = self._covered > 0
-        parts = [_Planning(part, known, self._shared, is_covered).whole() for part, known in pairs]
+        behind = self._covered > 0, self._num_cached > 0
+        parts = [_Planning(part, known, self._shared, *behind).whole() for part, known in pairs]
         match source:
             case stages.Concat():
                 return engine.Plan.concat(parts)
@@ -350,6 +364,7 @@ class _Planning:
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
         is_batched = batch_depth(self._chain[:index]) > 0
         lane: Lane
+        first = self._first(stage, index)
         match stage:
             case (
                 stages.Map(function=NativeFunction())
@@ -366,17 +381,15 @@ class _Planning:
                 lane = self._learn_in_process(stage, before)
             case stages.Map(function=function, seed=seed):
                 lane = MapFunction(
-                    function, seed, before, after, is_batched, self._first(index), stage.num_threads
+                    function, first, seed, before, after, is_batched, stage.num_threads
                 )
             case stages.Filter(function=predicate):
-                lane = FilterFunction(predicate, before, stage.num_threads)
+                lane = FilterFunction(predicate, first, before, stage.num_threads)
             case stages.FlatMap(function=makes, seed=seed):
-                lane = FlatMapFunction(
-                    makes, seed, before, after, self._first(index), stage.num_threads
-                )
-            case stages.Learn(stage=learned, made=made) as stage:
+                lane = FlatMapFunction(makes, first, seed, before, after, stage.num_threads)
+            case stages.Learn(stage=learned, made=made):
                 lane = LearnFunction(
-                    learned.name, learned.function, learned.seed, before, made, stage.remember
+                    learned.name, learned.function, first, learned.seed, before, made
                 )
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
@@ -430,11 +443,14 @@ class _Planning:
         found = apart.ProcessStage(kind, stage.function, stage.seed, before, None, self._number)
         return apart.LearnInProcess(found, stage.holder, learn.made, learn.remember)
 
-    def _first(self, index: int) -> Remembered | None:
-        """Returns what a function made of the first example; an iteration does so once."""
-        if self._shared.is_learning:
-            return self._known.first.get(index)
-        return self._known.first.pop(index, None)
+    def _first(self, stage: Stage, index: int) -> First:
+        """Returns what a function made of the first examples; an iteration takes it."""
+        of = stage.stage if isinstance(stage, stages.Learn) else stage
+        is_drawn = isinstance(of, (stages.Map, stages.FlatMap)) and of.seed is not None
+        first = self._known.first_of(of)
+        if not self._shared.is_learning:
+            first = first.take(index < self._num_cached)
+        return First(first, is_drawn, self._shared.is_learning)
 
     def _native(
         self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool

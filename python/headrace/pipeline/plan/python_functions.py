@@ -25,7 +25,7 @@ from headrace.pipeline.plan.column_conversion import (
     column_of,
     values_of,
 )
-from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.first_results import FirstResults, Key, digest_of
 from headrace.pipeline.plan.function_state import initial, keeps_state, kept, restore, using
 from headrace.pipeline.plan.global_generators import GlobalDraws
 from headrace.pipeline.plan.opened_iterators import name_of
@@ -34,6 +34,7 @@ from headrace.pipeline.plan.random_generators import Draws
 
 __all__ = [
     "FilterFunction",
+    "First",
     "FlatMapFunction",
     "Lane",
     "LearnFunction",
@@ -48,8 +49,9 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-# So many blocks may be begun before the one with the first example.
-_MOST_BLOCKS_BEFORE: Final = 1000
+# Number of blocks without known results after which no further ones are looked for. Other threads
+# may begin with later blocks before the first.
+_MOST_MISSED: Final = 1000
 
 
 class Running(Protocol):
@@ -176,6 +178,77 @@ def noted(error: BaseException, where: str, origin: str | None = None) -> BaseEx
     return error
 
 
+class First:
+    """The results of a function for the first examples, as one thread of it uses them.
+
+    Args:
+        results: They.
+        is_drawn: Whether the function draws, so that its results depend on the place.
+        is_learning: Whether results are added, and remain; else each is given once.
+    """
+
+    def __init__(self, results: FirstResults, is_drawn: bool, is_learning: bool) -> None:
+        self._results = results
+        self._is_drawn = is_drawn
+        self._is_learning = is_learning
+        self._num_missed = 0
+
+    def known(
+        self, function: Callable[..., Any], job: engine.Job, calls: "_Calls", gives_many: bool
+    ) -> Callable[..., Any]:
+        """Returns the function, which is not called for examples whose results are known.
+
+        Args:
+            function: The user's function.
+            job: A block of examples.
+            calls: The calls for them.
+            gives_many: Whether it returns an iterable, which can be read once.
+        """
+        if not self._is_learning and (not self._results or self._num_missed > _MOST_MISSED):
+            return function
+        keys = self._keys(job)
+        if not self._is_learning and not any(key in self._results for key in keys):
+            self._num_missed += 1
+            return function
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
+            key = keys[calls.number]
+            if self._is_learning:
+                return self._learn(function, key, example, draws, gives_many)
+            if key in self._results:
+                found = self._results.pop(key, digest_of(example))
+                if found is not None:
+                    return found[0]
+            return function(example, *draws)
+
+        return call
+
+    def _keys(self, job: engine.Job) -> list[Key]:
+        places = job.places().tolist()
+        if self._is_drawn:
+            return list(map(tuple, places))
+        # In a part of a combination, the files have other numbers than alone.
+        return [(record, number) for _, record, _, number in places]
+
+    def _learn(
+        self,
+        function: Callable[..., Any],
+        key: Key,
+        example: dict[str, Any],
+        draws: tuple[np.random.Generator, ...],
+        gives_many: bool,
+    ) -> Any:
+        digest = digest_of(example)
+        found = self._results.found(key, digest)
+        if found is not None:
+            return found[0]
+        made = function(example, *draws)
+        if gives_many:
+            made = list(made)
+        self._results.add(key, digest, made)
+        return made
+
+
 class _Function(ABC):
     """A function that is called for each example of a block.
 
@@ -188,8 +261,16 @@ class _Function(ABC):
         where: The stage and the function, in words.
     """
 
+    # Whether it returns an iterable of examples.
+    gives_many = False
+
     def __init__(
-        self, function: Callable[..., Any], given: Specs, stage: str, num_callers: int = 1
+        self,
+        function: Callable[..., Any],
+        first: First,
+        given: Specs,
+        stage: str,
+        num_callers: int = 1,
     ) -> None:
         self.num_callers = num_callers
         self.initial = initial(function)
@@ -199,6 +280,13 @@ class _Function(ABC):
         self.where = f"{stage}({name_of(function)})"
         self.global_draws = GlobalDraws(self.where)
         self._given = given
+        self._first = first
+
+    def known(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
+        """Returns the function; see `First.known`. One that keeps a state is always called."""
+        if keeps_state(self.function):
+            return self.function
+        return self._first.known(self.function, job, calls, self.gives_many)
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
@@ -221,71 +309,26 @@ class MapFunction(_Function):
     def __init__(
         self,
         function: Callable[..., Mapping[str, Any]],
+        first: First,
         seed: int | None,
         given: Specs,
         made: Specs,
         is_batched: bool,
-        first: Remembered | None = None,
         num_callers: int = 1,
     ) -> None:
-        """With `first`, the function is not called for that example, if that comes first."""
-        super().__init__(function, given, "map", num_callers)
-        self._first = _First(None if keeps_state(function) else first, num_callers)
+        super().__init__(function, first, given, "map", num_callers)
         self._draws = None if seed is None else Draws(seed)
         self._made = made
         self._is_batched = is_batched
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        function = _recalling(self.function, self._first.of(job), job)
+        function = self.known(job, calls)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
             return as_values(self.where, function(example, *draws), self._made)
 
         rows = [row for _, row in calls.of(_drawing(call, self._draws, job))]
         finish(job, self.where, self._made, rows, None, calls, self._is_batched)
-
-
-class _First:
-    """The result of a function for the first example, for the block that begins with it."""
-
-    def __init__(self, found: Remembered | None, num_callers: int) -> None:
-        self._found = found
-        self._num_callers = num_callers
-        self._num_blocks = 0
-
-    def of(self, job: engine.Job) -> Remembered | None:
-        """Returns what was made of the first example of a block; None if nobody knows."""
-        found = self._found
-        if found is None:
-            return None
-        self._num_blocks += 1
-        is_first = found.place == _place(job, 0)
-        # Another thread may begin with later blocks before this one has the first.
-        if is_first or self._num_callers == 1 or self._num_blocks > _MOST_BLOCKS_BEFORE:
-            self._found = None
-        return found if is_first else None
-
-
-def _recalling(
-    function: Callable[..., Any], first: Remembered | None, job: engine.Job
-) -> Callable[..., Any]:
-    """Returns the function, which is not called for the first example if that is remembered."""
-    if first is None:
-        return function
-    place = _place(job, 0)
-    unasked = [first]
-
-    def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
-        if unasked and (found := unasked.pop()).is_of(place, example):
-            return found.made
-        return function(example, *draws)
-
-    return call
-
-
-def _place(job: engine.Job, row: int) -> tuple[int, ...]:
-    """Returns the place of an example, which random draws are keyed by."""
-    return tuple(job.places()[row].tolist())
 
 
 def _drawing(
@@ -302,37 +345,40 @@ class FilterFunction(_Function):
     """`filter` over examples, or over batches."""
 
     def __init__(
-        self, function: Callable[[dict[str, Any]], object], given: Specs, num_callers: int = 1
+        self,
+        function: Callable[[dict[str, Any]], object],
+        first: First,
+        given: Specs,
+        num_callers: int = 1,
     ) -> None:
-        super().__init__(function, given, "filter", num_callers)
+        super().__init__(function, first, given, "filter", num_callers)
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        kept = [
-            number for number, is_kept in calls.of(lambda row: bool(self.function(row))) if is_kept
-        ]
+        function = self.known(job, calls)
+        kept = [number for number, is_kept in calls.of(lambda row: bool(function(row))) if is_kept]
         job.keep(kept, calls.error, calls.state, calls.failed)
 
 
 class FlatMapFunction(_Function):
     """`flat_map` over examples."""
 
+    gives_many = True
+
     def __init__(
         self,
         function: Callable[..., Iterable[Mapping[str, Any]]],
+        first: First,
         seed: int | None,
         given: Specs,
         made: Specs,
-        first: Remembered | None = None,
         num_callers: int = 1,
     ) -> None:
-        """With `first`, the function is not called for that example, if that comes first."""
-        super().__init__(function, given, "flat_map", num_callers)
-        self._first = _First(None if keeps_state(function) else first, num_callers)
+        super().__init__(function, first, given, "flat_map", num_callers)
         self._draws = None if seed is None else Draws(seed)
         self._made = made
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        function = _recalling(self.function, self._first.of(job), job)
+        function = self.known(job, calls)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
             made = function(example, *draws)
@@ -354,41 +400,30 @@ class LearnFunction(_Function):
         self,
         stage: str,
         function: Callable[..., Any],
+        first: First,
         seed: int | None,
         given: Specs,
         made: "deque[Mapping[str, Any]]",
-        remember: Callable[[Remembered], None],
     ) -> None:
-        """Adds what the function makes to `made`; `remember` gets what it makes of the first."""
-        super().__init__(function, given, stage)
-        self._stage = stage
+        """Adds what the function makes to `made`."""
+        super().__init__(function, first, given, stage)
+        self.gives_many = stage == "flat_map"
         self._draws = None if seed is None else Draws(seed)
         self._made = made
-        self._remember: Callable[[Remembered], None] | None = remember
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        remember, self._remember = self._remember, None
-        first = None if remember is None else (_place(job, 0), remember)
+        function = self.known(job, calls)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
-            nonlocal first
-            asked, first = first, None
-            given = dict(example)
-            made = self.function(example, *draws)
-            if self._stage == "flat_map":
-                made = list(made)
-            if asked is not None:
-                place, remember = asked
-                if (found := Remembered.of(place, given, made)) is not None:
-                    remember(found)
-            return self._learn(made)
+            made = function(example, *draws)
+            return self._learn(list(made) if self.gives_many else made)
 
         drawing = _drawing(call, self._draws, job)
         kept = [number for number, is_kept in calls.of(drawing) if is_kept]
         job.keep(kept, calls.error, calls.state, calls.failed)
 
     def _learn(self, made: Any) -> bool:
-        found = [made] if self._stage == "map" else made
+        found = made if self.gives_many else [made]
         for row in found:
             for name, value in check_components(self.where, row).items():
                 spec_of(self.where, name, value)

@@ -62,10 +62,10 @@ def chain_specs(
         parts = stages.parts_of(chain[0])
         found: list[Specs] = []
         known = [chain_specs(part, None, covered > 0, options) for part in parts]
-        empty_at, first = None, {}
+        empty_at, first = None, []
     else:
         found, known, empty_at = list(before.specs), before.parts, before.empty_at
-        first = before.first
+        first = list(before.first)
     for index, stage in enumerate(chain[len(found) :], len(found)):
         specs = static_specs(chain[: index + 1]) if empty_at is None else {}
         if specs is None:
@@ -168,7 +168,7 @@ def _made(
     Skips examples at which it fails, if `is_covered`.
     """
     made: deque[Mapping[str, Any]] = deque()
-    whole = [*chain, stages.Learn(stage, made, known.first, len(chain))]
+    whole = [*chain, stages.Learn(stage, made)]
     if is_covered:
         whole.append(stages.SkipErrors(_MOST_TRIED))
     whole.append(stages.Take(most))

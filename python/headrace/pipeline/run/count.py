@@ -33,7 +33,7 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
     if any(isinstance(stage, stages.Epochs) and stage.count is None for stage in chain[:end]):
         raise TypeError("count: the pipeline has no end, since epochs() has no count.")
     _log.info("count: reading all of %s", " > ".join(stage.name for stage in chain[:end]))
-    specs = Known(known.specs[:end], known.parts)
+    specs = Known(known.specs[:end], known.parts, first=known.first)
     is_batched = batch_depth(chain[:end]) > 0
     length: float = 0
     with Batches(chain[:end], options, specs, 0) as batches:

@@ -31,7 +31,7 @@ def calls():
 def cached(records, calls):
     pipeline = hp.tfrecords(records).parse({"number": int}).map(calls).cache()
     assert list(pipeline.spec) == ["number"]
-    calls.count = 0
+    assert calls.count == 1
     return pipeline
 
 
@@ -203,6 +203,95 @@ def test_what_is_before_a_cache_is_called_once_for_each_example():
     assert sorted(calls) == sorted(
         [*range(10), *(-n - 1 for n in range(10)), *(1000 + k for k in once)]
     )
+
+
+class Logged:
+    """Functions that note what they are called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def is_large(self, example):
+        self.calls.append(("is_large", int(example["n"])))
+        return example["n"] >= 7
+
+    def more(self, example):
+        self.calls.append(("more", int(example["n"])))
+        return {"n": example["n"] + 1}
+
+    def twice(self, example):
+        self.calls.append(("twice", int(example["n"])))
+        return ({"n": example["n"]} for _ in range(2))
+
+
+@pytest.fixture
+def logged():
+    return Logged()
+
+
+@pytest.mark.parametrize("is_asked", [False, True], ids=["", "spec first"])
+@pytest.mark.parametrize("options", [{}, {"num_threads": 8, "memory_bytes": 300_000}])
+def test_a_filter_before_what_is_learned_is_called_once_for_each_example(logged, is_asked, options):
+    numbers = hp.arrays({"n": np.arange(12)}).filter(logged.is_large).map(logged.more)
+    pipe = numbers.flat_map(logged.twice).cache().epochs(2).options(**options)
+    if is_asked:
+        assert list(pipe.spec) == ["n"]
+    expected = [n + 1 for n in range(7, 12) for _ in range(2)]
+    for _ in range(2):
+        assert [int(example["n"]) for example in pipe] == expected * 2
+    assert sorted(logged.calls) == sorted(
+        [("is_large", n) for n in range(12)]
+        + [("more", n) for n in range(7, 12)]
+        + [("twice", n + 1) for n in range(7, 12)]
+    )
+
+
+def test_a_cache_behind_a_combination_has_each_part_called_once(logged):
+    other = Logged()
+    parts = [
+        hp.arrays({"n": np.arange(9)}).filter(one.is_large).map(one.more) for one in (logged, other)
+    ]
+    pipe = hp.concat(parts).cache()
+    assert list(pipe.spec) == ["n"]
+    for epoch in (1, 0):
+        assert [int(example["n"]) for example in pipe.epoch(epoch)] == [8, 9] * 2
+    for one in (logged, other):
+        assert sorted(one.calls) == [*(("is_large", n) for n in range(9)), ("more", 7), ("more", 8)]
+
+
+def test_an_empty_list_is_learned_from_without_a_second_call(logged):
+    def lists(example):
+        logged.more(example)
+        return {"x": [0.5] * (int(example["n"]) - 6)}
+
+    pipe = hp.arrays({"n": np.arange(9)}).filter(logged.is_large).skip(0).map(lists).cache()
+    lengths = [len(example["x"]) for example in pipe.epochs(2)]
+    assert lengths == [1, 2] * 2
+    empty = hp.arrays({"n": np.arange(6, 9)}).map(lists).cache()
+    logged.calls.clear()
+    assert [len(example["x"]) for example in empty.epochs(2)] == [0, 1, 2] * 2
+    assert logged.calls == [("more", 6), ("more", 7), ("more", 8)]
+
+
+def test_results_of_one_function_are_not_taken_for_those_of_another():
+    numbers = hp.arrays({"n": np.arange(3)})
+    assert list(numbers.spec) == ["n"]
+    tens = numbers.map(lambda example: {"n": example["n"] + 10})
+    twenties = numbers.map(lambda example: {"n": example["n"] + 20})
+    assert tens.count() == twenties.count() == 3
+    assert [int(example["n"]) for example in tens] == [10, 11, 12]
+    assert [int(example["n"]) for example in twenties] == [20, 21, 22]
+
+
+def test_what_a_cached_pipeline_was_learned_from_is_not_given_without_the_cache():
+    added = [1]
+    plain = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
+    cached = plain.cache()
+    assert list(cached.spec) == ["m"]
+    added[0] = 5
+    assert [int(example["m"]) for example in plain] == [5, 6, 7]
+    # What a cache keeps is what was made when it was first asked for.
+    assert [int(example["m"]) for example in cached] == [1, 6, 7]
 
 
 def test_a_function_that_has_changed_since_its_components_were_asked_for_is_called_anew():
