@@ -132,14 +132,14 @@ impl Stage {
     /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces
     /// made by `cut_lists`.
     #[staticmethod]
-    fn pack_rows(num_columns: usize, length: usize, has_starts: bool) -> Self {
-        Self(Arc::new(PackRows { num_columns, length, has_starts }))
+    fn pack_rows(names: Vec<String>, length: usize, has_starts: bool) -> Self {
+        Self(Arc::new(PackRows { names, length, has_starts }))
     }
 
     /// Cuts lists into pieces no longer than `length`, and adds the start of each piece.
     #[staticmethod]
-    fn cut_lists(num_columns: usize, length: usize) -> Self {
-        Self(Arc::new(CutLists { num_columns, length }))
+    fn cut_lists(names: Vec<String>, length: usize) -> Self {
+        Self(Arc::new(CutLists { names, length }))
     }
 
     /// Splits batches into rows.
@@ -330,9 +330,9 @@ impl Plan {
         self.then(Step::Bucket(Arc::new(buckets)))
     }
 
-    /// Groups of rows whose lists, in the first `num_columns` columns, fill a length.
-    fn pack(&self, num_columns: usize, length: usize, max_open: usize) -> Self {
-        self.then(Step::Pack(Packing { num_columns, length, max_open }))
+    /// Groups of rows whose lists, in the first columns, which have these names, fill a length.
+    fn pack(&self, names: Vec<String>, length: usize, max_open: usize) -> Self {
+        self.then(Step::Pack(Packing { names, length, max_open }))
     }
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {

@@ -350,15 +350,15 @@ class _Planning:
         self._finish_rows()
 
     def _pack(self, pack: stages.Pack, before: Specs) -> None:
-        num_columns = len(pack.names)
-        self._later(engine.Stage.select([list(before).index(name) for name in pack.names]))
+        names = list(pack.names)
+        self._later(engine.Stage.select([list(before).index(name) for name in names]))
         if pack.split:
-            self._later(engine.Stage.cut_lists(num_columns, pack.length))
+            self._later(engine.Stage.cut_lists(names, pack.length))
         # The lengths are needed, so the rows must be computed.
         self._finish_rows()
-        rows = self._plan.pack(num_columns, pack.length, pack.max_open)
+        rows = self._plan.pack(names, pack.length, pack.max_open)
         self._plan = rows.metered(self._number, counts_rows=False)
-        self._later(engine.Stage.pack_rows(num_columns, pack.length, pack.split))
+        self._later(engine.Stage.pack_rows(names, pack.length, pack.split))
         self._finish_rows()
 
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
+use crate::kernels::image::jpeg::short_of_memory;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
@@ -92,8 +93,11 @@ impl Kernel for EncodeJpeg {
                 return Err(Error::invalid_argument(text));
             }
         };
-        let file = headrace_jpeg::encode(image.values::<u8>()?, width, height, colours, &self.options)
-            .map_err(|error| Error::invalid_argument(format!("JPEG encoding failed: {error}")))?;
+        let file =
+            headrace_jpeg::encode(image.values::<u8>()?, width, height, colours, &self.options).map_err(|error| {
+                let what = "JPEG encoding failed";
+                short_of_memory(what, &error).unwrap_or_else(|| Error::invalid_argument(format!("{what}: {error}")))
+            })?;
         Ok(Step::one(Tensor::string(file)))
     }
 }

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// columns: the number of the list that each element belongs to, from 1 (0 for padding), and its
 /// position in the list.
 pub struct PackRows {
-    /// The number of columns with lists. With `has_starts` there is one more column, with the start
-    /// of each list.
-    pub num_columns: usize,
+    /// The names of the columns with lists. With `has_starts` there is one more column, with the
+    /// start of each list.
+    pub names: Vec<String>,
     /// The length of a row.
     pub length: usize,
     /// True if the lists may be pieces of longer ones.
@@ -25,10 +25,10 @@ pub struct PackRows {
 
 impl Stage for PackRows {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let lists: Vec<_> = (0..self.num_columns).map(|column| lists(&rows, column)).collect::<Result<_>>()?;
+        let lists = all_lists(&rows, &self.names)?;
         let Some(first) = lists.first() else { return Err(Error::internal("no lists to pack")) };
         let starts = match self.has_starts {
-            true => Some(rows.gather_column(self.num_columns)?.to_tensor()?),
+            true => Some(rows.gather_column(self.names.len())?.to_tensor()?),
             false => None,
         };
         let starts = starts.as_ref().map(Tensor::values::<i64>).transpose()?;
@@ -73,8 +73,13 @@ impl PackRows {
     }
 }
 
+/// The rows of all columns as lists that lie end to end.
+fn all_lists(rows: &Rows, names: &[String]) -> Result<Vec<Ragged>> {
+    names.iter().enumerate().map(|(column, name)| lists(rows, column, name)).collect()
+}
+
 /// The rows of a column as lists that lie end to end.
-fn lists(rows: &Rows, column: usize) -> Result<Ragged> {
+fn lists(rows: &Rows, column: usize, name: &str) -> Result<Ragged> {
     match rows.gather_column(column)? {
         Column::Ragged(ragged) => Ok(ragged),
         Column::Dense(tensor) if tensor.shape().len() == 2 => {
@@ -85,12 +90,14 @@ fn lists(rows: &Rows, column: usize) -> Result<Ragged> {
         Column::Each(tensors) => {
             let mut ends = allocate::room(tensors.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
             let mut num_values = 0;
-            for tensor in tensors.iter() {
-                if tensor.shape().len() != 1 || tensor.dtype() != tensors[0].dtype() {
-                    return Err(Error::invalid_argument(format!(
-                        "pack: one example has {} of shape {}, expected vectors of one type",
-                        tensor.dtype(),
-                        tensor.shape()
+            for (row, tensor) in tensors.iter().enumerate() {
+                if tensor.shape().len() != 1 {
+                    return Err(no_vector(name, tensor.shape(), rows.row_provenance(row)));
+                }
+                if tensor.dtype() != tensors[0].dtype() {
+                    let (one, other) = (tensors[0].dtype(), tensor.dtype());
+                    return Err(Error::internal(format!(
+                        "pack: lists of {one} and of {other} in the component '{name}'"
                     )));
                 }
                 num_values += tensor.num_elements();
@@ -102,21 +109,44 @@ fn lists(rows: &Rows, column: usize) -> Result<Ragged> {
             tensors.iter().for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
             Ok(Ragged::new(Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())?, ends))
         }
-        _ => Err(Error::internal("a component that is packed is not a list")),
+        Column::Dense(tensor) => Err(no_vector(name, &tensor.shape().row(), rows.row_provenance(0))),
+        _ => Err(Error::internal("a component that is packed has no numbers")),
     }
+}
+
+/// The length of a row that is to be packed.
+pub fn vector_length(column: &Column, row: usize, name: &str, block: &Block) -> Result<usize> {
+    match column {
+        Column::Dense(tensor) if tensor.shape().len() != 2 => {
+            Err(no_vector(name, &tensor.shape().row(), block.row_provenance(row)))
+        }
+        Column::Each(tensors) if tensors[row].shape().len() != 1 => {
+            Err(no_vector(name, tensors[row].shape(), block.row_provenance(row)))
+        }
+        _ => Ok(column.row_length(row)),
+    }
+}
+
+/// The error for an example whose component has no axis, or several.
+fn no_vector(name: &str, shape: &Shape, row_provenance: Option<RowProvenance>) -> Error {
+    let text = format!(
+        "pack: the component '{name}' of an example has shape {shape}, expected a vector. Make it one in map, with reshape(-1), \
+         or filter the example out"
+    );
+    misfit(text, row_provenance)
 }
 
 /// Cuts lists that are too long into pieces, and adds a column with the start of each piece.
 pub struct CutLists {
-    /// The number of columns, all of which have lists.
-    pub num_columns: usize,
+    /// The names of the columns, all of which have lists.
+    pub names: Vec<String>,
     /// The largest length of a piece.
     pub length: usize,
 }
 
 impl Stage for CutLists {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let all: Vec<_> = (0..self.num_columns).map(|column| lists(&rows, column)).collect::<Result<_>>()?;
+        let all = all_lists(&rows, &self.names)?;
         let Some(first) = all.first() else { return Err(Error::internal("no lists to cut")) };
         let pieces = || {
             (0..first.len()).flat_map(|row| {

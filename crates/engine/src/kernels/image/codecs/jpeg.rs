@@ -69,7 +69,8 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
             return Err(Error::invalid_argument(format!("channels must be 0, 1, or 3 for JPEG, got {channels}")));
         }
     };
-    let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| damaged(&format!("{what}: {error}")))?;
+    let decoder = Decoder::new(contents, MAX_SCANS)
+        .map_err(|error| short_of_memory(&what, &error).unwrap_or_else(|| damaged(&format!("{what}: {error}"))))?;
     check_size(&what, decoder.height(), decoder.width(), 1)?;
     if !options.is_recovering {
         check_fullness(&what, decoder.height(), decoder.width(), contents.len())?;
@@ -86,9 +87,10 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     let zeros = |length| allocate::zeros(length).map_err(|refusal| refused.set(Some(refusal))).ok();
     let image = decoder.decode(&options_of_image, zeros).map_err(|error| match (refused.take(), window) {
         (Some(refusal), _) => refusal.at(&what),
-        _ if error.is_out_of_memory() => Error::new(Code::ResourceExhausted, format!("{what}: {error}")),
-        (None, Some(_)) => Error::invalid_argument(format!("{what}: {error}")),
-        (None, None) => damaged(&format!("{what}: {error}")),
+        (None, window) => short_of_memory(&what, &error).unwrap_or_else(|| match window {
+            Some(_) => Error::invalid_argument(format!("{what}: {error}")),
+            None => damaged(&format!("{what}: {error}")),
+        }),
     })?;
     let fraction = image.num_rows_read as f32 / image.height as f32;
     let is_enough = options.is_recovering || image.is_complete || options.acceptable_fraction < 1.0;
@@ -101,6 +103,11 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     }
     let (height, width, channels) = (image.height, image.width, image.channels);
     Ok(Pixels { height, width, channels, samples: Samples::Eight(image.pixels) })
+}
+
+/// Returns the error if libjpeg got no memory, and none if something else is wrong.
+pub fn short_of_memory(what: &str, error: &headrace_jpeg::Error) -> Option<Error> {
+    error.is_out_of_memory().then(|| Error::new(Code::ResourceExhausted, format!("{what}: {error}")))
 }
 
 /// Refuses a large image that cannot fit into so few bytes. The first scan has at least one bit for

@@ -5,14 +5,14 @@ use crate::pipeline::blocks::block::Block;
 use crate::pipeline::checkpoint::damaged;
 use crate::pipeline::execution::meters::Meter;
 use crate::pipeline::nodes::groups::group_by::{Group, Grouping, Waits};
-use crate::pipeline::stages::pack::{misfit, unequal};
+use crate::pipeline::stages::pack::{misfit, unequal, vector_length};
 use std::collections::VecDeque;
 
 /// The rules for packing rows.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// The number of columns with lists, which have equal lengths within a row.
-    pub num_columns: usize,
+    /// The names of the columns with lists, which have equal lengths within a row.
+    pub names: Vec<String>,
     /// The largest total length of the lists of a group.
     pub length: usize,
     /// The largest number of groups open at the same time.
@@ -65,11 +65,14 @@ impl Grouping for FirstFit {
     const WORD: &'static str = "packed row";
 
     fn length(&self, block: &Block, row: usize) -> Result<Option<usize>> {
-        let length = |column: usize| block.columns[column].row_length(row);
-        let first = length(0);
-        if let Some(other) = (1..self.packing.num_columns).map(length).find(|other| *other != first) {
-            return Err(unequal(first, other, block.row_provenance(row)));
+        let mut first = None;
+        for (column, name) in block.columns.iter().zip(&self.packing.names) {
+            let length = vector_length(column, row, name, block)?;
+            if *first.get_or_insert(length) != length {
+                return Err(unequal(first.unwrap_or(0), length, block.row_provenance(row)));
+            }
         }
+        let first = first.unwrap_or(0);
         if first > self.packing.length {
             let text = format!(
                 "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
