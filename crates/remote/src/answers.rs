@@ -1,6 +1,7 @@
 //! Limits on answers: reads at most the bytes asked for, and only the beginning of an error's body.
 
 use crate::http::told;
+use crate::pages;
 use crate::redirects::Fault;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, RANGE, TRANSFER_ENCODING};
@@ -177,6 +178,11 @@ impl<B: Body<Data = Bytes, Error = HttpError>> Body for Limited<B> {
                 return Poll::Ready(Some(Err(Fault(text).into())));
             }
             data.truncate(self.left as usize);
+        }
+        if !self.is_cut
+            && let Err(fault) = pages::add(data.len())
+        {
+            return Poll::Ready(Some(Err(fault.into())));
         }
         self.left -= data.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(data))))

@@ -4,6 +4,7 @@
 //! storages do not need, since parts of a file are requested over several connections.
 
 use crate::answers::{Asked, bounded};
+use crate::pages;
 use crate::redirects::execute;
 use futures_util::future::BoxFuture;
 use object_store::ClientConfigKey::{AllowHttp, ConnectTimeout, ReadTimeout};
@@ -69,6 +70,9 @@ impl HttpService for Service {
     {
         Box::pin(async move {
             let asked = Asked::by(&request);
+            if asked == Asked::Answer {
+                pages::begin()?;
+            }
             bounded(execute(&self.0, request).await?, asked).await
         })
     }

@@ -11,6 +11,7 @@ mod fetch;
 mod file;
 mod http;
 mod listing;
+mod pages;
 mod parts;
 mod profile;
 mod redirects;

@@ -1,6 +1,7 @@
 //! Lists storages, and removes and copies files in them.
 
 use crate::failure::failed;
+use crate::pages::counted;
 use crate::runtime;
 use crate::store::{self, can_list};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -59,7 +60,7 @@ pub fn is_directory(url: String) -> Result<bool> {
     let what = format!("looking for files in {}", without_passwords(&url));
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
-        let first = store.list(Some(&path)).next().await.transpose();
+        let first = counted(async { store.list(Some(&path)).next().await.transpose() }).await;
         first.map(|meta| meta.is_some()).map_err(|error| failed(&error).named(&without_passwords(&url)))
     })
 }
@@ -72,24 +73,27 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
         return Err(Error::unimplemented(text).named(&without_passwords(&url)));
     }
     let what = format!("listing {url}");
-    runtime::wait(what, async move {
-        let (store, path) = find(&url)?;
-        let failed = |error| failed(&error).named(&without_passwords(&url));
-        let root = root(&url);
-        let of = |meta: &ObjectMeta| entry(format!("{root}/{}", meta.location), meta);
-        let mut entries: Vec<_> = if is_deep {
-            store.list(Some(&path)).map_ok(|meta| of(&meta)).try_collect().await.map_err(failed)?
-        } else {
-            let listed = store.list_with_delimiter(Some(&path)).await.map_err(failed)?;
-            let directories = listed.common_prefixes.iter().map(|path| {
-                let url = format!("{root}/{path}");
-                Entry { url, len: 0, modified_ns: 0, is_directory: true }
-            });
-            listed.objects.iter().map(of).chain(directories).collect()
-        };
-        let places = order::by_key(entries.len(), |place| entries[place].url.as_str());
-        Ok(places.into_iter().map(|place| std::mem::take(&mut entries[place])).collect())
-    })
+    runtime::wait(
+        what,
+        counted(async move {
+            let (store, path) = find(&url)?;
+            let failed = |error| failed(&error).named(&without_passwords(&url));
+            let root = root(&url);
+            let of = |meta: &ObjectMeta| entry(format!("{root}/{}", meta.location), meta);
+            let mut entries: Vec<_> = if is_deep {
+                store.list(Some(&path)).map_ok(|meta| of(&meta)).try_collect().await.map_err(failed)?
+            } else {
+                let listed = store.list_with_delimiter(Some(&path)).await.map_err(failed)?;
+                let directories = listed.common_prefixes.iter().map(|path| {
+                    let url = format!("{root}/{path}");
+                    Entry { url, len: 0, modified_ns: 0, is_directory: true }
+                });
+                listed.objects.iter().map(of).chain(directories).collect()
+            };
+            let places = order::by_key(entries.len(), |place| entries[place].url.as_str());
+            Ok(places.into_iter().map(|place| std::mem::take(&mut entries[place])).collect())
+        }),
+    )
 }
 
 fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {

@@ -41,6 +41,8 @@ class Server:
         redirect_bytes: How long the body of such an answer is.
         passwords: What the header `Authorization` has to be for paths.
         is_list_endless: Whether listings have no end.
+        has_endless_pages: Whether there is always another page of a listing.
+        num_pages: How many of those were asked for.
         headers: The headers of each request so far, with its path.
         max_listed: How many names S3's protocol lists at once.
     """
@@ -57,6 +59,8 @@ class Server:
         self.redirect_bytes = 0
         self.passwords: dict[str, str] = {}
         self.is_list_endless = False
+        self.has_endless_pages = False
+        self.num_pages = 0
         self.headers: list[tuple[str, dict[str, str]]] = []
         self.max_listed = 1000
         self.lock = threading.Lock()
@@ -297,6 +301,9 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.flood(1 << 36, is_chunked=True, start=b"<ListBucketResult>")
             return
+        if self.owner.has_endless_pages:
+            self._page_of_many()
+            return
         files, directories = self._found(query)
         found = [
             f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size>"
@@ -315,6 +322,16 @@ class Handler(BaseHTTPRequestHandler):
             page += "<IsTruncated>true</IsTruncated>"
             page += f"<NextContinuationToken>{end}</NextContinuationToken>"
         self._xml(f"<ListBucketResult>{page}</ListBucketResult>")
+
+    def _page_of_many(self) -> None:
+        self.owner.num_pages += 1
+        number = self.owner.num_pages
+        self._xml(
+            f"<ListBucketResult><Contents><Key>{number}</Key><Size>1</Size>"
+            "<LastModified>2026-11-01T00:00:00.000Z</LastModified></Contents>"
+            "<IsTruncated>true</IsTruncated>"
+            f"<NextContinuationToken>{number}</NextContinuationToken></ListBucketResult>"
+        )
 
     def _list_azure(self, query: dict[str, list[str]]) -> None:
         files, directories = self._found(query)

@@ -87,6 +87,19 @@ def test_a_listing_without_end_is_an_error(server: Server):
     assert num_bytes < 400 << 20
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("pattern", ["*", "**", "directory"])
+def test_a_listing_of_endlessly_many_pages_is_an_error(server: Server, pattern):
+    server.has_endless_pages = True
+    text = (
+        r"the server's list of files goes on behind \d+ pages, which have \d+ bytes together, "
+        r"expected a last page\. This is a fault of the server"
+    )
+    with pytest.raises(errors.FailedPreconditionError, match=text):
+        list(hr.text_lines(f"s3://bucket/{pattern}"))
+    assert 1000 < server.num_pages < 1200
+
+
 @pytest.mark.parametrize("is_chunked", [False, True])
 @pytest.mark.parametrize("num_good", [0, 1])
 def test_a_part_that_is_longer_than_its_range_is_an_error(server: Server, num_good, is_chunked):

@@ -236,3 +236,51 @@ class TestWarnings:
         for part in pipe.split(0.9, 0.1):
             part.shuffle(seed=1).epochs(2)
         assert self.messages() == []
+
+
+def _others():
+    return hr.arrays({"n": np.arange(10_000, 10_010)})
+
+
+COMBINATIONS = {
+    "concat": lambda part: hr.concat([_others(), part]),
+    "mix": lambda part: hr.mix([part, _others()], seed=1, stop="all"),
+    "zip": lambda part: hr.zip([hr.arrays({"k": np.arange(NUM)}), part], strict=False),
+    "deep": lambda part: hr.concat([_others(), hr.mix([_others(), part], seed=2, stop="all")]),
+    "cached": lambda part: hr.concat([_others(), part.cache()]).cache(),
+    "cached outside": lambda part: hr.mix([hr.concat([part]).cache(), _others()], stop="all"),
+}
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_within_a_combination_is_the_part_alone(sources, kind, combination):
+    pipe = sources[kind]
+    train, held_out = pipe.split(0.5, 0.5, seed=1)
+    combine = COMBINATIONS[combination]
+    alone = set(numbers(train))
+    for way in ({"num_threads": 1}, {"num_threads": 3, "memory_bytes": 400_000}):
+        made = combine(train).options(**way)
+        for epoch in (0, 1):
+            found = {number for number in numbers(made.epoch(epoch)) if number < NUM}
+            assert found == alone
+            assert found.isdisjoint(numbers(held_out))
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS)
+def test_a_shuffled_part_within_a_combination_is_the_part_alone(sources, combination):
+    train, _ = sources["csv"].split(0.5, 0.5, seed=1)
+    made = COMBINATIONS[combination](train.shuffle(seed=5))
+    assert {n for n in numbers(made) if n < NUM} == set(numbers(train))
+
+
+def test_a_split_of_too_many_combinations_within_each_other_is_refused():
+    pipe = hr.arrays({"n": np.arange(20)})
+    for _ in range(8):
+        pipe = hr.concat([pipe])
+    train, held_out = pipe.split(0.5, 0.5)
+    assert sorted(numbers(train) + numbers(held_out)) == list(range(20))
+    with pytest.raises(ValueError, match="split: 9 combinations are within each other, expected"):
+        list(hr.concat([train]))
+    with pytest.raises(ValueError, match="split: 9 combinations are within each other, expected"):
+        hr.concat([pipe]).split(0.5, 0.5)

@@ -60,9 +60,55 @@ def test_it_is_named_once(warnings, hung):
         return example
 
     numbers = hr.arrays({"number": np.arange(3)}).map(stuck).options(stuck_after_s=0.02)
-    # The first one is called to learn the components, before there is a watch.
     assert len(list(numbers)) == 3
-    assert len(set(warnings(2))) == 2
+    assert len(set(warnings(3))) == 3
+
+
+@pytest.mark.parametrize("stage", ["map", "filter"])
+def test_a_function_that_hangs_while_components_are_learned_is_named(warnings, hung, stage):
+    def stuck(example):
+        hung.wait(0.3)
+        return example
+
+    numbers = getattr(hr.arrays({"number": np.arange(1)}), stage)(stuck)
+    pipe = numbers.map(lambda example: example).options(stuck_after_s=0.02)
+    assert list(pipe.spec) == ["number"]
+    [message] = warnings(1)
+    assert message.startswith(f"{stage}(test_a_function_that_hangs_while")
+    assert message.endswith("arrays: row 0 has taken more than 0.02 s, and is not finished")
+
+
+def test_an_iterator_whose_first_example_does_not_come_is_named(warnings, hung):
+    def examples():
+        hung.wait(0.3)
+        yield {"number": 1}
+
+    pipe = hr.iterable(examples).options(stuck_after_s=0.02)
+    assert list(pipe.spec) == ["number"]
+    assert warnings(1)[0].endswith(
+        "examples): its first example, which says the components, has taken more than 0.02 s, and "
+        "is not finished"
+    )
+
+
+def test_a_file_whose_columns_do_not_come_is_named(tmp_path, warnings):
+    os.mkfifo(tmp_path / "a.csv")
+
+    def write():
+        written = warnings(1)
+        (tmp_path / "a.csv").write_text("n\n1\n")
+        found.extend(written)
+
+    found: list[str] = []
+    writer = threading.Thread(target=write)
+    writer.start()
+    pipe = hr.csv(tmp_path / "a.csv", compression=None).options(stuck_after_s=0.05)
+    try:
+        assert list(pipe.spec) == ["n"]
+    finally:
+        writer.join(timeout=30)
+    [message] = found
+    assert message.startswith("csv: the look at its components has taken more than 0.05 s")
 
 
 def test_an_iterator_that_hangs_is_named(warnings, hung):

@@ -123,10 +123,10 @@ impl Stage {
         Self(Arc::new(WithOrigin(num_columns)))
     }
 
-    /// Keeps the rows whose records have keys of this seed from `least` to `most`.
+    /// Keeps the rows whose records have keys of this seed from `least` to `most`, in a pipeline within `depth` parts of others.
     #[staticmethod]
-    fn split(seed: u64, least: u64, most: u64) -> Self {
-        Self(Arc::new(Split { seed, kept: least..=most }))
+    fn split(seed: u64, least: u64, most: u64, depth: u32) -> Self {
+        Self(Arc::new(Split { seed, kept: least..=most, depth }))
     }
 
     /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces

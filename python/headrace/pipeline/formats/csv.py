@@ -118,8 +118,9 @@ def csv(
             floats; a larger loss, such as 1e39 for `float`, is an error. None to infer them from
             the first block of the first file with records, as types that give the values back:
             int64, float32, else float64, bool for `true` and `false`, else `str`, which is also
-            used for numbers such as 01234. Integers with gaps and no default are float64. A later
-            value that its type does not give back is an error.
+            used for numbers such as 01234. Integers with gaps and no default are float64 with NaN
+            if that is exact; else int64, and a gap is an error. A later value that its type does
+            not give back is an error.
         header: Whether the first record of each file has the names of the columns.
         delimiter: One ASCII character.
         defaults: The values for empty fields of some of the columns.

@@ -98,8 +98,8 @@ def json_lines(
             the first file with lines, as types that give the values back: int64, uint64, float32,
             else float64; lists are ragged; objects and lists of lists are skipped. Then a missing
             float is NaN, a missing `str` "", and a missing list empty; integers that are missing
-            somewhere in that block are float64. A later value that its type does not give back is
-            an error.
+            somewhere in that block are float64 with NaN if that is exact, else int64, and a gap is
+            an error. A later value that its type does not give back is an error.
         defaults: The values for some of the keys where they are missing.
         compression: As for `tfrecords`.
 

@@ -32,7 +32,7 @@ from headrace.pipeline.plan.python_functions import (
     name_of,
 )
 from headrace.pipeline.plan.python_iterables import IterableFunction, LookedAt
-from headrace.pipeline.plan.splits import shuffled_before
+from headrace.pipeline.plan.splits import check_depth, shuffled_before
 
 __all__ = ["Planned", "plan"]
 
@@ -138,6 +138,7 @@ class _Planning:
         shared: _Shared,
         is_covered: bool = False,
         is_cached: bool = False,
+        depth: int = 0,
     ) -> None:
         """Plans the stages of one pipeline.
 
@@ -147,6 +148,7 @@ class _Planning:
             shared: What it has in common with others.
             is_covered: True if failing examples are skipped by a stage after all of these.
             is_cached: True if the results are kept by a stage after all of these.
+            depth: The number of combinations around them, up to the next cache.
         """
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
@@ -170,6 +172,7 @@ class _Planning:
         # Failures of the stages before this one are skipped.
         self._covered = len(chain) if is_covered else max(skippers, default=0)
         self._num_cached = len(chain) if is_cached else num_cached(chain)
+        self._depth = depth
         self._plan = self._source().metered(self._number, counts_rows=True)
         for index in range(1, len(chain)):
             self._add(index)
@@ -213,7 +216,7 @@ class _Planning:
 
     def _combined(self, source: Stage) -> engine.Plan:
         pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
-        behind = self._covered > 0, self._num_cached > 0
+        behind = self._covered > 0, self._num_cached > 0, self._depth_of(0) + 1
         parts = [_Planning(part, known, self._shared, *behind).whole() for part, known in pairs]
         match source:
             case stages.Concat():
@@ -293,7 +296,9 @@ class _Planning:
                 self._turn = (number, count)
                 return self._plan.share(number, count, run)
             case stages.Split(seed=seed, keys=keys):
-                self._later(engine.Stage.split(seed, *keys))
+                depth = self._depth_of(index)
+                check_depth(self._chain, depth)
+                self._later(engine.Stage.split(seed, *keys, depth))
                 self._finish_rows()
                 return self._plan
             case stages.Epochs(count=count):
@@ -309,6 +314,14 @@ class _Planning:
                 self._finish_rows()
                 return self._plan.cache(kept)
         raise AssertionError(f"{stage!r} cannot be planned")
+
+    def _depth_of(self, index: int) -> int:
+        """Returns within how many parts of combinations a stage stands, up to the next cache.
+
+        What is before a cache is the same wherever that stands.
+        """
+        behind = self._chain[index + 1 :]
+        return 0 if any(isinstance(stage, stages.Cache) for stage in behind) else self._depth
 
     def _shuffled(self, shuffle: stages.Shuffle, index: int) -> engine.Plan:
         if shuffle.window is not None:

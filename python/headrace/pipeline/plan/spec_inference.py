@@ -29,13 +29,14 @@ from headrace.pipeline.plan.opened_iterators import name_of
 from headrace.pipeline.plan.python_functions import noted
 from headrace.pipeline.plan.python_values import learned, spec_of
 from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.run.watchdog import named_if_stuck
 
 __all__ = ["chain_specs"]
 
 # The largest number of examples to learn from.
 _MOST_TRIED: Final = 1000
 # Options that also apply to learning.
-_OPTIONS: Final = ("memory_bytes", "cache_directory", "cache_bytes")
+_OPTIONS: Final = ("memory_bytes", "cache_directory", "cache_bytes", "stuck_after_s")
 
 
 def chain_specs(
@@ -97,11 +98,15 @@ def _next(
         if not parts or (isinstance(stage, stages.Zip) and len(parts) < len(known.parts)):
             return None
         return zipped(parts) if isinstance(stage, stages.Zip) else _common(stage.name, parts)
+    seconds = options.get("stuck_after_s")
     match stage:
         case InferredSource():
-            return stage.inferred()
+            with named_if_stuck(f"{stage.name}: the look at its components", seconds):
+                return stage.inferred()
         case stages.Iterable_():
-            return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
+            name = f"iterable({name_of(stage.factory)})"
+            with named_if_stuck(f"{name}: its first example, which says the components,", seconds):
+                return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
         case stages.Map() | stages.FlatMap():
             made = _few(chain[:-1], stage, known, is_covered, options)
             return learned(stage.name, islice(made, _MOST_TRIED))

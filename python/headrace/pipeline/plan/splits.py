@@ -14,9 +14,11 @@ from headrace.pipeline.describe.arguments import checked_int
 from headrace.pipeline.describe.specs import BATCHES, Known
 from headrace.pipeline.describe.stages import Stage
 
-__all__ = ["num_kept", "shuffled_before", "splits"]
+__all__ = ["check_depth", "num_kept", "shuffled_before", "splits"]
 
 _KEYS: Final = 1 << 64
+# The largest number of nested combinations that the engine tells apart.
+_MOST_DEPTH: Final = 8
 # Number of records whose keys are computed at the same time.
 _AT_ONCE: Final = 1 << 20
 
@@ -43,6 +45,7 @@ def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[s
             "such as split(0.9, 0.1)."
         )
     checked_int("split", "seed", seed, 0)
+    check_depth(chain, 0)
     if (found := _grouping(chain)) is not None:
         raise ValueError(
             f"split: it follows {found.name}, which puts examples together, expected examples that "
@@ -54,6 +57,26 @@ def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[s
         stages.Split(index, numbers, seed, (first, end - 1))
         for index, (first, end) in enumerate(pairwise(bounds))
     ]
+
+
+def check_depth(chain: Sequence[Stage], depth: int) -> None:
+    """Raises ValueError if combinations are within each other that the engine cannot tell apart.
+
+    Args:
+        chain: The stages before a split, and perhaps more.
+        depth: Within how many parts of combinations they stand.
+    """
+    inner = _depth(chain)
+    if inner and depth + inner > _MOST_DEPTH:
+        raise ValueError(
+            f"split: {depth + inner} combinations are within each other, expected at most "
+            f"{_MOST_DEPTH}. Split before them."
+        )
+
+
+def _depth(chain: Sequence[Stage]) -> int:
+    """Returns how many combinations are within each other."""
+    return max((1 + _depth(part) for part in stages.parts_of(chain[0])), default=0)
 
 
 def _grouping(chain: Sequence[Stage]) -> Stage | None:

@@ -4,12 +4,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from headrace.core import engine
 from headrace.pipeline.plan.python_functions import Lane
 
-__all__ = ["watch"]
+__all__ = ["named_if_stuck", "watch"]
 
 _LOGGER: Final = logging.getLogger("headrace.pipeline")
 # Number of checks during the time after which a warning is due.
@@ -45,7 +46,33 @@ def watch(
         for key, text in found.items():
             if now - since[key] >= seconds and key not in warned:
                 warned.add(key)
-                _LOGGER.warning("%s has taken more than %g s, and is not finished", text, seconds)
+                _warn(text, seconds)
+
+
+@contextmanager
+def named_if_stuck(text: str, seconds: float | None) -> Iterator[None]:
+    """Warns once if what is done within takes longer than so many seconds; None for never.
+
+    Args:
+        text: What is done, in words.
+        seconds: How long it may take.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, _warn, (text, seconds))
+    timer.daemon = True
+    timer.name = "headrace-watch"
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _warn(text: str, seconds: float) -> None:
+    _LOGGER.warning("%s has taken more than %g s, and is not finished", text, seconds)
 
 
 def _under_way(

@@ -1,6 +1,7 @@
 """Lists packed into rows of one length."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -196,3 +197,47 @@ def test_wrong_arguments_are_refused():
         two.pack(4, ["x", "y"], 1)
     with pytest.raises(TypeError, match="how many examples pack leaves is not known"):
         len(two.pack(4, ["x", "y"]))
+
+
+@hr.native
+def reshaped(example):
+    return {"x": hr.ops.reshape(example["x"], example["shape"])}
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize(
+    "shapes", [[[6], [2, 3], [6]], [[6], [1, 6, 1], [6]], [[2, 3], [2, 3], [2, 3]]]
+)
+def test_a_component_that_is_not_a_vector_is_named_with_its_example(shapes, split):
+    def examples():
+        for shape in shapes:
+            yield {"x": np.arange(6), "shape": np.array(shape, np.int32)}
+
+    pipe = hr.iterable(examples).map(reshaped)
+    assert pipe.spec["x"].shape is None
+    number = next(number for number, shape in enumerate(shapes) if len(shape) > 1)
+    shape = re.escape(json.dumps(shapes[number], separators=(",", ":")))
+    message = (
+        rf"pack: the component 'x' of an example has shape {shape}, "
+        rf"expected a vector. Make it one in map, with reshape\(-1\), or filter the example out"
+        rf".*example {number}\]"
+    )
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(pipe.pack(8, "x", split))
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_scalar_of_unknown_rank_is_not_packed(split):
+    def examples():
+        yield {"x": np.arange(1), "shape": np.zeros(0, np.int32)}
+
+    pipe = hr.iterable(examples).map(reshaped)
+    with pytest.raises(errors.InvalidArgumentError, match=r"component 'x' .* has shape \[\], exp"):
+        list(pipe.pack(8, "x", split))
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_vectors_of_unknown_rank_are_packed(split):
+    pipe = hr.iterable([{"x": np.arange(n), "shape": np.array([n], np.int32)} for n in (2, 1, 3)])
+    rows = list(pipe.map(reshaped).pack(4, "x", split))
+    assert [row["x"].tolist() for row in rows] == [[0, 1, 0, 0], [0, 1, 2, 0]]

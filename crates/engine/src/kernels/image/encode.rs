@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
-use crate::kernels::image::jpeg::short_of_memory;
+use crate::kernels::image::codecs::jpeg::short_of_memory;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;

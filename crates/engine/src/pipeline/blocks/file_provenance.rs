@@ -152,7 +152,10 @@ impl FileProvenance {
         };
         match self.pass == pass {
             true => Arc::clone(self),
-            false => Arc::new(Self { pass: Pass { branch, ..pass }, ..Self::clone(self) }),
+            false => {
+                let path = pass.path.then(self.pass.path);
+                Arc::new(Self { pass: Pass { branch, path, ..pass }, ..Self::clone(self) })
+            }
         }
     }
 }

@@ -296,7 +296,8 @@ mod tests {
     fn random_draws_differ_between_rows_passes_and_branches_and_are_repeatable() {
         let draw = |provenance: &Provenance, row| provenance.get(row).unwrap().row_id().random(7).next_u32();
         let run = Provenance::Run(file(0), 10);
-        let passes = [(0, 0), (1, 0), (0, 1)].map(|(number, branch)| run.in_pass(Pass { number, branch }));
+        let passes =
+            [(0, 0), (1, 0), (0, 1)].map(|(number, branch)| run.in_pass(Pass { number, branch, ..Pass::default() }));
         let draws: Vec<_> = passes.iter().flat_map(|provenance| [draw(provenance, 0), draw(provenance, 1)]).collect();
         assert!((0..6).all(|index| !draws[..index].contains(&draws[index])), "{draws:?}");
         assert_eq!(draw(&Provenance::records(&file(0), [10].into_iter()), 0), draws[0]);

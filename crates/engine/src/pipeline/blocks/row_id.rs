@@ -9,6 +9,39 @@ pub struct Pass {
     pub number: u64,
     /// Tells pipelines apart that were combined, by `concat` for example; 0 if there is only one.
     pub branch: u64,
+    /// The parts of combinations that the source stands in.
+    pub path: Path,
+}
+
+/// The parts of combinations that lead to a source, the outermost first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// The number of each part, from 1; the outermost in the lowest bits.
+    parts: u128,
+    depth: u32,
+}
+
+impl Path {
+    /// How many parts within each other a path can name.
+    pub const MAX_DEPTH: u32 = 8;
+    const BITS: u32 = u128::BITS / Self::MAX_DEPTH;
+
+    /// The path to part `index` of what this leads to.
+    pub fn part(self, index: usize) -> Self {
+        self.then(Self { parts: (index as u128 + 1) & ((1 << Self::BITS) - 1), depth: 1 })
+    }
+
+    /// A path that goes on with another one.
+    pub fn then(self, inner: Self) -> Self {
+        let shifted = inner.parts.checked_shl(self.depth * Self::BITS).unwrap_or(0);
+        Self { parts: self.parts | shifted, depth: self.depth.saturating_add(inner.depth) }
+    }
+
+    /// One number for what follows behind the first `depth` parts; 0 if nothing does.
+    pub fn behind(self, depth: u32) -> u64 {
+        let part = |level| (self.parts >> (level * Self::BITS)) as u64 & ((1 << Self::BITS) - 1);
+        (depth..self.depth.min(Self::MAX_DEPTH)).map(part).fold(0, mix)
+    }
 }
 
 /// A row's unique identity over all passes. It does not depend on the number of threads or the
@@ -29,11 +62,20 @@ impl RowId {
     /// Numbers that are unique to the row: the epoch, the record, the file and the branch (folded
     /// into one), and the number among the rows made of the record.
     pub fn words(&self) -> [u64; 4] {
-        let file = match self.pass.branch {
+        [self.pass.number, self.record, self.file_in(self.pass.branch), self.sub]
+    }
+
+    /// Two numbers for the record in a pipeline that stands within `depth` parts of combinations: the same as if that pipeline
+    /// stood alone.
+    pub fn record_within(&self, depth: u32) -> [u64; 2] {
+        [self.record, self.file_in(self.pass.path.behind(depth))]
+    }
+
+    fn file_in(&self, branch: u64) -> u64 {
+        match branch {
             0 => self.file,
             branch => mix(branch, self.file),
-        };
-        [self.pass.number, self.record, file, self.sub]
+        }
     }
 
     /// A hash of the identity.

@@ -2,6 +2,7 @@
 
 use crate::philox::mix;
 use crate::pipeline::blocks::block::Pass;
+use crate::pipeline::blocks::row_id::Path;
 use crate::pipeline::node::Position;
 
 /// The settings shared by all passes.
@@ -13,6 +14,8 @@ pub struct Settings {
     pub(super) in_any_order: bool,
     /// The branch of this pipeline among combined ones, as a number for the path to it.
     pub(super) branch: u64,
+    /// The same path, part by part.
+    pub(super) path: Path,
     /// The number of the stage whose nodes are made.
     pub(super) stage: usize,
     /// The number of the later `skip_errors` stage that handles failures, if there is one.
@@ -35,6 +38,7 @@ impl Settings {
             num_threads,
             in_any_order: false,
             branch: 0,
+            path: Path::default(),
             stage: usize::MAX,
             skipper: None,
             in_step: false,
@@ -87,11 +91,11 @@ impl Settings {
 
     /// Settings for part `index` of combined pipelines.
     pub(super) fn part(self, index: usize) -> Self {
-        Self { branch: mix(self.branch, index as u64 + 1), ..self }
+        Self { branch: mix(self.branch, index as u64 + 1), path: self.path.part(index), ..self }
     }
 
     pub(super) fn pass(self, number: u64) -> Pass {
-        Pass { number, branch: self.branch }
+        Pass { number, branch: self.branch, path: self.path }
     }
 
     /// The number of tasks of one kind that are begun before their results are requested.

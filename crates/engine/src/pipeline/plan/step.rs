@@ -1,6 +1,7 @@
 //! The nodes of a step, after the nodes of its input.
 
 use crate::error::Result;
+use crate::pipeline::blocks::row_id::Path;
 use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::function_states::FunctionState;
 use crate::pipeline::node::Node;
@@ -170,7 +171,7 @@ fn cached(
     let states = from.states().map(|states| states.at_beginning());
     let start = |checkpoint: &Checkpoint| {
         let checkpoint = checkpoint.clone().with_states(states.clone());
-        input.start(0, Settings { branch: 0, ..settings }, distance + 1, &checkpoint)
+        input.start(0, Settings { branch: 0, path: Path::default(), ..settings }, distance + 1, &checkpoint)
     };
     Ok(match store.get() {
         Some(cached) => Box::new(FromCache::new(cached, next, pass)),

@@ -1,0 +1,83 @@
+//! Pages of one listing: a server that always has another page is told from one that has many files.
+
+use crate::redirects::Fault;
+use std::cell::Cell;
+use std::future::Future;
+
+/// A listing may have so many pages of any size. Further ones must have [`LEAST_BYTES`] on average.
+const FREE_PAGES: u64 = 1000;
+/// A page of S3 with 1,000 names has 200 KiB or more.
+const LEAST_BYTES: u64 = 4 << 10;
+/// What all pages may have together: some seven million names.
+const MOST_BYTES: u64 = 2 << 30;
+
+tokio::task_local! {
+    /// The answers to the requests of a listing. Written and read by its task alone.
+    static LISTING: Pages;
+}
+
+/// The answers so far.
+#[derive(Default)]
+struct Pages {
+    count: Cell<u64>,
+    bytes: Cell<u64>,
+}
+
+/// Counts the answers to requests that `listing` makes.
+pub async fn counted<T>(listing: impl Future<Output = T>) -> T {
+    LISTING.scope(Pages::default(), listing).await
+}
+
+/// Notes that a page is asked for. Fails if the server seems to have no last one.
+pub fn begin() -> Result<(), Fault> {
+    within(|pages| pages.count.set(pages.count.get() + 1))
+}
+
+/// Notes that so many bytes of a page have come. Fails if they are too many.
+pub fn add(num_bytes: usize) -> Result<(), Fault> {
+    within(|pages| pages.bytes.set(pages.bytes.get().saturating_add(num_bytes as u64)))
+}
+
+fn within(note: impl FnOnce(&Pages)) -> Result<(), Fault> {
+    let noted = LISTING.try_with(|pages| {
+        note(pages);
+        check(pages.count.get(), pages.bytes.get())
+    });
+    // Other requests are no pages.
+    noted.unwrap_or(Ok(()))
+}
+
+fn check(count: u64, bytes: u64) -> Result<(), Fault> {
+    if bytes > MOST_BYTES {
+        return Err(Fault(format!(
+            "the server's list of files has more than {} GiB, expected fewer names. List a directory within",
+            MOST_BYTES >> 30
+        )));
+    }
+    match count <= FREE_PAGES + bytes / LEAST_BYTES {
+        true => Ok(()),
+        false => Err(Fault(format!(
+            "the server's list of files goes on behind {} pages, which have {bytes} bytes together, expected a last page",
+            count - 1
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_of_full_pages_is_no_endless_one() {
+        assert_eq!(check(1000, 0).map_err(|fault| fault.0), Ok(()));
+        assert!(check(1001, 0).unwrap_err().0.contains("goes on behind 1000 pages, which have 0 bytes"));
+        assert!(check(5000, 5000 * 200_000).is_ok());
+        assert!(check(10, MOST_BYTES).is_ok());
+        assert!(check(10, MOST_BYTES + 1).unwrap_err().0.contains("more than 2 GiB"));
+    }
+
+    #[test]
+    fn requests_outside_of_a_listing_are_not_counted() {
+        (0..=FREE_PAGES).for_each(|_| begin().unwrap());
+    }
+}
