@@ -184,7 +184,7 @@ def test_a_part_in_place_of_the_whole_is_refused(server: Server):
     server.has_ranges = False
     server.files["a"] = DATA
     server.faults = [None, answers(HTTPStatus.PARTIAL_CONTENT)]
-    with pytest.raises(errors.FailedPreconditionError, match="sent a part of the file, and was"):
+    with pytest.raises(errors.FailedPreconditionError, match="sent a part of the file, but was"):
         list(hr.text_lines(f"{server.url}/a"))
 
 

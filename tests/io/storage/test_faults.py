@@ -1,7 +1,6 @@
 """Faults on the way to a server: the read is tried again, or the fault is reported."""
 
 import threading
-from contextlib import suppress
 from http import HTTPStatus
 
 import pytest
@@ -15,6 +14,7 @@ from tests.io.storage.server import (
     reset_halfway,
     stalls,
 )
+from tests.io.storage.taking import taking
 
 import headrace as hr
 import headrace.tf1 as tf
@@ -136,14 +136,7 @@ def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Se
     caplog.handler.addFilter(lambda record: stuck.set() or True)
     pipeline = hr.text_lines(f"{server.url}/a").batch(10).options(stuck_after_s=0.05)
     batches = iter(pipeline)
-
-    def take():
-        # It is closed meanwhile.
-        with suppress(errors.FailedPreconditionError):
-            next(batches)
-
-    first = threading.Thread(target=take)
-    first.start()
+    first = taking(batches)
     try:
         assert stuck.wait(30)
         assert f"{server.url}/a" in caplog.text
@@ -152,7 +145,7 @@ def test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it(server: Se
         assert not first.is_alive()
     finally:
         goes_on.set()
-        first.join()
+        first.join(30)
 
 
 def test_a_stopped_run_does_not_wait_for_a_body(server: Server):

@@ -5,10 +5,10 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 
 import pytest
 from tests.io.storage.server import Server, stalls
+from tests.io.storage.taking import taking
 
 import headrace as hr
 import headrace.tf1 as tf
@@ -144,14 +144,7 @@ def test_no_log_shows_a_password(server: Server, caplog):
     caplog.handler.addFilter(lambda record: stuck.set() or True)
     pipeline = hr.text_lines(with_user(server, "a")).batch(10).options(stuck_after_s=0.05)
     batches = iter(pipeline)
-
-    def take():
-        # It is closed meanwhile.
-        with suppress(errors.FailedPreconditionError):
-            next(batches)
-
-    first = threading.Thread(target=take)
-    first.start()
+    first = taking(batches)
     try:
         assert stuck.wait(30)
         assert f"http://***@{server.address}/a" in caplog.text

@@ -175,9 +175,6 @@ def _in_child(call: Callable[[], Any], more_bytes: int) -> int:
             status = 0
         except (hr.errors.ResourceExhaustedError, MemoryError):
             status = 1
-        except hr.errors.InvalidArgumentError as error:
-            # libjpeg's words.
-            status = 1 if "Insufficient memory" in str(error) else 3
         except BaseException:
             traceback.print_exc()
     finally:

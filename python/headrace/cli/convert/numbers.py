@@ -130,9 +130,8 @@ def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str])
     as_text = f"--cast {name}=str for its text, or leave it out with --select.{alike}"
     if value.dtype == np.uint64 and rule != Rule.FLOAT32:
         return f"{where}, expected at most {_MOST_INT64}, as an Example has int64. Give {as_text}"
-    narrow = _narrowed(value)
-    made = f"{where}, which float32, the only floats of an Example, would make "
-    made += str(narrow if rule == Rule.TEXT else float(narrow))
+    narrow = float(_narrowed(value))
+    made = f"{where}, which float32, the only floats of an Example, would make {narrow}"
     if rule == Rule.FLOAT32:
         return f"{made}. Give {as_text}"
     return f"{made}. Give --cast {name}=float32 to round, or {as_text}"

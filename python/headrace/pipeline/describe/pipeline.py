@@ -256,8 +256,9 @@ class Pipeline:
         `train, held_out = pipe.split(0.9, 0.1)`. Each example is in one of them, in the same one in
         all epochs, processes, ranks and resumes, wherever a shuffle comes: it depends on the seed,
         the number of its file and the number of its record in the file, also within combinations.
-        Examples of a part keep their order. All examples that `flat_map` or `unbatch` makes of one record stay together.
-        Shares hold on average: of 1,000 examples, 0.1 are 100 give or take 10 or 20.
+        Examples of a part keep their order. All examples that `flat_map` or `unbatch` makes of one
+        record stay together. Shares hold on average: of 1,000 examples, 0.1 are 100 give or take 10
+        or 20.
 
         Examples of `iterable` and `parquet` are numbered in order, so they have to come in the same
         order each time.
