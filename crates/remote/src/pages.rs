@@ -8,7 +8,7 @@ use std::future::Future;
 const FREE_PAGES: u64 = 1000;
 /// A page of S3 with 1,000 names has 200 KiB or more.
 const LEAST_BYTES: u64 = 4 << 10;
-/// What all pages may have together: some seven million names.
+/// The largest size of all pages together, some seven million names.
 const MOST_BYTES: u64 = 2 << 30;
 
 tokio::task_local! {

@@ -25,13 +25,13 @@ _BEYOND_INTEGERS: Final = 2.0**64
 
 
 class Rule:
-    """What is expected of the numbers of a feature.
+    """The rules for the numbers of a feature.
 
     Attributes:
-        VALUE: That the same value is given back.
-        TEXT: That the same text is given back: 0.1 is 0.1 as float32, too.
-        FLOAT32: That they are no infinity and no zero once they are rounded to float32.
-        STR: Nothing, they become texts.
+        VALUE: The same value is given back.
+        TEXT: The same text is given back: 0.1 is 0.1 as float32, too.
+        FLOAT32: They are rounded to float32, but not to infinity or zero.
+        STR: They become texts.
     """
 
     VALUE: Final = "value"
@@ -115,7 +115,7 @@ def _narrowed(numbers: Any) -> Any:
 
 
 def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str]) -> str:
-    """Returns what to say of a number that does not keep to its rule.
+    """Returns the message for a number that does not keep to its rule.
 
     Args:
         name: The feature.

@@ -22,7 +22,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// How many parts within each other a path can name.
+    /// The largest number of nested combinations that a path can name.
     pub const MAX_DEPTH: u32 = 8;
     const BITS: u32 = u128::BITS / Self::MAX_DEPTH;
 

@@ -64,7 +64,7 @@ class CsvShard(Shard):
         self._file.discard()
 
     def _write(self, fields: Sequence[Any]) -> int:
-        # A blank line is left out by those that read it.
+        # Readers of CSV skip a blank line.
         line = ",".join(map(_field, fields)) or '""'
         return self._file.stream.write(f"{line}\n".encode())
 
