@@ -20,6 +20,7 @@ from headrace.pipeline.describe.source import Source, check_paths
 from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
+from headrace.pipeline.plan.first_results import FirstResults, Remembered
 from headrace.pipeline.plan.function_state import keeps_state
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.python_functions import (
@@ -377,7 +378,6 @@ class _Planning:
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
         is_batched = batch_depth(self._chain[:index]) > 0
         lane: Lane
-        first = self._first(stage, index)
         match stage:
             case (
                 stages.Map(function=NativeFunction())
@@ -394,15 +394,30 @@ class _Planning:
                 lane = self._learn_in_process(stage, before)
             case stages.Map(function=function, seed=seed):
                 lane = MapFunction(
-                    function, first, seed, before, after, is_batched, stage.num_threads
+                    function,
+                    self._first(stage, index),
+                    seed,
+                    before,
+                    after,
+                    is_batched,
+                    stage.num_threads,
                 )
             case stages.Filter(function=predicate):
-                lane = FilterFunction(predicate, first, before, stage.num_threads)
+                lane = FilterFunction(
+                    predicate, self._first(stage, index), before, stage.num_threads
+                )
             case stages.FlatMap(function=makes, seed=seed):
-                lane = FlatMapFunction(makes, first, seed, before, after, stage.num_threads)
-            case stages.Learn(stage=learned, made=made):
+                lane = FlatMapFunction(
+                    makes, self._first(stage, index), seed, before, after, stage.num_threads
+                )
+            case stages.Learn(stage=learned, made=made) as stage:
                 lane = LearnFunction(
-                    learned.name, learned.function, first, learned.seed, before, made
+                    learned.name,
+                    learned.function,
+                    self._first(stage, index),
+                    learned.seed,
+                    before,
+                    made,
                 )
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
@@ -439,7 +454,7 @@ class _Planning:
             seed = None if isinstance(stage, stages.Filter) else stage.seed
             kind = cast("Literal['map', 'filter', 'flat_map']", stage.name)
             specs = (self._specs[index - 1], self._specs[index])
-            first = self._first(index)
+            first = self._first_results(stage, index).remembered
             found.append(apart.ProcessStage(kind, stage.function, seed, *specs, number, first))
             holders.append(stage.holder)
             if index != self._apart[-1][0]:
@@ -454,16 +469,22 @@ class _Planning:
         stage = learn.stage
         kind = cast("Literal['map', 'flat_map']", stage.name)
         found = apart.ProcessStage(kind, stage.function, stage.seed, before, None, self._number)
-        return apart.LearnInProcess(found, stage.holder, learn.made, learn.remember)
+        results = self._known.first_of(stage)
+
+        def remember(made: Remembered) -> None:
+            results.remembered = made
+
+        return apart.LearnInProcess(found, stage.holder, learn.made, remember)
 
     def _first(self, stage: Stage, index: int) -> First:
         """Returns what a function made of the first examples; an iteration takes it."""
         of = stage.stage if isinstance(stage, stages.Learn) else stage
         is_drawn = isinstance(of, (stages.Map, stages.FlatMap)) and of.seed is not None
-        first = self._known.first_of(of)
-        if not self._shared.is_learning:
-            first = first.take(index < self._num_cached)
-        return First(first, is_drawn, self._shared.is_learning)
+        return First(self._first_results(of, index), is_drawn, self._shared.is_learning)
+
+    def _first_results(self, stage: Stage, index: int) -> FirstResults:
+        first = self._known.first_of(stage)
+        return first if self._shared.is_learning else first.take(index < self._num_cached)
 
     def _native(
         self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool
