@@ -59,5 +59,5 @@ class Draws:
         """Returns the generator of one place."""
         words = np.array([self._seed, epoch, record, file, part], np.uint64)
         counter = np.array([0, record, file, part], np.uint64)
-        place: Any = _Place(words)  # NumPy's annotations leave out what it documents.
+        place: Any = _Place(words)  # NumPy's annotations skip what it documents.
         return np.random.Generator(np.random.Philox(place, counter=counter))
