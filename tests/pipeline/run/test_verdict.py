@@ -133,7 +133,7 @@ def test_threads_are_advised_for_a_function_that_releases_the_gil(lines):
 
 
 @pytest.mark.skipif(not has_gil(), reason="this Python has no GIL")
-def test_threads_are_not_advised_for_a_function_that_holds_the_gil(lines):
+def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
     def compute(example):
         sum(range(60_000))
         return example
@@ -145,6 +145,7 @@ def test_threads_are_not_advised_for_a_function_that_holds_the_gil(lines):
         assert f"(Python) limits: {whose} was busy" in found
         assert re.search(r"and holds the GIL for \d+% of that", found), found
         assert "num_threads" not in found
+        assert re.search(r"; give it num_processes=\d+, or make it native", found), found
 
 
 def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
