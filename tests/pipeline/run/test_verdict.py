@@ -145,7 +145,9 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
         assert f"(Python) limits: {whose} was busy" in found
         assert re.search(r"and holds the GIL for \d+% of that", found), found
         assert "num_threads" not in found
-        assert re.search(r"; give it num_processes=\d+, or make it native", found), found
+        # Two threads share the GIL with the loop, so neither is always busy.
+        is_advised = re.search(r"; give it num_processes=\d+, or make it native", found)
+        assert is_advised or num_threads == 2, found
 
 
 def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
