@@ -139,7 +139,7 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
         return example
 
     for num_threads in (1, 2):
-        pipeline = hr.text_lines(lines).take(600).map(compute, num_threads=num_threads)
+        pipeline = hr.text_lines(lines).take(2000).map(compute, num_threads=num_threads)
         found = run(pipeline.batch(20)).verdict()
         whose = "its one thread" if num_threads == 1 else "each of its 2 threads"
         assert f"(Python) limits: {whose} was busy" in found
