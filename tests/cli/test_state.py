@@ -98,7 +98,7 @@ def test_the_pipeline_is_said_with_its_seeds_and_files():
     lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [
         "state.json",
-        "This is the state of an iteration over a pipeline (version 2).",
+        "This is the state of an iteration over a pipeline (version 3).",
         "The pipeline has these stages:",
         "tfrecords('auto')",
         "shuffle(None)",

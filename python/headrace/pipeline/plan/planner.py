@@ -446,7 +446,7 @@ class _Planning:
     def _process_functions(self, is_batched: bool) -> Lane:
         """Returns what processes do for the neighbouring stages that were found."""
         # Nobody loads it who needs no process.
-        from headrace.pipeline.plan import process_functions as apart  # noqa: PLC0415
+        from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
 
         found, holders = [], []
         for index, number in self._apart:
@@ -464,7 +464,7 @@ class _Planning:
         return apart.ProcessFunctions(found, num_processes, is_batched, holders)
 
     def _learn_in_process(self, learn: stages.Learn, before: Specs) -> Lane:
-        from headrace.pipeline.plan import process_functions as apart  # noqa: PLC0415
+        from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
 
         stage = learn.stage
         kind = cast("Literal['map', 'flat_map']", stage.name)

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # The version of the form of states. Any change of the meaning of a place needs a new one.
-_VERSION: Final = 2
+_VERSION: Final = 3
 _KEYS: Final = (
     "version",
     "stages",

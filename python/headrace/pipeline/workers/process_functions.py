@@ -27,7 +27,6 @@ from headrace.pipeline.plan.column_conversion import (
 from headrace.pipeline.plan.first_results import Remembered
 from headrace.pipeline.plan.python_functions import Running, name_of, noted
 from headrace.pipeline.plan.python_values import spec_of
-from headrace.pipeline.plan.worker_holder import WorkerHolder
 from headrace.pipeline.workers.calls import Failure, Step
 from headrace.pipeline.workers.remote import (
     Processes,
@@ -39,6 +38,7 @@ from headrace.pipeline.workers.remote import (
 from headrace.pipeline.workers.sending import packed_functions
 from headrace.pipeline.workers.shared_arrays import Arena, Layout, strings_at
 from headrace.pipeline.workers.worker import Block, Made, Plan
+from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = ["DoneByNext", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
 
