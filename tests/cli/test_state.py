@@ -69,7 +69,10 @@ def reads():
             [
                 "batch: The program has taken 3 batches. The last one began at the place below.",
                 "shuffle: It has drawn 8 examples. Its window is read from the place below.",
-                "tfrecords: The next record is number 0 of file 0, both counted from 0.",
+                "tfrecords: It had begun 2 files, and has given 0 examples since. Those that were "
+                "open:",
+                "tfrecords: The next record is number 0 of file 1, both counted from 0.",
+                "tfrecords: It begins at its beginning.",
             ],
         ),
         (reads, 7, ["tfrecords: The next record is number 7 of file 0, both counted from 0."]),

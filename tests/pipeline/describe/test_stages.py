@@ -177,7 +177,10 @@ def test_pipelines_are_compared_by_their_stages():
     assert one == hp.text_lines("a").shuffle(10, seed=3).batch(4)
     assert hash(one) == hash(hp.text_lines("a").shuffle(10, seed=3).batch(4))
     assert one != hp.text_lines("a").shuffle(10, seed=4).batch(4)
-    assert repr(one) == "Pipeline(text_lines(('a'), 'auto'), shuffle(10, 3), batch(4, 'keep'))"
+    assert (
+        repr(one) == "Pipeline(text_lines(('a'), 'auto'), shuffle(10, 3, 16, 'shuffled'), "
+        "batch(4, 'keep'))"
+    )
     assert "component 'text': Spec(bytes, (None,))" in one.describe()
 
 

@@ -197,6 +197,36 @@ def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, 
     return shuffled
 
 
+def in_turn(pieces: Sequence[Items], num_open: int) -> Items:
+    """One item of each open piece in turn; where one ends, the next takes its turn."""
+    coming = iter(pieces)
+    slots: list[Items | None] = list(islice(coming, num_open))
+    while any(slot is not None for slot in slots):
+        for number in range(len(slots)):
+            while (slot := slots[number]) is not None:
+                item = next(slot, None)
+                if item is not None:
+                    yield item
+                    break
+                slots[number] = next(coming, None)
+
+
+def order_of_pieces(count: int, seed: int | None, number: int) -> Sequence[int]:
+    """The order of pieces in a pass: that of a full shuffle with another seed."""
+    if seed is None:
+        return range(count)
+    return order(count, None, mixed(seed, int.from_bytes(b"pieces")) >> 1, number)
+
+
+def mixed(one: int, other: int) -> int:
+    """A hash of two numbers: the finalizer of SplitMix64."""
+    bits = 2**64 - 1
+    value = ((one ^ (other * 0x9E3779B97F4A7C15 & bits)) + 0x9E3779B97F4A7C15) & bits
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 & bits
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB & bits
+    return value ^ (value >> 31)
+
+
 def mix(parts: Sequence[Items], drawn: Iterable[int]) -> Items:
     """Items of the parts, as the draws of a pass say."""
     return (next(parts[part]) for part in drawn)

@@ -1,10 +1,12 @@
 """The parts of a drawn pipeline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
 
 import headrace as hr
@@ -20,13 +22,41 @@ class Ranks(NamedTuple):
 ALONE = Ranks()
 
 
+class Pieces(NamedTuple):
+    """The order in which a window reads files.
+
+    Attributes:
+        seed: The seed of their order; None for that of the source.
+        num_open: How many are read in turn.
+    """
+
+    seed: int | None
+    num_open: int
+
+
 class At(NamedTuple):
-    """The position of the model: the pass, the rank, the part of a combination."""
+    """The position of the model.
+
+    Attributes:
+        run: The iteration.
+        number: The pass.
+        ranks: The rank.
+        path: The part of a combination.
+        pieces: How the files before are read; None for one after the other.
+    """
 
     run: Run
     number: int
     ranks: Ranks
     path: tuple[int, ...] = ()
+    pieces: Pieces | None = None
+
+    def in_turn(self, pieces: Sequence[Items]) -> Items:
+        """The items of pieces, as the window has them."""
+        if self.pieces is None:
+            return chain.from_iterable(pieces)
+        order = m.order_of_pieces(len(pieces), self.pieces.seed, self.number)
+        return m.in_turn([pieces[place] for place in order], self.pieces.num_open)
 
     def of_pass(self, number: int) -> "At":
         return self._replace(number=number)
@@ -68,6 +98,9 @@ class Step:
         model: What they mean, of what comes before.
         shape: The shape behind them, of that before.
         kind: The word for it that tests count.
+        order: What it makes of the order of files before it: "any" if it works on each item alone,
+            "one" if a part with it is one piece, "kept" if files keep their order, "own" if it says
+            how they are read.
     """
 
     kind: str
@@ -75,6 +108,13 @@ class Step:
     apply: Callable[[hr.Pipeline, Ranks], hr.Pipeline]
     model: Callable[[Model], Model]
     shape: Callable[[Shape], Shape] = field(default=lambda shape: shape)
+    order: str = "kept"
+
+    def of(self, before: Model) -> Model:
+        """Returns the meaning of the step, of what comes before."""
+        if self.order != "kept":
+            return self.model(before)
+        return self.model(lambda at: before(at._replace(pieces=None)))
 
     def __repr__(self) -> str:
         return self.text
@@ -90,6 +130,7 @@ class Beginning:
     model: Model
     shape: Shape
     parts: "tuple[Program, ...]" = ()
+    pieces: Callable[[At], list[Items]] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,8 +152,31 @@ class Program:
         """The meaning of the program, as a model."""
         model = self.beginning.model
         for step in self.steps:
-            model = step.model(model)
+            model = step.of(model)
         return model
+
+    @property
+    def has_pieces(self) -> bool:
+        """Returns whether a window may read files in another order."""
+        if any(step.order in ("kept", "own") for step in self.steps):
+            return False
+        if self.beginning.kind in ("concat", "mix"):
+            return any(part.has_pieces for part in self.beginning.parts)
+        return self.beginning.pieces is not None
+
+    def pieces(self, at: At) -> list[Items]:
+        """The items of each of its pieces, behind its steps."""
+        if self.beginning.pieces is None or any(step.order != "any" for step in self.steps):
+            return [self.model(at)]
+        return [self._of_piece(piece, at) for piece in self.beginning.pieces(at)]
+
+    def _of_piece(self, piece: Items, at: At) -> Items:
+        def model(at: At) -> Items:
+            return piece
+
+        for step in self.steps:
+            model = step.of(model)
+        return model(at)
 
     def expected(self, ranks: Ranks = ALONE) -> list[Example]:
         """Returns the expected items of an iteration."""

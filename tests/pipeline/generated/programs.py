@@ -1,6 +1,8 @@
 """Programs that are drawn: a source or a combination of programs, and stages behind it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 
@@ -46,7 +48,16 @@ def _beginning(random: Random, nesting: int) -> Program:
         return _combined(random, nesting - 1)
     source = draw_source(random)
 
+    def pieces(at: At) -> list[Items]:
+        items = map(dict, source.examples)
+        files = [list(islice(items, size)) for size in source.sizes or ()]
+        return [(item for item in file if item["n"] not in source.lost) for file in files]
+
+    has_pieces = source.sizes is not None and source.seed is None
+
     def model(at: At) -> Items:
+        if has_pieces:
+            return at.in_turn(pieces(at))
         items = map(dict, source.examples)
         if source.seed is not None:
             items = m.shuffle(items, None, source.seed, at.number)
@@ -56,7 +67,9 @@ def _beginning(random: Random, nesting: int) -> Program:
         return source.begin(directory)
 
     shape = Shape(source.names)
-    return Program(Beginning(source.text.partition("(")[0], source.text, begin, model, shape))
+    kind = source.text.partition("(")[0]
+    beginning = Beginning(kind, source.text, begin, model, shape)
+    return Program(replace(beginning, pieces=pieces) if has_pieces else beginning)
 
 
 def _ended(random: Random, program: Program) -> Program:
@@ -162,12 +175,18 @@ def _concat(random: Random, parts: Sequence[Program]) -> Beginning:
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         return hr.concat([part.pipeline(directory, ranks) for part in parts])
 
+    def pieces(at: At) -> list[Items]:
+        pairs = enumerate(parts)
+        return [piece for number, part in pairs for piece in part.pieces(at.of_part(number))]
+
     def model(at: At) -> Items:
-        for number, inner in enumerate(models):
-            yield from inner(at.of_part(number))
+        if at.pieces is not None and any(part.has_pieces for part in parts):
+            return at.in_turn(pieces(at))
+        return chain.from_iterable(inner(at.of_part(n)) for n, inner in enumerate(models))
 
     shape = _shape_of(parts, parts[0].shape.names).with_tags("concat")
-    return Beginning("concat", f"concat([{_texts(parts)}])", begin, model, shape, tuple(parts))
+    text = f"concat([{_texts(parts)}])"
+    return Beginning("concat", text, begin, model, shape, tuple(parts), pieces)
 
 
 def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
@@ -186,6 +205,7 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
         return ({name: item["n"]} for item in items)
 
     def model(at: At) -> Items:
+        at = at._replace(pieces=None)
         pairs = enumerate(zip(names, models, strict=True))
         return m.side_by_side([renamed(name, inner(at.of_part(n))) for n, (name, inner) in pairs])
 

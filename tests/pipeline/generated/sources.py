@@ -1,7 +1,7 @@
 """Sources that are drawn: files of every format, arrays and Python's own, with what they hold."""
 
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -37,6 +37,7 @@ class Source:
         names: The components of each.
         seed: That of a shuffle of all examples.
         lost: The numbers that are dropped behind it.
+        sizes: How many examples each file has; None without files.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Source:
     names: frozenset[str] = frozenset({"n"})
     seed: int | None = None
     lost: frozenset[int] = frozenset()
+    sizes: Sequence[int] | None = tuple(map(len, NUMBERS))
 
 
 def draw_source(random: Random) -> Source:
@@ -164,7 +166,7 @@ def _damaged(random: Random) -> Source:
     examples: list[Example] = [{"n": n} for n in range(97)]
     lost = frozenset(filter(_is_damaged, range(97)))
     text = f"tfrecords(damaged){shuffle}.skip_errors()"
-    return Source(text, begin, examples, seed=seed, lost=lost)
+    return Source(text, begin, examples, seed=seed, lost=lost, sizes=(97,))
 
 
 def _lines(random: Random) -> Source:
@@ -220,7 +222,7 @@ def _images(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.image_folder(directory / "images").map(_number_of_image)
 
-    return Source("image_folder(images)", begin, _only("n"))
+    return Source("image_folder(images)", begin, _only("n"), sizes=(1,) * 97)
 
 
 def _number_of_image(example: Example) -> Example:
@@ -231,7 +233,7 @@ def _files(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.files(directory / "images" / "*" / "*.png").map(_number_of_image)
 
-    return Source("files(images)", begin, _only("n"))
+    return Source("files(images)", begin, _only("n"), sizes=(1,) * 97)
 
 
 def _parquet(random: Random) -> Source:
@@ -251,7 +253,8 @@ def _arrays(random: Random) -> Source:
         for n in range(count)
     ]
     text = f"arrays({count}{', rows of three' if has_rows else ''})"
-    return Source(text, lambda directory: hr.arrays(arrays), examples, frozenset(arrays))
+    names = frozenset(arrays)
+    return Source(text, lambda directory: hr.arrays(arrays), examples, names, sizes=None)
 
 
 def _yielded(count: int) -> Iterator[Example]:
@@ -287,6 +290,7 @@ def _iterable(random: Random) -> Source:
         f"iterable({makes.__name__}, {count})",
         lambda directory: hr.iterable(partial(makes, count)),
         [{"n": n} for n in range(count)],
+        sizes=None,
     )
 
 

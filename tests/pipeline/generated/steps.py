@@ -9,7 +9,7 @@ from random import Random
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import ANYTHING, Items, Run
-from tests.pipeline.generated.program import At, Model, Program, Shape, Step, items_of
+from tests.pipeline.generated.program import At, Model, Pieces, Program, Shape, Step, items_of
 from tests.pipeline.generated.sources import MANY
 
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
@@ -74,11 +74,19 @@ def shard_of_ranks() -> Step:
 
 def _window(random: Random, shape: Shape) -> Step:
     window, seed = random.choice([1, 2, 5, 30, 200]), random.randrange(2**20)
+    num_open = random.choice([1, 2, 16, 100])
+    files = random.choice(["shuffled", "shuffled", "in order"])
+    pieces = Pieces(seed if files == "shuffled" else None, num_open)
+
+    def model(before: Model) -> Model:
+        return lambda at: m.shuffle(before(at._replace(pieces=pieces)), window, seed, at.number)
+
     return Step(
         "window",
-        f"shuffle({window}, {seed})",
-        lambda p, _: p.shuffle(window, seed),
-        items_of(lambda i, at: m.shuffle(i, window, seed, at.number)),
+        f"shuffle({window}, {seed}, {num_open}, {files!r})",
+        lambda p, _: p.shuffle(window, seed, num_open, files),
+        model,
+        order="own",
     )
 
 
@@ -96,13 +104,20 @@ def _map(random: Random, shape: Shape) -> Step:
     function = random.choice([f.plus_one, f.slow_plus_one, f.native_plus_one])
     model = items_of(lambda i, _: map(f.plus_one_in_model, i))
     if function is f.native_plus_one:
-        return Step("native map", "map(native_plus_one)", lambda p, _: p.map(function), model)
+        return Step(
+            "native map",
+            "map(native_plus_one)",
+            lambda p, _: p.map(function),
+            model,
+            order="any",
+        )
     text, callers = _callers(random)
     return Step(
         "map",
         f"map({function.__name__}{text})",
         lambda p, _: p.map(function, **callers),
         model,
+        order="any",
     )
 
 
@@ -130,6 +145,7 @@ def _drawing_map(random: Random, shape: Shape) -> Step:
         lambda p, _: p.map(function, seed=seed, **callers),
         items_of(added),
         lambda before: replace(before, names=before.names | {"draw"}),
+        order="any",
     )
 
 
@@ -146,6 +162,7 @@ def _filter(random: Random, shape: Shape) -> Step:
         f"{name}(is_kept{text})",
         lambda p, _: p.filter(function, **callers),
         model,
+        order="any",
     )
 
 
@@ -158,6 +175,7 @@ def _flat_map(random: Random, shape: Shape) -> Step | None:
             "flat_map(native_pair)",
             lambda p, _: p.flat_map(f.native_pair),
             items_of(lambda i, _: ({"n": e["n"] + more} for e in i for more in (0, 1000))),
+            order="any",
         )
     model = items_of(lambda i, _: (e for e in i for _ in range(e["n"] % 3)))
     text, callers = _callers(random)
@@ -166,6 +184,7 @@ def _flat_map(random: Random, shape: Shape) -> Step | None:
         f"flat_map(several{text})",
         lambda p, _: p.flat_map(f.several, **callers),
         model,
+        order="any",
     )
 
 
@@ -178,6 +197,7 @@ def _with_list(random: Random, shape: Shape) -> Step | None:
         lambda p, _: p.map(f.with_list),
         items_of(lambda i, _: map(f.with_list_in_model, i)),
         lambda before: replace(before, names=before.names | {"list"}),
+        order="any",
     )
 
 
@@ -198,6 +218,7 @@ def _counting(random: Random, shape: Shape) -> Step | None:
         lambda p, _: p.map(f.Counting()),
         items_of(counted),
         lambda before: replace(before, names=before.names | {"calls"}),
+        order="one",
     )
 
 
@@ -215,6 +236,7 @@ def select(*names: str) -> Step:
         lambda p, _: p.select(*names),
         items_of(lambda i, _: ({name: item[name] for name in names} for item in i)),
         lambda before: replace(before, names=frozenset(names)),
+        order="any",
     )
 
 
@@ -224,12 +246,19 @@ def _rename(random: Random, shape: Shape) -> Step:
         "rename(n='k').rename(k='n')",
         lambda p, _: p.rename(n="k").rename(k="n"),
         items_of(lambda i, _: i),
+        order="any",
     )
 
 
 def _prefetch(random: Random, shape: Shape) -> Step:
     n = random.randint(1, 5)
-    return Step("prefetch", f"prefetch({n})", lambda p, _: p.prefetch(n), items_of(lambda i, _: i))
+    return Step(
+        "prefetch",
+        f"prefetch({n})",
+        lambda p, _: p.prefetch(n),
+        items_of(lambda i, _: i),
+        order="any",
+    )
 
 
 def _cache(random: Random, shape: Shape) -> Step:
@@ -364,6 +393,7 @@ def unbatch(names: frozenset[str]) -> Step:
         lambda p, ranks: chosen.apply(p, ranks).unbatch(),
         lambda before: items_of(lambda i, _: m.unbatch(i))(chosen.model(before)),
         shape,
+        order="any",
     )
 
 
@@ -387,13 +417,19 @@ def failing(random: Random, shape: Shape) -> Step:
     fails = f.native_fails_in_model if is_native else f.fails_in_model
     model = items_of(lambda i, _: (item for item in i if not fails(item)))
     text = f"map({'native_failing' if is_native else 'failing'})"
-    return Step("skip_errors", text, lambda p, _: p.map(function), model)
+    return Step("skip_errors", text, lambda p, _: p.map(function), model, order="any")
 
 
 def skip_errors() -> Step:
     """Drops what fails before."""
     text = f"skip_errors({MANY})"
-    return Step("skip_errors", text, lambda p, _: p.skip_errors(MANY), items_of(lambda i, _: i))
+    return Step(
+        "skip_errors",
+        text,
+        lambda p, _: p.skip_errors(MANY),
+        items_of(lambda i, _: i),
+        order="one",
+    )
 
 
 def joined(one: Step, other: Step) -> Step:
@@ -402,8 +438,9 @@ def joined(one: Step, other: Step) -> Step:
         one.kind,
         f"{one.text}.{other.text}",
         lambda p, ranks: other.apply(one.apply(p, ranks), ranks),
-        lambda before: other.model(one.model(before)),
+        lambda before: other.of(one.of(before)),
         lambda before: other.shape(one.shape(before)),
+        order=max(one.order, other.order, key=("any", "one", "kept").index),
     )
 
 

@@ -165,12 +165,13 @@ class TestSizes:
         shuffled = many.shuffle(window=5000, seed=1).map(number_of).epochs(3).shard(1, 4).batch(16)
         _, states = run(iter(shuffled))
         assert len(states) == 939
-        assert max(len(json.dumps(state)) for state in states) < 1000
+        # Some 30 for each of 16 open files.
+        assert max(len(json.dumps(state)) for state in states) < 1000 + 30 * 16
 
     def test_else_16_bytes_for_each_example_that_waits(self, many):
         filtered = many.filter(lambda example: example["number"] % 3)
         _, states = run(iter(filtered.shuffle(window=5000).batch(16)))
-        assert max(len(json.dumps(state)) for state in states) < 1000
+        assert max(len(json.dumps(state)) for state in states) < 1000 + 30 * 16
         lists = filtered.map(lambda e: {"number": e["number"], "x": np.zeros(e["number"] % 1000)})
         buckets = lists.bucket_by_length("x", list(range(1, 1000, 2)), 8)
         _, states = run(iter(buckets))

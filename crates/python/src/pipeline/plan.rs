@@ -18,7 +18,7 @@ use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::groups::pack::Packing;
 use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
-use headrace_engine::pipeline::plan::{self, Mix, Shuffle, Step};
+use headrace_engine::pipeline::plan::{self, Mix, PieceOptions, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_engine::pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_engine::pipeline::stages::metered::Metered;
@@ -241,11 +241,7 @@ impl Plan {
             }
             _ => return Err(PyValueError::new_err(format!("there is no kind of files {kind}"))),
         };
-        let file_provenance = |(number, path): (usize, Bound<'_, PyBytes>)| {
-            Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number as u64))
-        };
-        let files = paths.into_iter().enumerate().map(file_provenance).collect();
-        Ok(Self(Arc::new(plan::Plan::Files(format, files))))
+        Ok(Self(Arc::new(plan::Plan::Files(format, provenances(paths, numbering)))))
     }
 
     /// The same files; parts of remote ones are kept in a directory, up to `num_bytes` for all
@@ -280,6 +276,13 @@ impl Plan {
     #[staticmethod]
     fn python_source(python_worker: usize) -> Self {
         Self(Arc::new(plan::Plan::PythonSource(python_worker)))
+    }
+
+    /// Rows of files, read by a Python worker thread.
+    #[staticmethod]
+    fn python_files(python_worker: usize, paths: Vec<Bound<'_, PyBytes>>) -> Self {
+        let numbering = Numbering { word: "row", first: 0 };
+        Self(Arc::new(plan::Plan::PythonFiles(python_worker, provenances(paths, numbering))))
     }
 
     #[staticmethod]
@@ -357,6 +360,12 @@ impl Plan {
         self.then(Step::Shard { index, count })
     }
 
+    /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
+    /// is a seed. Steps that depend on the order keep what is before them.
+    fn in_pieces(&self, num_open: usize, seed: Option<u64>) -> Self {
+        Self(self.0.in_pieces(PieceOptions { seed, num_open }))
+    }
+
     fn window(&self, size: usize, seed: u64) -> Self {
         self.then(Step::Window { size, seed })
     }
@@ -386,6 +395,13 @@ impl Plan {
     fn metered(&self, number: usize, counts_rows: bool) -> Self {
         Self(Arc::new(plan::Plan::Metered { plan: Arc::clone(&self.0), stage: number, counts_rows }))
     }
+}
+
+fn provenances(paths: Vec<Bound<'_, PyBytes>>, numbering: Numbering) -> Arc<[Arc<FileProvenance>]> {
+    let file_provenance = |(number, path): (usize, Bound<'_, PyBytes>)| {
+        Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number as u64))
+    };
+    paths.into_iter().enumerate().map(file_provenance).collect()
 }
 
 fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {

@@ -23,6 +23,8 @@ _FILES: Final = (
     "image_folder",
     "webdataset",
 )
+# Sources whose files a shuffle over a window may read in turn.
+_IN_PIECES: Final = (*_FILES, "parquet", "concat")
 _BATCHES: Final = ("batch", "padded_batch")
 _TOGETHER: Final = ("concat", "mix", "zip")
 # What stages say, if they have so many numbers. `total` is the first one and what comes behind it.
@@ -42,7 +44,7 @@ _SAYINGS: Final = {
     ("shuffle", 5): "It has drawn {total:,} examples. Its window is read from the place below.",
     ("arrays", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
-    ("parquet", 1): "The next row is number {total:,} of all files, counted from 0.",
+    ("parquet", 1): "The next row is number {total:,} of its file, counted from 0.",
     **{
         (name, 3): "The next record is number {record:,} of file {first}, both counted from 0."
         for name in _FILES
@@ -83,10 +85,8 @@ def place_lines(words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0) -
                 yield from place_lines(words[:1], checkpoint.inputs[0], total)
                 return
             continue
-        if name in _TOGETHER and checkpoint.inputs:
-            taken = count_of(checkpoint.skip + behind, "example")
-            yield f"{name}: It has given {taken} since these places of its parts."
-            yield from _lines_of_parts(words[index], checkpoint.inputs)
+        if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
+            yield from _lines_of_inputs(words[index], checkpoint, behind)
             return
         saying = _SAYINGS.get((name, len(checkpoint.numbers)))
         if saying is not None:
@@ -109,6 +109,20 @@ def _said(saying: str, checkpoint: Checkpoint, behind: int) -> str:
     if not behind or "{record" not in saying:
         return text
     return f"{text} The pipeline resumes {count_of(behind, 'example')} behind it."
+
+
+def _lines_of_inputs(words: Any, checkpoint: Checkpoint, behind: int) -> Iterator[str]:
+    name, taken = name_of(words), count_of(checkpoint.skip + behind, "example")
+    if name not in _IN_PIECES or len(checkpoint.numbers) == 1:
+        yield f"{name}: It has given {taken} since these places of its parts."
+        yield from _lines_of_parts(words, checkpoint.inputs)
+        return
+    begun = count_of(checkpoint.numbers[0], "file")
+    yield f"{name}: It had begun {begun}, and has given {taken} since. Those that were open:"
+    if name != "concat":
+        for place in checkpoint.inputs:
+            for line in place_lines([words], place):
+                yield f"  {line}"
 
 
 def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:

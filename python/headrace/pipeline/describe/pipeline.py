@@ -4,7 +4,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 from headrace.core.errors import OutOfRangeError
 from headrace.core.process_rank import process_rank
@@ -37,6 +37,7 @@ from headrace.pipeline.describe.specs import (
 )
 from headrace.pipeline.describe.stages import Remainder, Stage
 from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.describe.window_files import files_of_window
 from headrace.pipeline.outputs.arrow import check_arrow, record_batches
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
 from headrace.pipeline.outputs.ray_data import ray_dataset
@@ -50,6 +51,11 @@ from headrace.pipeline.run.state import resumed
 from headrace.pipeline.run.string_arrays import StringKind, checked_kind
 
 __all__ = ["Pipeline"]
+
+# The number of files that a window reads at once, by default.
+_NUM_OPEN: Final = 16
+# Each open file takes memory, and systems limit how many there are.
+_MOST_OPEN: Final = 10_000
 
 
 class Pipeline:
@@ -307,8 +313,19 @@ class Pipeline:
             check_one_order(self.stages)
         return self._then(stages.Shard(index, count, taken_from))
 
-    def shuffle(self, window: int | None = None, seed: int | None = None) -> "Pipeline":
+    def shuffle(
+        self,
+        window: int | None = None,
+        seed: int | None = None,
+        num_open: int = _NUM_OPEN,
+        files: Literal["shuffled", "in order"] = "shuffled",
+    ) -> "Pipeline":
         """Puts the examples into another order, which is another one in each epoch.
+
+        A window follows sources whose files it reads in another order in each epoch, `num_open` of
+        them at once, one example of each in turn. These are the files before it, also through
+        functions, filters, `concat` and `mix`. Files before `take`, `skip`, `shard`, `zip`,
+        batches, `cache` and another shuffle keep their order, since those depend on it.
 
         Args:
             window: The number of waiting examples from which the next is drawn, each equally
@@ -320,22 +337,41 @@ class Pipeline:
                 for each record. The offsets are kept between iterations over one pipeline, and used
                 for files whose size and time of change are the same.
             seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
+            num_open: For a window, the number of files that are read at once.
+            files: For a window, "shuffled" to permute the files in each epoch, or "in order" for
+                the order of the source. With `num_open=1` and "in order", each example comes at
+                most `window` places early.
 
         Raises:
-            ValueError: If `window` or `seed` is out of range, if there is no random access to all
-                examples, or after `epochs`, also within combined pipelines: epochs never mix.
+            ValueError: If an argument is out of range, or says how files are read but there is no
+                window; if there is no random access to all examples; or after `epochs`, also within
+                combined pipelines: epochs never mix.
         """
         if stages.has_epochs(self.stages):
             raise ValueError(
                 "shuffle: it follows epochs, but epochs never mix. Write shuffle(...) before "
                 "epochs(...)."
             )
-        if window is None:
-            check_reachable(self.stages)
-        else:
-            checked_int("shuffle", "window", window, 1)
+        if checked_int("shuffle", "num_open", num_open, 1) > _MOST_OPEN:
+            raise ValueError(f"shuffle: num_open is {num_open}, expected at most {_MOST_OPEN:,}.")
+        if files not in ("shuffled", "in order"):
+            raise ValueError(
+                f"shuffle: files is {files!r}, expected 'shuffled', for another order in each "
+                "epoch, or 'in order'."
+            )
         chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
-        return self._then(stages.Shuffle(window, chosen, seed is not None))
+        if window is not None:
+            checked_int("shuffle", "window", window, 1)
+            return self._then(
+                stages.Shuffle(window, chosen, seed is not None, num_open=num_open, files=files)
+            )
+        if num_open != _NUM_OPEN or files != "shuffled":
+            raise ValueError(
+                "shuffle: num_open and files say how a window is filled, but there is no window. "
+                "Leave them out, or give a window, such as shuffle(window=10_000)."
+            )
+        check_reachable(self.stages)
+        return self._then(stages.Shuffle(None, chosen, seed is not None))
 
     def epochs(self, count: int | None = None) -> "Pipeline":
         """Repeats everything before it `count` times, or without end.
@@ -893,6 +929,8 @@ class Pipeline:
         is_full = isinstance(stage, stages.Shuffle) and stage.window is None
         if is_full and needs_scan(self.stages[:number]):
             return f"{stage}: all examples; a first scan finds out where they begin in the files"
+        if isinstance(stage, stages.Shuffle) and stage.window is not None:
+            return f"{stage}: {files_of_window(self.stages[:number], stage)}"
         if isinstance(stage, stages.Shard) and stage.taken_from:
             return f"{stage}: taken from {stage.taken_from}"
         return str(stage)

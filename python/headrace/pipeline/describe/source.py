@@ -40,9 +40,11 @@ class Source(Stage, ABC):
     Attributes:
         is_reachable: Whether there is random access to its examples, for a full shuffle, if the
             files are not compressed.
+        has_pieces: Whether a shuffle over a window may read its files in another order.
     """
 
     is_reachable: ClassVar[bool] = False
+    has_pieces: ClassVar[bool] = True
 
     @property
     @abstractmethod

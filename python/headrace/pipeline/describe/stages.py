@@ -406,12 +406,18 @@ class Shuffle(Stage):
         seed: The seed of the orders.
         is_seed_given: Whether the program gave the seed.
         index: The record offsets of files, once known. Kept between iterations.
+        num_open: For a window, the largest number of files that are read in turn.
+        files: For a window, the order of files: "shuffled" for another one in each epoch, or "in
+            order".
     """
 
     window: int | None
     seed: int
     is_seed_given: bool = field(compare=False, repr=False)
     index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
+    # In states, these say what they say by default of no shuffle that `Pipeline.shuffle` makes.
+    num_open: int = 1
+    files: Literal["shuffled", "in order"] = "in order"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from threading import get_ident
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,11 @@ __all__ = ["Parquet", "parquet"]
 _BLOCK_ROWS: Final = 4096
 # Bytes of a column read at a time. Without it, pyarrow reads whole row groups, or the whole file.
 _BUFFER_BYTES: Final = 64 * 1024
+# The number of ended files that are remembered: more than jobs wait, of which a file has four, and
+# of files no more are open than `num_open` of `shuffle` may be.
+_MOST_ENDED: Final = 100_000
+# The number of files that stay open.
+_MOST_OPEN: Final = 64
 # The number of first bytes that tell the type of another file.
 _START_BYTES: Final = 1024
 
@@ -71,12 +76,12 @@ class Parquet(InferredSource):
             return _specs(first, file.schema_arrow, self.columns)
 
     def counts(self) -> list[int]:
-        """Returns how many rows all files have, as their footers say."""
-        total = 0
+        """Returns how many rows each file has, as its footer says."""
+        counts = []
         for path in map(os.fsdecode, find_files("parquet", self.paths)):
             with _opened(path) as file:
-                total += file.metadata.num_rows
-        return [total]
+                counts.append(file.metadata.num_rows)
+        return counts
 
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
@@ -87,7 +92,8 @@ class Parquet(InferredSource):
         paths = list(map(os.fsdecode, find_files("parquet", self.paths)))
         lane = add_lane(_Reading(paths, specs))
         files = list(map(os.fsencode, paths))
-        return SourcePlan(engine.Plan.python_source(lane), files, num_parallel=1, is_python=True)
+        plan = engine.Plan.python_files(lane, files)
+        return SourcePlan(plan, files, num_parallel=1, is_python=True)
 
 
 def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
@@ -116,6 +122,24 @@ def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
     return Pipeline((Parquet(as_paths("parquet", paths), chosen),))
 
 
+# Columns, and how many rows they have; none at the end of a file.
+_Block: TypeAlias = tuple[list[engine.Column], int]
+_END: Final[_Block] = ([], 0)
+
+
+@dataclass
+class _Open:
+    """A file being read.
+
+    Attributes:
+        num_rows: How many of its rows are read, or were skipped.
+        blocks: The rows behind them; None if the file is closed.
+    """
+
+    num_rows: int
+    blocks: Iterator[_Block] | None = None
+
+
 class _Reading:
     """The reader of this source's thread: reads the next rows of a pass."""
 
@@ -132,21 +156,21 @@ class _Reading:
         self._paths = paths
         self._specs = specs
         self._path = ""
-        self._passes: dict[int, Iterator[tuple[list[engine.Column], int]]] = {}
+        # The files being read, by the numbers that jobs have for them; the one that was read last
+        # is the last.
+        self._open: dict[int, _Open] = {}
+        # The numbers of those that have ended, the last one at the end: jobs may have been begun
+        # before that was known.
+        self._ended: dict[int, None] = {}
 
     def process(self, job: engine.Job) -> None:
-        """Reads the next rows; none at the end."""
-        number = job.pass_number
-        if number not in self._passes:
-            # The iterations of earlier passes have ended.
-            self._passes = {number: self._blocks(job.wanted_bytes, job.first_row)}
+        """Reads the next rows of a file; none at the end."""
         self.number += 1
         self.since = time.monotonic()
         self.running[get_ident()] = self
         try:
-            blocks = iter(()) if self.is_over else self._passes[number]
             with _damage_named(lambda: self._path):
-                columns, num_rows = next(blocks, ([], 0))
+                columns, num_rows = ([], 0) if self.is_over else self._next(job)
         except BaseException as error:
             if not isinstance(error, (DataLossError, InvalidArgumentError)):
                 error.add_note(f"in parquet, at {self._path}")
@@ -163,25 +187,44 @@ class _Reading:
         """Returns what is read, in words."""
         return f"block {number} of rows, in {self._path}"
 
-    def _blocks(
-        self, wanted_bytes: int, num_skipped: int
-    ) -> Iterator[tuple[list[engine.Column], int]]:
-        for path in self._paths:
-            self._path = path
-            with _opened(path) as file:
-                names = list(self._specs)
-                if _specs(path, file.schema_arrow, names) != self._specs:
-                    raise _different(path, file.schema_arrow, self._specs)
-                first, groups = _row_groups(file, num_skipped)
-                num_skipped -= first
-                for rows in file.iter_batches(
-                    _block_rows(file, wanted_bytes), row_groups=groups, columns=names
-                ):
-                    left_out = min(num_skipped, rows.num_rows)
-                    num_skipped -= left_out
-                    if kept := rows.num_rows - left_out:
-                        yield self._columns(path, first + left_out, rows.slice(left_out)), kept
-                    first += rows.num_rows
+    def _next(self, job: engine.Job) -> _Block:
+        """Returns the next rows of the file of a job."""
+        number, self._path = job.pass_number, self._paths[job.file_number]
+        if number in self._ended:
+            return _END
+        found = self._open.pop(number, None) or _Open(job.first_row)
+        if found.blocks is None:
+            found.blocks = self._blocks(self._path, job.wanted_bytes, found.num_rows)
+        block = next(found.blocks, _END)
+        if block is _END:
+            self._ended[number] = None
+            if len(self._ended) > _MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
+            return _END
+        found.num_rows += block[1]
+        self._open[number] = found
+        # A pass may have been left before the end of its files. One that is still read is opened
+        # again.
+        for other in [*self._open.values()][:-_MOST_OPEN]:
+            other.blocks = None
+        return block
+
+    def _blocks(self, path: str, wanted_bytes: int, num_skipped: int) -> Iterator[_Block]:
+        """Yields the rows of a file behind so many."""
+        with _opened(path) as file:
+            names = list(self._specs)
+            if _specs(path, file.schema_arrow, names) != self._specs:
+                raise _different(path, file.schema_arrow, self._specs)
+            first, groups = _row_groups(file, num_skipped)
+            num_skipped -= first
+            for rows in file.iter_batches(
+                _block_rows(file, wanted_bytes), row_groups=groups, columns=names
+            ):
+                left_out = min(num_skipped, rows.num_rows)
+                num_skipped -= left_out
+                if kept := rows.num_rows - left_out:
+                    yield self._columns(path, first + left_out, rows.slice(left_out)), kept
+                first += rows.num_rows
 
     def _columns(self, path: str, first: int, rows: Any) -> list[engine.Column]:
         return [

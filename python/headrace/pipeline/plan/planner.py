@@ -326,7 +326,11 @@ class _Planning:
 
     def _shuffled(self, shuffle: stages.Shuffle, index: int) -> engine.Plan:
         if shuffle.window is not None:
-            return self._plan.window(shuffle.window, shuffle.seed)
+            seed = shuffle.seed if shuffle.files == "shuffled" else None
+            plan = self._plan
+            if (shuffle.num_open, seed) != (1, None):
+                plan = plan.in_pieces(shuffle.num_open, seed)
+            return plan.window(shuffle.window, shuffle.seed)
         # Its records are read one by one, by all threads.
         counted = self._shared.counted
         counted[self._source_number] = replace(counted[self._source_number], num_parallel=None)

@@ -8,6 +8,7 @@ there).
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -60,6 +61,8 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40
+# A shuffle over a window of so many, whose files are read one by one, in their order.
+_IN_ORDER: Final = re.compile(r"shuffle\((\d+)\)")
 # The most digests for the files of a source: one for each file, or for each group of neighbours.
 _MOST_DIGESTS: Final = 32
 _DIGEST_BYTES: Final = 3
@@ -305,6 +308,12 @@ def _remedy(one: Words, another: Words) -> str:
             "Resume with the same shard. A state serves other shards where shard stands in no part "
             "of a mix, concat or zip, and only map of functions without a state, parse, select, "
             "rename, batches and one epochs follow it."
+        )
+    if _shown(one).startswith("shuffle") and (old := _IN_ORDER.fullmatch(_shown(another))):
+        return (
+            "Its window read the files in their order, as all windows did before headrace permuted "
+            f"files. Resume with shuffle(window={old[1]}, num_open=1, files='in order'), and the "
+            "same seed."
         )
     return "Resume with the same pipeline."
 

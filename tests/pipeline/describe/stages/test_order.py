@@ -18,13 +18,16 @@ def numbers(records):
 
 
 def test_a_window_shuffles_as_a_window_does(numbers):
-    shuffled = order(numbers.shuffle(window=100, seed=7))
+    def in_window(window, seed):
+        return order(numbers.shuffle(window, seed, num_open=1, files="in order"))
+
+    shuffled = in_window(100, 7)
     assert sorted(shuffled) == list(range(NUM_EXAMPLES))
     assert all(number < place + 100 for place, number in enumerate(shuffled))
     assert shuffled != sorted(shuffled)
-    assert order(numbers.shuffle(window=100, seed=7)) == shuffled
-    assert order(numbers.shuffle(window=100, seed=8)) != shuffled
-    assert order(numbers.shuffle(window=1, seed=8)) == list(range(NUM_EXAMPLES))
+    assert in_window(100, 7) == shuffled
+    assert in_window(100, 8) != shuffled
+    assert in_window(1, 8) == list(range(NUM_EXAMPLES))
 
 
 def test_each_epoch_has_an_order_of_its_own(numbers):

@@ -2,11 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
-use crate::pipeline::blocks::rows::{Cursor, Rows};
+use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::checkpoint::{Checkpoint, damaged};
 use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::nodes::buffers::row_by_row::Input;
 use crate::pipeline::permutation::Permutation;
-use crate::pipeline::skip_event::SkipEvent;
 use std::sync::Arc;
 
 /// Number of rows returned at a time.
@@ -40,28 +40,10 @@ pub struct Interleave {
     in_step: bool,
 }
 
-/// One of several inputs, whose rows are taken one by one.
-struct Input {
-    node: Option<Box<dyn Node>>,
-    rows: Cursor,
-    /// The checkpoint of its first row.
-    first: Checkpoint,
-    has_come: bool,
-    is_left_out: bool,
-    error: Option<Error>,
-    /// A report of rows skipped before its next row. It must be returned before the input is polled
-    /// again.
-    skip_event: Option<SkipEvent>,
-}
-
 impl Interleave {
     /// The rows of `inputs` in the order of `choose`.
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
-        let input = |node| {
-            let (node, rows, first) = (Some(node), Cursor::default(), Checkpoint::default());
-            Input { node, rows, first, has_come: false, is_left_out: false, error: None, skip_event: None }
-        };
-        let inputs = inputs.into_iter().map(input).collect();
+        let inputs = inputs.into_iter().map(|node| Input::new(node, Checkpoint::default())).collect();
         Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false }
     }
 
@@ -135,40 +117,6 @@ impl Interleave {
     }
 }
 
-impl Input {
-    /// Moves the next row to the end of `rows`, if it is available.
-    fn push_next(&mut self, rows: &mut Rows) -> bool {
-        let next = self.rows.next();
-        if let Some((block, row)) = next {
-            rows.push(block, row, 1);
-        }
-        next.is_some()
-    }
-
-    /// The checkpoint of its next row.
-    fn checkpoint(&self) -> Checkpoint {
-        if self.has_come { self.rows.checkpoint() } else { self.first.clone() }
-    }
-
-    /// Polls for more rows.
-    fn fill(&mut self, context: &mut Context) {
-        let Some(node) = self.node.as_mut().filter(|_| self.skip_event.is_none()) else { return };
-        match node.pull(context) {
-            Ok(Poll::SkipEvent(skip_event)) => self.skip_event = Some(skip_event),
-            Ok(Poll::Ready(rows)) => {
-                self.rows = Cursor::new(rows);
-                self.has_come = true;
-            }
-            Ok(Poll::Pending) => {}
-            Ok(Poll::End) => self.node = None,
-            Err(error) => {
-                self.node = None;
-                self.error = Some(error);
-            }
-        }
-    }
-}
-
 impl Node for Interleave {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if let Some(error) = self.error.take() {
@@ -176,8 +124,9 @@ impl Node for Interleave {
         }
         // The other inputs continue while one is waited for.
         if !self.in_step {
-            self.inputs.iter_mut().filter(|input| input.rows.is_empty()).for_each(|input| input.fill(context));
+            self.inputs.iter_mut().filter(|input| input.is_empty()).for_each(|input| input.fill(context));
         }
+        self.inputs.iter_mut().for_each(Input::begin_group);
         let (mut rows, checkpoint) = (Rows::new(), self.checkpoint());
         match self.take(&mut rows, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),

@@ -8,6 +8,7 @@ pub mod epochs;
 pub mod groups;
 pub mod interleave;
 pub mod map;
+pub mod pieces;
 pub mod size_estimate;
 pub mod skip_errors;
 pub mod sources;

@@ -1,10 +1,12 @@
 //! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
 
+mod pieces;
 mod settings;
 mod shuffle;
 mod start;
 mod step;
 
+pub use pieces::PieceOptions;
 pub use settings::Settings;
 
 use crate::pipeline::blocks::block::FileProvenance;
@@ -26,10 +28,16 @@ use std::sync::Arc;
 pub enum Plan {
     /// The records of files of a format.
     Files(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>),
+    /// The records of one of several files, by its number.
+    File(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>, usize),
     /// Rows that can be read by number.
     Indexed(Arc<dyn Indexed>),
     /// Rows made by the thread of a Python worker.
     PythonSource(usize),
+    /// Rows of files, read by the thread of a Python worker.
+    PythonFiles(usize, Arc<[Arc<FileProvenance>]>),
+    /// Rows of one file, read by the thread of a Python worker.
+    PythonFile(usize, Arc<FileProvenance>),
     /// Plans one after the other.
     Concat(Arc<[Arc<Plan>]>),
     /// Rows of plans, drawn by their weights.
@@ -38,6 +46,8 @@ pub enum Plan {
     Zip(Arc<[Arc<Plan>]>, bool),
     /// All rows, in another order, of a plan whose steps make one row of each.
     Shuffled(Arc<Plan>, Shuffle),
+    /// The pieces of a source, several of them at once: one row of each in turn.
+    Pieces(Arc<Plan>, PieceOptions),
     /// A step applied to the rows of a plan.
     Then(Arc<Plan>, Step),
     /// A plan that is measured as the stage of this number, and whose rows are counted if
@@ -146,7 +156,12 @@ impl Plan {
     /// with the states of the iteration's beginning.
     pub(super) fn find_keepers(&self, states: Option<&Arc<FunctionStates>>, keepers: &mut Keepers) {
         match self {
-            Self::Files(..) | Self::Indexed(_) | Self::PythonSource(_) => {}
+            Self::Files(..)
+            | Self::File(..)
+            | Self::Indexed(_)
+            | Self::PythonSource(_)
+            | Self::PythonFiles(..)
+            | Self::PythonFile(..) => {}
             Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_keepers(states, keepers)),
             Self::Mix(inputs, mix) => {
                 keepers.are_cut_short |= !mix.goes_on;
@@ -160,7 +175,7 @@ impl Plan {
                     keepers.zipped.extend_from_slice(&keepers.python_workers[num_before..]);
                 }
             }
-            Self::Shuffled(input, _) => input.find_keepers(states, keepers),
+            Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_keepers(states, keepers),
             Self::Metered { plan, .. } => plan.find_keepers(states, keepers),
             Self::Then(_, Step::Cache(_)) => {}
             Self::Then(input, step) => {

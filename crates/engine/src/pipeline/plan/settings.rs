@@ -29,6 +29,8 @@ pub struct Settings {
     /// Set in passes over a shard: the number of shards when the checkpoint was made. Their rows
     /// are counted while they are skipped.
     pub(super) old_shards: Option<u64>,
+    /// The number of files that are open at once beside a single one; 1 if that is alone.
+    pub(super) num_files: usize,
 }
 
 impl Settings {
@@ -45,6 +47,7 @@ impl Settings {
             is_uncounted: false,
             is_repeated: false,
             old_shards: None,
+            num_files: 1,
         }
     }
 
@@ -82,6 +85,11 @@ impl Settings {
     /// Settings for passes over one of several shards.
     pub(super) fn over_shards(self, old_shards: Option<u64>) -> Self {
         Self { old_shards, ..self }
+    }
+
+    /// Settings for single files, of which so many are open at once.
+    pub(super) fn among_files(self, num_files: usize) -> Self {
+        Self { num_files, ..self }
     }
 
     /// The position of a node in pass `pass`, `distance` steps away from the consumer.

@@ -11,6 +11,7 @@ use crate::pipeline::nodes::sources::indexed::{IndexedRows, Order};
 use crate::pipeline::nodes::sources::python_source::PythonSource;
 use crate::pipeline::nodes::take::behind;
 use crate::pipeline::nodes::zip::Zip;
+use crate::pipeline::plan::pieces::{PieceOptions, pieces};
 use crate::pipeline::plan::settings::Settings;
 use crate::pipeline::plan::shuffle::shuffled;
 use crate::pipeline::plan::{Mix, Plan};
@@ -32,6 +33,12 @@ impl Plan {
                 let node = Files::new(format, files, settings.num_threads, settings.position(pass, distance));
                 Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
             }
+            Self::File(format, files, number) => {
+                let (format, files) = (Arc::clone(format), Arc::clone(files));
+                let position = settings.position(pass, distance);
+                let node = Files::one_of(format, files, *number, settings.num_files, position);
+                Box::new(node.from_checkpoint(from)?)
+            }
             Self::Indexed(rows) => {
                 let position = settings.position(pass, distance);
                 let node = IndexedRows::new(Arc::clone(rows), Order::Natural, settings.ahead(), position);
@@ -42,6 +49,11 @@ impl Plan {
                 return Ok(Box::new(
                     PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
                 ));
+            }
+            Self::PythonFiles(..) => Box::new(pieces(self, PieceOptions::IN_ORDER, pass, settings, distance, from)?),
+            Self::PythonFile(python_worker, file) => {
+                let source = PythonSource::of_file(*python_worker, file, settings.position(pass, distance));
+                return Ok(Box::new(source.from_checkpoint(from)?));
             }
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);
@@ -78,6 +90,7 @@ impl Plan {
                     node
                 });
             }
+            Self::Pieces(input, options) => Box::new(pieces(input, *options, pass, settings, distance, from)?),
             Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
             Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
         };

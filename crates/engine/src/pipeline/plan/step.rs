@@ -69,7 +69,7 @@ impl Step {
                 behind(Box::new(Share::new(input, *index, *count, *run)), skip % run)
             }
             Self::Window { size, seed } => {
-                let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?;
+                let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());
                 behind(Box::new(window.in_step(settings.in_step)), skip)
             }
             Self::Batch { size, drops_remainder, turn } => {

@@ -3,3 +3,4 @@
 pub mod buffered_checkpoint;
 pub mod pending_rows;
 pub mod replay;
+pub mod row_by_row;

@@ -23,8 +23,10 @@ pub struct PendingRows {
     blocks: Vec<PendingBlock>,
     /// Free numbers of `blocks`.
     free: Vec<u32>,
-    /// The last block; more of its rows may come.
-    last: Option<u32>,
+    /// The last blocks, the one that was used last at the end; more of their rows may come.
+    open: VecDeque<u32>,
+    /// The largest number of open blocks beside the last one.
+    more_open: usize,
     /// The number of the current group of rows.
     group: u64,
     /// Arrivals whose rows may be pending, the oldest first.
@@ -56,6 +58,8 @@ struct PendingBlock {
     /// The number of rows of the block.
     num_rows: usize,
     num_waiting: usize,
+    /// True if more of its rows may come.
+    is_open: bool,
     /// For each row of the original block, true if it is pending.
     waits: Bits,
     /// The rows that were kept when the block was replaced by a smaller one.
@@ -125,7 +129,7 @@ impl Ranks {
 impl PendingBlock {
     fn new(block: Arc<Block>, arrival: u64) -> Self {
         let num_rows = block.num_rows();
-        Self { arrival, block: Some(block), num_rows, waits: Bits::new(num_rows), ..Self::default() }
+        Self { arrival, block: Some(block), num_rows, is_open: true, waits: Bits::new(num_rows), ..Self::default() }
     }
 
     /// True if it holds this very block.
@@ -174,11 +178,24 @@ impl PendingBlock {
 }
 
 impl PendingRows {
-    /// Adds pending rows of a block; returns its number. The rows of one block must be added in
-    /// succession.
+    /// Lets the rows of `num_open` blocks come in turn, at least 1.
+    pub fn keep_open(&mut self, num_open: usize) {
+        self.more_open = num_open.saturating_sub(1);
+    }
+
+    /// Adds pending rows of a block; returns its number. The rows of one block are added in
+    /// succession, or in turn with those of other open blocks.
     pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
-        let number = match self.last.filter(|last| self.blocks[*last as usize].is(block)) {
-            Some(last) => last,
+        // Where blocks take turns, the next one is the one that was used longest ago.
+        let number = match self.open.iter().position(|number| self.blocks[*number as usize].is(block)) {
+            Some(index) => {
+                let number = self.open[index];
+                if index + 1 < self.open.len() {
+                    self.open.remove(index);
+                    self.open.push_back(number);
+                }
+                number
+            }
             None => self.hold(Arc::clone(block), budget)?,
         };
         let pending_block = &mut self.blocks[number as usize];
@@ -219,8 +236,12 @@ impl PendingRows {
 
     /// The number of a block, whose rows become pending.
     fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
-        // All rows of the previous block have come, and most of them may have left.
-        if let Some(before) = self.last.take() {
+        // All rows of the block that was used longest ago have come, and most of them may have
+        // left.
+        while self.open.len() > self.more_open
+            && let Some(before) = self.open.pop_front()
+        {
+            self.blocks[before as usize].is_open = false;
             self.thin_out(before, budget)?;
         }
         let number = match self.free.pop() {
@@ -234,7 +255,7 @@ impl PendingRows {
             }
         };
         self.count_block(self.arrival, |count| count + 1);
-        self.last = Some(number);
+        self.open.push_back(number);
         Ok(number)
     }
 
@@ -265,7 +286,7 @@ impl PendingRows {
     /// rows may come.
     fn thin_out(&mut self, number: u32, budget: &Arc<Budget>) -> Result<()> {
         let pending_block = &mut self.blocks[number as usize];
-        if pending_block.are_few(self.is_tight) && self.last != Some(number) {
+        if pending_block.are_few(self.is_tight) && !pending_block.is_open {
             pending_block.compact(budget)?;
             self.release(number);
         }

@@ -34,6 +34,10 @@ pub struct Files {
     format: Arc<dyn Format>,
     files: Arc<[Arc<FileProvenance>]>,
     next_file: usize,
+    /// The number after the last file.
+    end: usize,
+    /// The largest number of waiting blocks of a file.
+    max_blocks: usize,
     /// The position at which the first file is opened.
     first_record: RecordPosition,
     /// The files being read, in order.
@@ -92,13 +96,42 @@ impl Files {
         let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
         let (open, max_open) = (VecDeque::new(), max_open.max(least));
         let (size_estimate, first_record) = (SizeEstimate::default(), RecordPosition::default());
-        Self { format, files, next_file: 0, first_record, open, max_open, position, size_estimate, in_any_order: false }
+        let (end, max_blocks, in_any_order) = (files.len(), MAX_BLOCKS, false);
+        Self {
+            format,
+            files,
+            next_file: 0,
+            end,
+            max_blocks,
+            first_record,
+            open,
+            max_open,
+            position,
+            size_estimate,
+            in_any_order,
+        }
+    }
+
+    /// Reads file number `number` alone, of which `num_open` are read at the same time.
+    pub fn one_of(
+        format: Arc<dyn Format>,
+        files: Arc<[Arc<FileProvenance>]>,
+        number: usize,
+        num_open: usize,
+        position: Position,
+    ) -> Self {
+        let (next_file, end) = (number, number + 1);
+        let max_blocks = if num_open > 1 { FEW_BLOCKS } else { MAX_BLOCKS };
+        Self { next_file, end, max_blocks, max_open: num_open.max(1), ..Self::new(format, files, 1, position) }
     }
 
     /// Continues from a checkpoint, without the rows to be skipped after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         if let Some([file, offset_bytes, record]) = checkpoint.numbers()? {
-            self.next_file = usize::try_from(file).ok().filter(|file| *file < self.files.len()).ok_or_else(damaged)?;
+            self.next_file = usize::try_from(file)
+                .ok()
+                .filter(|file| (self.next_file..self.end).contains(file))
+                .ok_or_else(damaged)?;
             self.first_record = RecordPosition { offset_bytes, record };
         }
         Ok(self)
@@ -121,6 +154,7 @@ impl Files {
 
     fn open_files(&mut self) {
         while self.open.len() < self.max_open
+            && self.next_file < self.end
             && let Some(file) = self.files.get(self.next_file)
         {
             let (number, at_record) = (self.next_file, std::mem::take(&mut self.first_record));
@@ -140,7 +174,7 @@ impl Files {
         for (index, stream) in self.open.iter_mut().enumerate() {
             stream.collect(&self.size_estimate);
             let is_needed = index == 0 && stream.ready.is_empty();
-            if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= MAX_BLOCKS {
+            if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= self.max_blocks {
                 continue;
             }
             if stream.open_charge.is_none() {

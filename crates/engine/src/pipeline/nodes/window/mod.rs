@@ -104,6 +104,12 @@ impl Window {
         self
     }
 
+    /// Up to `num_open` blocks of the input return rows in turn.
+    pub fn over(mut self, num_open: usize) -> Self {
+        self.pending.keep_open(num_open);
+        self
+    }
+
     fn with(input: Replay, size: usize, random: Philox) -> Self {
         Self {
             input,

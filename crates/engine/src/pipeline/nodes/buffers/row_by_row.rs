@@ -1,0 +1,91 @@
+//! An input whose rows are taken one by one.
+
+use crate::error::Error;
+use crate::pipeline::blocks::block::Block;
+use crate::pipeline::blocks::rows::{Cursor, Rows};
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::skip_event::SkipEvent;
+use std::sync::Arc;
+
+/// One of several inputs, whose rows are taken one by one.
+pub struct Input {
+    /// `None` after its end.
+    pub node: Option<Box<dyn Node>>,
+    rows: Cursor,
+    /// The checkpoint of its first row.
+    pub first: Checkpoint,
+    has_come: bool,
+    /// True if no more of its rows are taken.
+    pub is_left_out: bool,
+    /// Returned after the rows before it.
+    pub error: Option<Error>,
+    /// A report of rows skipped before its next row. It must be returned before the input is polled
+    /// again.
+    pub skip_event: Option<SkipEvent>,
+    /// The block of its last row, and the number of that in the current group of rows.
+    known: Option<(Arc<Block>, usize)>,
+}
+
+impl Input {
+    /// The rows of a node, which begins at a checkpoint.
+    pub fn new(node: Box<dyn Node>, first: Checkpoint) -> Self {
+        Self {
+            node: Some(node),
+            rows: Cursor::default(),
+            first,
+            has_come: false,
+            is_left_out: false,
+            error: None,
+            skip_event: None,
+            known: None,
+        }
+    }
+
+    /// Moves the next row to the end of `rows`, if it is available.
+    pub fn push_next(&mut self, rows: &mut Rows) -> bool {
+        let Some((block, row)) = self.rows.next() else { return false };
+        match &self.known {
+            Some((known, number)) if Arc::ptr_eq(known, block) => rows.push_run(*number, row, 1),
+            _ => {
+                let number = rows.add_block(block);
+                rows.push_run(number, row, 1);
+                self.known = Some((Arc::clone(block), number));
+            }
+        }
+        true
+    }
+
+    /// Begins a new group of rows, which has no blocks yet.
+    pub fn begin_group(&mut self) {
+        self.known = None;
+    }
+
+    /// True if no row is waiting.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The checkpoint of its next row.
+    pub fn checkpoint(&self) -> Checkpoint {
+        if self.has_come { self.rows.checkpoint() } else { self.first.clone() }
+    }
+
+    /// Polls for more rows.
+    pub fn fill(&mut self, context: &mut Context) {
+        let Some(node) = self.node.as_mut().filter(|_| self.skip_event.is_none()) else { return };
+        match node.pull(context) {
+            Ok(Poll::SkipEvent(skip_event)) => self.skip_event = Some(skip_event),
+            Ok(Poll::Ready(rows)) => {
+                self.rows = Cursor::new(rows);
+                self.has_come = true;
+            }
+            Ok(Poll::Pending) => {}
+            Ok(Poll::End) => self.node = None,
+            Err(error) => {
+                self.node = None;
+                self.error = Some(error);
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Plans the pieces of sources, for shuffles over a window: files in another order in each pass.
+
+use crate::error::{Error, Result};
+use crate::philox::mix;
+use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::function_states::FunctionStates;
+use crate::pipeline::nodes::pieces::{PieceOrder, Pieces};
+use crate::pipeline::permutation::Permutation;
+use crate::pipeline::plan::settings::Settings;
+use crate::pipeline::plan::{Plan, Step};
+use std::sync::Arc;
+
+/// Keeps the order of pieces apart from the draws of the window with the same seed.
+const ORDER_OF_PIECES: u64 = 0x7069_6563_6573;
+
+/// The order of pieces.
+#[derive(Clone, Copy, Debug)]
+pub struct PieceOptions {
+    /// The seed of the order; `None` for the order of the source.
+    pub seed: Option<u64>,
+    /// The largest number of pieces that are read at once, at least 1.
+    pub num_open: usize,
+}
+
+impl PieceOptions {
+    /// One piece after the other.
+    pub(super) const IN_ORDER: Self = Self { seed: None, num_open: 1 };
+}
+
+/// A part of a source: some files, or rows that have no pieces of their own.
+struct Part {
+    plan: Arc<Plan>,
+    /// The numbers of the parts of `concat` that lead to it.
+    path: Vec<usize>,
+    num_pieces: u64,
+}
+
+impl Plan {
+    /// The same plan, with the pieces of its sources in another order. What comes after a step that
+    /// depends on the order, such as `take`, keeps it.
+    pub fn in_pieces(self: &Arc<Self>, options: PieceOptions) -> Arc<Self> {
+        if !self.has_pieces() {
+            return Arc::clone(self);
+        }
+        Arc::new(match &**self {
+            Self::Metered { plan, stage, counts_rows } => {
+                Self::Metered { plan: plan.in_pieces(options), stage: *stage, counts_rows: *counts_rows }
+            }
+            Self::Then(input, step) => Self::Then(input.in_pieces(options), step.clone()),
+            Self::Mix(inputs, mix) => {
+                Self::Mix(inputs.iter().map(|input| input.in_pieces(options)).collect(), mix.clone())
+            }
+            _ => Self::Pieces(Arc::clone(self), options),
+        })
+    }
+
+    /// True if there are files whose order may be changed.
+    fn has_pieces(&self) -> bool {
+        match self {
+            Self::Files(..) | Self::PythonFiles(..) => true,
+            Self::Metered { plan, .. } => plan.has_pieces(),
+            Self::Then(input, Step::Map(..) | Step::MapPython { .. } | Step::SkipErrors(_)) => input.has_pieces(),
+            Self::Concat(inputs) | Self::Mix(inputs, _) => inputs.iter().any(|input| input.has_pieces()),
+            _ => false,
+        }
+    }
+
+    /// The most blocks whose rows are returned in turn.
+    pub(super) fn num_open(&self) -> usize {
+        match self {
+            Self::Metered { plan, .. } => plan.num_open(),
+            Self::Pieces(_, options) => options.num_open,
+            Self::Mix(inputs, _) => {
+                inputs.iter().fold(0, |count: usize, input| count.saturating_add(input.num_open())).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// Piece number `index` alone.
+    fn piece(self: &Arc<Self>, index: usize) -> Arc<Self> {
+        Arc::new(match &**self {
+            Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index),
+            Self::PythonFiles(python_worker, files) => match files.get(index) {
+                Some(file) => Self::PythonFile(*python_worker, Arc::clone(file)),
+                None => return Arc::clone(self),
+            },
+            Self::Metered { plan, stage, counts_rows } => {
+                Self::Metered { plan: plan.piece(index), stage: *stage, counts_rows: *counts_rows }
+            }
+            Self::Then(input, step @ (Step::Map(..) | Step::MapPython { .. })) => {
+                Self::Then(input.piece(index), step.clone())
+            }
+            _ => return Arc::clone(self),
+        })
+    }
+
+    /// Adds the parts of a source. A part with a function that keeps a state is one piece, since
+    /// its calls have one order.
+    fn add_parts(
+        self: &Arc<Self>,
+        path: &[usize],
+        options: PieceOptions,
+        states: Option<&Arc<FunctionStates>>,
+        parts: &mut Vec<Part>,
+    ) {
+        let first = parts.len();
+        match &**self {
+            Self::Files(_, files) | Self::PythonFiles(_, files) => {
+                let num_pieces = files.len() as u64;
+                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces });
+            }
+            Self::Concat(inputs) => {
+                for (index, input) in inputs.iter().enumerate() {
+                    input.add_parts(&[path, &[index]].concat(), options, states, parts);
+                }
+            }
+            Self::Metered { plan, stage, counts_rows } => {
+                plan.add_parts(path, options, states, parts);
+                for part in &mut parts[first..] {
+                    let plan = Arc::clone(&part.plan);
+                    part.plan = Arc::new(Self::Metered { plan, stage: *stage, counts_rows: *counts_rows });
+                }
+            }
+            Self::Then(input, step) if step.is_of_rows(states) => {
+                input.add_parts(path, options, states, parts);
+                for part in &mut parts[first..] {
+                    part.plan = Arc::new(Self::Then(Arc::clone(&part.plan), step.clone()));
+                }
+            }
+            _ => parts.push(Part { plan: self.in_pieces(options), path: path.to_vec(), num_pieces: 1 }),
+        }
+    }
+
+    /// The number of files that are opened before their turn.
+    fn num_upcoming(&self, num_threads: usize) -> usize {
+        match self {
+            Self::Files(format, files) => {
+                let is_remote = files.iter().any(|file| file.name.url().is_some());
+                match (is_remote, format.is_one_record()) {
+                    (true, true) => num_threads.max(32),
+                    (true, false) => num_threads.max(4),
+                    (false, _) => num_threads,
+                }
+            }
+            Self::Metered { plan, .. } | Self::Then(plan, _) => plan.num_upcoming(num_threads),
+            _ => 1,
+        }
+    }
+}
+
+impl Step {
+    /// True if it works on each row alone, and keeps no state.
+    fn is_of_rows(&self, states: Option<&Arc<FunctionStates>>) -> bool {
+        match self {
+            Self::Map(..) => true,
+            Self::MapPython { python_worker, .. } => !states.is_some_and(|states| states.is_kept(*python_worker)),
+            _ => false,
+        }
+    }
+}
+
+/// The nodes for pass number `pass` over the pieces of `input`, from a state on.
+pub(super) fn pieces(
+    input: &Arc<Plan>,
+    options: PieceOptions,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+) -> Result<Pieces> {
+    let mut parts = Vec::new();
+    input.add_parts(&[], options, from.states(), &mut parts);
+    let ends: Vec<u64> = parts
+        .iter()
+        .scan(0, |end, part| {
+            *end += part.num_pieces;
+            Some(*end)
+        })
+        .collect();
+    let num_pieces = ends.last().copied().unwrap_or(0);
+    let num_upcoming = parts.iter().map(|part| part.plan.num_upcoming(settings.num_threads)).max().unwrap_or(0);
+    let order = match options.seed {
+        None => PieceOrder::Natural(num_pieces),
+        Some(seed) => {
+            // The same in each part of `mix` and `zip`, as the draws of windows are: equal seeds keep
+            // pairs together. A seed as users give them.
+            let seed = mix(seed, ORDER_OF_PIECES) >> 1;
+            PieceOrder::Permuted(Permutation::new(num_pieces, seed, pass))
+        }
+    };
+    let num_open = usize::try_from(num_pieces).map_or(options.num_open, |most| options.num_open.min(most));
+    let shared = settings.among_files(num_open.saturating_add(num_upcoming));
+    let start = move |number: u64, from: &Checkpoint| {
+        let index = ends.partition_point(|end| *end <= number);
+        let part = parts.get(index).ok_or_else(|| Error::internal("there is no such piece"))?;
+        let first = ends[index] - part.num_pieces;
+        let settings = part.path.iter().fold(shared, |settings, index| settings.part(*index));
+        part.plan.piece((number - first) as usize).start(pass, settings, distance + 1, from)
+    };
+    Ok(Pieces::new(Box::new(start), order, options.num_open, num_upcoming, &from.base())?.in_step(settings.in_step()))
+}

@@ -1,0 +1,55 @@
+"""The files that a shuffle over a window reads in another order."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+
+__all__ = ["files_of_window"]
+
+# Stages whose examples depend on the order before them, which therefore stays.
+_ORDERED: Final = (
+    stages.Take,
+    stages.Skip,
+    stages.Shard,
+    stages.Share,
+    stages.Shuffle,
+    stages.Batch,
+    stages.PaddedBatch,
+    stages.BucketByLength,
+    stages.Pack,
+    stages.Cache,
+    stages.Epochs,
+)
+
+
+def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
+    """Returns the order in which a window gets its examples, in words.
+
+    Args:
+        chain: The stages before the shuffle.
+        shuffle: A shuffle over a window.
+    """
+    if not (names := _names(chain)):
+        return "the examples reach the window in their order"
+    files = f"the files of {' and '.join(dict.fromkeys(names))}"
+    order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
+    at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
+    return f"it reads {files} {order}, {at_once}"
+
+
+def _names(chain: Sequence[Stage]) -> list[str]:
+    """Returns the names of the sources whose files may be read in another order."""
+    source, *behind = chain
+    if any(isinstance(stage, _ORDERED) for stage in behind):
+        return []
+    match source:
+        case stages.Concat(parts=parts) | stages.Mix(parts=parts):
+            return [name for part in parts for name in _names(part)]
+        case stages.Files():
+            return [source.name]
+        case Source(has_pieces=True):
+            return [source.name]
+    return []
