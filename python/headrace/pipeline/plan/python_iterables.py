@@ -6,6 +6,7 @@ does not hold back the examples it has already yielded.
 
 import threading
 from collections.abc import Callable
+from itertools import islice
 from threading import get_ident
 from typing import Any, Final
 
@@ -180,7 +181,9 @@ class LookedAt:
         rows = []
         try:
             if job.pass_number not in self._passes:
-                self._passes = {job.pass_number: self._openings.look(self.function)}
+                # A cache has kept the examples before this one.
+                examples = islice(self._openings.look(self.function), job.first_row, None)
+                self._passes = {job.pass_number: examples}
             if (example := next(self._passes[job.pass_number], _END)) is not _END:
                 rows.append(as_values(self._where, example, self._made))
         except BaseException as error:

@@ -334,3 +334,14 @@ def test_a_pass_over_archives_that_is_left_is_gone_on_with(tables, count):
         numbers = [int(sample["number"]) for sample in pipe]
         assert numbers == list(range(1000))
         pipe = hp.webdataset(tables / "*.tar").select("number").cache()
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_examples_of_an_iterator_come_once_where_two_functions_behind_are_learned(size):
+    def numbers():
+        yield from ({"number": number} for number in range(10))
+
+    learned = hp.iterable(numbers).cache().map(dict).batch(size).map(dict)
+    assert [order(learned), order(learned)] == [list(range(10))] * 2
+    combined = hp.concat([hp.iterable(numbers).take(4).cache(), hp.iterable(numbers).cache()])
+    assert order(combined.map(dict).batch(size).map(dict)) == [*range(4), *range(10)]
