@@ -75,7 +75,7 @@ RIGHT_CALLS = (
     "tf.py_func(len, [x], tf.int64).shape, len(tf.py_func(divmod, [x, x], [tf.float32] * 2))",
     "tf.image.resize_images(x, [3, 4], method=tf.image.ResizeMethod.AREA)",
     "hr.arrays({'n': np.zeros(3)}).map(hr.native(dict)).filter(hr.native(len)).batch(2)",
-    "tf.Print(x, [x, 'text']), tf.to_float(sparse); tf.flags.DEFINE_list('a', 'b,c')",
+    "tf.Print(x, [x, 'text']), tf.to_float(sparse); tf.flags.DEFINE_list('a', 'b,c', 'Names.')",
 )
 WRONG_CALLS = (
     "x['a']",

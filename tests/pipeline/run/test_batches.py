@@ -238,8 +238,9 @@ def is_in_map():
 
 while not is_in_map():
     pass
-print("begins", flush=True)
 try:
+    # From here on an interrupt comes in the wait, or just before it.
+    print("begins", flush=True)
     batches.close()
 except KeyboardInterrupt:
     print("interrupted", is_in_map(), flush=True)

@@ -138,16 +138,12 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
         sum(range(60_000))
         return example
 
-    for num_threads in (1, 2):
-        pipeline = hr.text_lines(lines).take(2000).map(compute, num_threads=num_threads)
-        found = run(pipeline.batch(20)).verdict()
-        whose = "its one thread" if num_threads == 1 else "each of its 2 threads"
-        assert f"(Python) limits: {whose} was busy" in found
-        assert re.search(r"and holds the GIL for \d+% of that", found), found
-        assert "num_threads" not in found
-        # Two threads share the GIL with the loop, so neither is always busy.
-        is_advised = re.search(r"; give it num_processes=\d+, or make it native", found)
-        assert is_advised or num_threads == 2, found
+    # Several threads share the GIL with the loop, which may then seem to be the slow side.
+    found = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).verdict()
+    assert "(Python) limits: its one thread was busy" in found
+    assert re.search(r"and holds the GIL for \d+% of that", found), found
+    assert "num_threads" not in found
+    assert re.search(r"; give it num_processes=\d+, or make it native", found), found
 
 
 def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
