@@ -178,10 +178,18 @@ def pack(items: Items, length: int, is_split: bool, max_open: int) -> Items:
     yield from map(made, rows)
 
 
-def shuffle(items: Items, window: int | None, seed: int, number: int) -> Items:
-    """Items in the order of a pass."""
+def shuffle(items: Items, seed: int, number: int) -> Items:
+    """All items in the order of a pass."""
     whole = list(items)
-    yield from (whole[place] for place in order(len(whole), window, seed, number))
+    yield from (whole[place] for place in order(len(whole), None, seed, number))
+
+
+def drawn_from_window(items: Items, count: int, window: int, seed: int, number: int) -> Items:
+    """So many items in the order of a pass. A window has taken what waits in it, and no more."""
+    taken: list[Example] = []
+    for given, place in enumerate(order(count, window, seed, number)):
+        taken.extend(islice(items, min(count, given + window) - len(taken)))
+        yield taken[place]
 
 
 @lru_cache(1000)
@@ -245,7 +253,18 @@ def draws(
     return tuple(int(example["part"]) for example in mixed)
 
 
-def side_by_side(parts: Iterable[Items]) -> Items:
-    """The components of the parts, until the shortest ends."""
-    for examples in zip(*parts, strict=False):
-        yield {name: value for example in examples for name, value in example.items()}
+def side_by_side(parts: Sequence[Items], run: Run) -> Items:
+    """The components of the parts, until the shortest ends.
+
+    A row without the others was not used: functions have the states that they had before it.
+    """
+    while True:
+        before = dict(run.kept)
+        row: Example = {}
+        for part in parts:
+            if (example := next(part, None)) is None:
+                run.kept.clear()
+                run.kept.update(before)
+                return
+            row |= example
+        yield row

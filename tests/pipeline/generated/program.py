@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
+from tests.pipeline.generated.sources import Pace
 
 import headrace as hr
 
@@ -76,7 +77,7 @@ class Shape:
         names: The components.
         depth: How many leading axes batches have put before examples.
         is_even: Whether the values of all items have equal shapes, so that batches can be made.
-        tags: What there was before, by words that `exclusions.py` goes by.
+        tags: The kinds of sources and stages before.
     """
 
     names: frozenset[str]
@@ -122,7 +123,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A source, or pipelines that are put together."""
+    """A source, or pipelines that are put together; with a pace if the source has one."""
 
     kind: str
     text: str
@@ -131,6 +132,7 @@ class Beginning:
     shape: Shape
     parts: "tuple[Program, ...]" = ()
     pieces: Callable[[At], list[Items]] | None = None
+    pace: Pace | None = None
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from pathlib import Path
 from random import Random
 
 from tests.pipeline.generated import model as m
-from tests.pipeline.generated.exclusions import reason_against
-from tests.pipeline.generated.model import Items, Run
+from tests.pipeline.generated.model import Example, Items, Run
 from tests.pipeline.generated.program import At, Beginning, Model, Program, Ranks, Shape
-from tests.pipeline.generated.sources import draw_source
+from tests.pipeline.generated.sources import ONCE, SPLIT, Pace, draw_source
 from tests.pipeline.generated.steps import (
     ANYWHERE,
     batch,
@@ -29,14 +28,8 @@ import headrace as hr
 
 
 def program_of(number: int) -> Program:
-    """The program with this number: another one each time, until one is not excluded."""
+    """The program with this number, which is always the same."""
     random = Random(number)
-    while reason_against(program := _drawn(random)) is not None:
-        pass
-    return program
-
-
-def _drawn(random: Random) -> Program:
     program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
     if random.random() < 0.3 and "shard of ranks" not in program.kinds:
         program = _for_ranks(random, program)
@@ -48,28 +41,45 @@ def _beginning(random: Random, nesting: int) -> Program:
         return _combined(random, nesting - 1)
     source = draw_source(random)
 
-    def pieces(at: At) -> list[Items]:
+    def files() -> list[list[Example]]:
         items = map(dict, source.examples)
-        files = [list(islice(items, size)) for size in source.sizes or ()]
-        return [(item for item in file if item["n"] not in source.lost) for file in files]
+        return [list(islice(items, size)) for size in source.sizes or ()]
+
+    def kept(items: Items) -> Items:
+        return (item for item in items if item["n"] not in source.lost)
+
+    def pieces(at: At) -> list[Items]:
+        return [kept(iter(file)) for file in files()]
 
     has_pieces = source.sizes is not None and source.seed is None
 
     def model(at: At) -> Items:
+        if has_pieces and source.kind == SPLIT:
+            # Files take turns before the examples of other parts are dropped.
+            return kept(at.in_turn([iter(file) for file in files()]))
         if has_pieces:
             return at.in_turn(pieces(at))
         items = map(dict, source.examples)
         if source.seed is not None:
-            items = m.shuffle(items, None, source.seed, at.number)
-        return (item for item in items if item["n"] not in source.lost)
+            items = m.shuffle(items, source.seed, at.number)
+        if source.pace is not None:
+            items = _counted(items, at.run, source.pace)
+        return kept(items)
 
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         return source.begin(directory)
 
-    shape = Shape(source.names)
-    kind = source.text.partition("(")[0]
-    beginning = Beginning(kind, source.text, begin, model, shape)
+    kind = source.kind or source.text.partition("(")[0]
+    shape = Shape(source.names).with_tags(kind)
+    beginning = Beginning(kind, source.text, begin, model, shape, pace=source.pace)
     return Program(replace(beginning, pieces=pieces) if has_pieces else beginning)
+
+
+def _counted(items: Items, run: Run, pace: Pace) -> Items:
+    """Notes how many items were asked for."""
+    for item in items:
+        run.kept[pace] = run.kept.get(pace, 0) + 1
+        yield item
 
 
 def _ended(random: Random, program: Program) -> Program:
@@ -79,7 +89,7 @@ def _ended(random: Random, program: Program) -> Program:
         if "list" in shape.names:
             program = program.then(select(*sorted(shape.names - {"list"})))
         program = tried(program, batch(random.choice([4, 10, 25])))
-    if random.random() < 0.3:
+    if random.random() < 0.3 and ONCE not in shape.tags:
         program = tried(program, epochs(2))
     return program
 
@@ -90,7 +100,7 @@ def _for_ranks(random: Random, program: Program) -> Program:
     for _ in range(random.randint(0, 3)):
         if (step := draw_step(random, program.shape)) is not None and step.kind in _ELASTIC:
             program = tried(program, step)
-    if random.random() < 0.5:
+    if random.random() < 0.5 and ONCE not in program.shape.tags:
         program = tried(program, epochs(random.choice([2, 3])))
     if program.shape.depth == 0 and "list" not in program.shape.names and random.random() < 0.6:
         program = tried(program, batch(random.choice([1, 2, 5])))
@@ -207,7 +217,9 @@ def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
     def model(at: At) -> Items:
         at = at._replace(pieces=None)
         pairs = enumerate(zip(names, models, strict=True))
-        return m.side_by_side([renamed(name, inner(at.of_part(n))) for n, (name, inner) in pairs])
+        return m.side_by_side(
+            [renamed(name, inner(at.of_part(n))) for n, (name, inner) in pairs], at.run
+        )
 
     shape = _shape_of(parts, frozenset(names)).with_tags("zip")
     text = f"zip([{_texts(parts)}], strict=False)"

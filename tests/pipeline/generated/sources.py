@@ -1,8 +1,10 @@
 """Sources that are drawn: files of every format, arrays and Python's own, with what they hold."""
 
 import tarfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +25,8 @@ if find_spec("pyarrow"):  # Parquet is an extra.
     import pyarrow.parquet as pq
 
 MANY = 10_000
+# Who waits longer than this waits for ever.
+_PATIENCE_S = 30
 NUMBERS = (range(53), range(53, 53), range(53, 97))
 
 
@@ -38,6 +42,9 @@ class Source:
         seed: That of a shuffle of all examples.
         lost: The numbers that are dropped behind it.
         sizes: How many examples each file has; None without files.
+        kind: The word for it that tests count; empty for the first word of the text.
+        places: The numbers of the file and the record of each example, if they are known.
+        pace: Holds examples back that are not needed yet; None for what does not wait.
     """
 
     text: str
@@ -47,11 +54,41 @@ class Source:
     seed: int | None = None
     lost: frozenset[int] = frozenset()
     sizes: Sequence[int] | None = tuple(map(len, NUMBERS))
+    kind: str = ""
+    places: Sequence[tuple[int, int]] | None = None
+    pace: "Pace | None" = None
+
+
+# Words for sources that not every stage can follow.
+ONCE = "iterable once"
+SPLIT = "split"
 
 
 def draw_source(random: Random) -> Source:
     """Draws one."""
-    return random.choice(_SOURCES)(random)
+    source = random.choice(_SOURCES)(random)
+    if source.places is None or random.random() > 0.2:
+        return source
+    part = _split(random, source)
+    try:
+        part.begin(Path("nowhere"))
+    except ValueError:  # A shuffle of all examples, of a source that is not reached by numbers.
+        return source
+    return part
+
+
+def keys_of(seed: int, places: Sequence[tuple[int, int]]) -> list[int]:
+    """The numbers by which records are divided, as the documentation of the engine says it."""
+    return [_mixed(_mixed(seed, record), file) for file, record in places]
+
+
+def _mixed(one: int, other: int) -> int:
+    # The finalizer of SplitMix64.
+    mask, golden = (1 << 64) - 1, 0x9E3779B97F4A7C15
+    mixed = ((one ^ (other * golden & mask)) + golden) & mask
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & mask
+    return mixed ^ (mixed >> 31)
 
 
 def write_files(directory: Path) -> None:
@@ -117,6 +154,9 @@ def _only(*names: str) -> list[Example]:
     return [{name: example[name] for name in names} for example in _WHOLE]
 
 
+_PLACES = [(file, record) for file, of in enumerate(NUMBERS) for record in range(len(of))]
+
+
 def _origins(ending: str) -> list[tuple[str, int]]:
     return [(f"{i}{ending}", k) for i, numbers in enumerate(NUMBERS) for k in range(len(numbers))]
 
@@ -130,7 +170,8 @@ def _records(random: Random, ending: str = "tfrecord") -> Source:
         records = hr.tfrecords(directory / f"*.{ending}", compression)
         return records.parse({name: features[name] for name in names})
 
-    return Source(f"tfrecords(*.{ending}).parse{names}", begin, _only(*names), frozenset(names))
+    text = f"tfrecords(*.{ending}).parse{names}"
+    return Source(text, begin, _only(*names), frozenset(names), places=_PLACES)
 
 
 def _with_origin(random: Random) -> Source:
@@ -173,7 +214,7 @@ def _lines(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.text_lines(directory / "*.txt").map(_number_of_text)
 
-    return Source("text_lines(*.txt)", begin, _only("n"))
+    return Source("text_lines(*.txt)", begin, _only("n"), places=_PLACES)
 
 
 def _number_of_text(example: Example) -> Example:
@@ -204,7 +245,7 @@ def _fixed(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.fixed_length_records(directory / "*.fixed", 8).map(_decoded)
 
-    return Source("fixed_length_records(*.fixed)", begin, _only("n"))
+    return Source("fixed_length_records(*.fixed)", begin, _only("n"), places=_PLACES)
 
 
 def _archive(random: Random) -> Source:
@@ -253,8 +294,10 @@ def _arrays(random: Random) -> Source:
         for n in range(count)
     ]
     text = f"arrays({count}{', rows of three' if has_rows else ''})"
-    names = frozenset(arrays)
-    return Source(text, lambda directory: hr.arrays(arrays), examples, names, sizes=None)
+    names, places = frozenset(arrays), [(0, record) for record in range(count)]
+    return Source(
+        text, lambda directory: hr.arrays(arrays), examples, names, sizes=None, places=places
+    )
 
 
 def _yielded(count: int) -> Iterator[Example]:
@@ -283,14 +326,96 @@ class _Counter:
         self.next = state
 
 
+def _slow(count: int) -> Iterator[Example]:
+    """Blocks end where a source takes its time."""
+    for n in range(count):
+        if n % 11 == 3:
+            time.sleep(0.002)
+        yield {"n": n}
+
+
+class Pace:
+    """The number of examples that an iterator may give; it waits for more."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._most = MANY
+
+    def allow(self, most: int) -> None:
+        """Lets it give so many examples altogether."""
+        with self._changed:
+            self._most = most
+            self._changed.notify_all()
+
+    def wait(self, number: int) -> None:
+        """Waits until example `number`, counted from 0, may be given."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: number < self._most, _PATIENCE_S):
+                raise TimeoutError(f"the next item needs example {number}, expected fewer")
+
+
+class _Once:
+    """A factory of one iterator, which can be read once: what is lost of it does not come again."""
+
+    def __init__(self, count: int, pace: Pace) -> None:
+        self._iterator = self._examples(count, pace)
+
+    def __call__(self) -> Iterator[Example]:
+        return self._iterator
+
+    @staticmethod
+    def _examples(count: int, pace: Pace) -> Iterator[Example]:
+        for n in range(count):
+            pace.wait(n)
+            yield {"n": n}
+
+
 def _iterable(random: Random) -> Source:
     count = random.choice([1, 30, 150])
-    makes = random.choice([_yielded, _Counter])
+    makes = random.choice([_yielded, _Counter, _slow])
     return Source(
         f"iterable({makes.__name__}, {count})",
         lambda directory: hr.iterable(partial(makes, count)),
         [{"n": n} for n in range(count)],
         sizes=None,
+        places=[(0, record) for record in range(count)],
+    )
+
+
+def _once(random: Random) -> Source:
+    count, pace = random.choice([0, 1, 30, 150]), Pace()
+    return Source(
+        f"iterable(once, {count})",
+        lambda directory: hr.iterable(_Once(count, pace)),
+        [{"n": n} for n in range(count)],
+        sizes=None,
+        kind=ONCE,
+        pace=pace,
+    )
+
+
+def _split(random: Random, source: Source) -> Source:
+    """A part of a source, the other examples of which are dropped behind it."""
+    assert source.places is not None
+    seed, number = random.randrange(2**20), random.randrange(2)
+    share = random.choice([0.2, 0.5, 0.7])
+    order = random.choice([None, None, random.randrange(2**20)])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        part = source.begin(directory).split(share, 1 - share, seed=seed)[number]
+        return part if order is None else part.shuffle(seed=order)
+
+    keys = keys_of(seed, source.places)
+    in_first = {n for n, key in enumerate(keys) if key < round(share * 2**64)}
+    lost = [e["n"] for n, e in enumerate(source.examples) if (n in in_first) == (number == 1)]
+    shuffle = "" if order is None else f".shuffle(seed={order})"
+    return replace(
+        source,
+        text=f"{source.text}.split({share}, seed={seed})[{number}]{shuffle}",
+        begin=begin,
+        seed=order,
+        lost=frozenset(lost),
+        kind=SPLIT,
     )
 
 
@@ -312,5 +437,7 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _arrays,
     _iterable,
     _iterable,
+    _once,
+    _once,
     *([_parquet] if pq is not None else []),
 ]
