@@ -462,6 +462,7 @@ def _budget(random: Random) -> Step:
         lambda p, _: p.skip_errors(budget, raises_at_end),
         items_of(lambda i, _: i),
         lambda before: before.with_tags(BUDGET),
+        order="one",
     )
 
 
