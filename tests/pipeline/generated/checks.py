@@ -72,6 +72,10 @@ class Omitted(NamedTuple):
     skipped: list[hr.Skipped]
     failure: tuple[str, str] | None
 
+    def sorted(self) -> "Omitted":
+        """Returns the same without an order of the examples."""
+        return Omitted(sorted(self.skipped, key=repr), self.failure)
+
 
 def run(
     pipeline: hr.Pipeline, way: Mapping[str, int], state: Any = None, may_fail: bool = False
@@ -129,7 +133,12 @@ def check_resumes(
         again, later, omitted = run(pipeline, way, states[place], may_fail)
         where = f"resumed behind {place} items, with {way}"
         assert same(again, whole[place:]), f"{where}: {_difference(again, whole[place:])}"
-        assert omitted == skipped, f"{where}: {omitted}, expected {skipped}"
+        if "zip" in program.kinds:
+            # Its parts go on from places of their own, and what they skip comes in turn from there.
+            omitted, wanted = omitted.sorted(), skipped.sorted()
+        else:
+            wanted = skipped
+        assert omitted == wanted, f"{where}: {omitted}, expected {wanted}"
         middle = random.randint(0, len(again))
         way = random.choice(WAYS)
         twice, _, _ = run(program.pipeline(directory, ranks), way, later[middle], may_fail)
