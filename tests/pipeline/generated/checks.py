@@ -134,7 +134,7 @@ def check_resumes(
         where = f"resumed behind {place} items, with {way}"
         assert same(again, whole[place:]), f"{where}: {_difference(again, whole[place:])}"
         if "zip" in program.kinds:
-            # Its parts go on from places of their own, and what they skip comes in turn from there.
+            # Each part resumes from a place of its own, so what they skip is in another order.
             omitted, wanted = omitted.sorted(), skipped.sorted()
         else:
             wanted = skipped
