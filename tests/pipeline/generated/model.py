@@ -189,7 +189,11 @@ def drawn_from_window(items: Items, count: int, window: int, seed: int, number: 
     taken: list[Example] = []
     for given, place in enumerate(order(count, window, seed, number)):
         taken.extend(islice(items, min(count, given + window) - len(taken)))
+        if given + window > count:
+            # It has asked for one more, and so for what is dropped behind the last one.
+            assert next(items, None) is None
         yield taken[place]
+    assert next(items, None) is None
 
 
 @lru_cache(1000)
