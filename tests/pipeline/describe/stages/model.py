@@ -62,7 +62,7 @@ def shuffled(made: Modelled, window: int, seed: int) -> Modelled:
         order = order_of(places(len(given)).shuffle(window, seed), epoch)
         return [given[item["place"]] for item in order]
 
-    pipeline = made.pipeline.shuffle(window, seed)
+    pipeline = made.pipeline.shuffle(window, seed, num_open=1, files="in order")
     return Modelled(pipeline, items, made.depth, made.lists, made.has_length)
 
 
