@@ -43,13 +43,6 @@ WANTED: dict[str, str] = {
     "with the next read; TensorFlow counts those records and drops them",
     "readers.written_to_a_full_disk*": "everything fails from then on, and closing tells it; "
     "TensorFlow writes on behind the gap, and its flush succeeds",
-    "session.fed[3]": "refused, as all fractions for a type of whole numbers; TensorFlow cuts them "
-    "off without a word",
-    "session.fed_type[6]": "refused: a fraction for a type of whole numbers",
-    "session.fed_type[12]": "refused: text is no truth value; any text is true in TensorFlow",
-    "session.fed_with_too_large_a_number": "refused; TensorFlow cuts it off without a word",
-    "session.fed_with_what_does_not_fit[*": "refused; TensorFlow makes other numbers of them "
-    "without a word, as sessions with `allow_lossy_feeds` do here",
     "sparse.fed_with_a_list": "a TypeError that says what to feed, not a failure to unpack",
     "sparse.partly_known*": "TensorFlow 1.15 feeds a shape that is known in part through a "
     "placeholder, so only its rank is known; 2 gives that placeholder the known sizes as default",

@@ -1,7 +1,8 @@
-"""Numbers that the type of a tensor does not have are refused, unless a session lets them pass."""
+"""Fed numbers that the type of a tensor does not have: a warning, or an error if so asked."""
 
 import math
 import re
+import threading
 from decimal import Decimal
 from fractions import Fraction
 
@@ -57,9 +58,18 @@ REFUSED = [
 ]
 
 
+@pytest.fixture
+def strict_session():
+    with tf.Session(config=tf.ConfigProto(allow_lossy_feeds=False)) as session:
+        yield session
+
+
 @pytest.mark.parametrize(("value", "dtype", "named"), REFUSED)
 @pytest.mark.parametrize("is_callable", [False, True])
-def test_a_number_that_the_type_does_not_have_is_refused(session, value, dtype, named, is_callable):
+def test_a_number_that_the_type_does_not_have_is_refused(
+    strict_session, value, dtype, named, is_callable
+):
+    session = strict_session
     x = tf.placeholder(dtype, name="x")
     copy = tf.identity(x)
     words = re.escape(f"Tensor 'x:0': feed value {named}") + ".*is not compatible with Tensor type"
@@ -68,15 +78,15 @@ def test_a_number_that_the_type_does_not_have_is_refused(session, value, dtype, 
         run(value)
 
 
-def test_the_error_says_what_to_do(session):
+def test_the_error_says_what_to_do(strict_session):
     x = tf.placeholder(tf.uint8, name="x")
     with pytest.raises(TypeError) as caught:
-        session.run(x, {x: [[1, 300]]})
+        strict_session.run(x, {x: [[1, 300]]})
     assert str(caught.value) == (
         "Tensor 'x:0': feed value 300 at [0, 1] of type int is not compatible with Tensor type "
         "uint8, expected a whole number from 0 to 255. Convert it, or give the tensor a larger "
-        "type (e.g. int64). tf.ConfigProto(allow_lossy_feeds=True) lets NumPy make another number "
-        "of it, as TensorFlow does."
+        "type (e.g. int64). Without tf.ConfigProto(allow_lossy_feeds=False) another number is made "
+        "of it, as in TensorFlow."
     )
 
 
@@ -120,7 +130,7 @@ def test_an_array_of_the_right_type_is_fed_as_it_is(session):
     assert session.run(x, {x: array}) is array
 
 
-@pytest.mark.parametrize(
+LOSSY = pytest.mark.parametrize(
     ("value", "dtype", "expected"),
     [
         ([300], tf.uint8, [44]),
@@ -133,6 +143,51 @@ def test_an_array_of_the_right_type_is_fed_as_it_is(session):
         ([1e6], tf.float16, [INFINITY]),
     ],
 )
+
+
+@LOSSY
+def test_another_number_is_made_with_one_warning_for_each_placeholder(value, dtype, expected):
+    x, y = tf.placeholder(dtype, name="x"), tf.placeholder(dtype, name="y")
+    with tf.Session() as session:
+        with pytest.warns(RuntimeWarning) as caught:
+            assert session.run(tf.identity(x), {x: value}).tolist() == expected
+        (warning,) = caught
+        assert re.search(
+            r"Tensor 'x:0': feed value .* becomes .* cannot hold it, as in TensorFlow\. .*"
+            r"allow_lossy_feeds=False\) makes it an error",
+            str(warning.message),
+        )
+        assert warning.filename == __file__
+        assert session.make_callable(tf.identity(x), [x])(value).tolist() == expected
+        with pytest.warns(RuntimeWarning, match="'y:0'"):
+            assert session.run(tf.identity(y), {y: value}).tolist() == expected
+
+
+def test_floats_from_a_feeding_thread_do_not_stop_a_program():
+    """A feed of pixels from 0 to 1 for integers: the queue gets the numbers cut off."""
+    x = tf.placeholder(tf.int32, [3], name="x")
+    queue = tf.FIFOQueue(10, tf.int32, [3])
+    enqueue, dequeue = queue.enqueue(x), queue.dequeue()
+
+    def feed(session):
+        for number in range(5):
+            session.run(enqueue, {x: np.array([0.5, 1.0, 1.9]) + number})
+
+    def dequeued(session):
+        thread = threading.Thread(target=feed, args=(session,))
+        thread.start()
+        given = [session.run(dequeue).tolist() for _ in range(5)]
+        thread.join(30)
+        return given
+
+    config = tf.ConfigProto(operation_timeout_in_ms=30_000)
+    with tf.Session(config=config) as session:
+        with pytest.warns(RuntimeWarning, match="'x:0'.* becomes 0"):
+            given = dequeued(session)
+        assert given == [[number, number + 1, number + 1] for number in range(5)]
+
+
+@LOSSY
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_a_session_may_let_numbers_become_others(value, dtype, expected):
     x = tf.placeholder(dtype)

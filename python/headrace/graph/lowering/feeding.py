@@ -3,6 +3,7 @@
 Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
 
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
@@ -15,19 +16,70 @@ from headrace.graph import Graph, GraphElementLike, Operation, Tensor
 from headrace.graph.lowering.conversion import Misfit, as_numpy_does, without_loss
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 
-__all__ = ["as_array", "convert_feeds", "feed_tensor"]
+__all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensor"]
+
+
+class LossyFeeds:
+    """A session's rule for fed numbers that the type of their tensor cannot hold.
+
+    TensorFlow makes other numbers of them: of 1.5 the int32 1, of 300 the uint8 44.
+    """
+
+    def __init__(self, are_allowed: bool | None) -> None:
+        """Makes the rule.
+
+        Args:
+            are_allowed: True to do as TensorFlow does; False to refuse such numbers; None to do as
+                TensorFlow does, with one warning for each tensor.
+        """
+        self._are_allowed = are_allowed
+        self._warned: set[Tensor] = set()
+
+    def convert(self, tensor: Tensor, value: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Returns what is fed.
+
+        Raises:
+            Misfit: If the type cannot hold a number, and such numbers are refused.
+            OverflowError: If a Python int has more than 64 bits.
+            TypeError: If the value is made of something else.
+            ValueError: If it is made of something else, or is not a regular array.
+        """
+        if self._are_allowed:
+            return as_numpy_does(value, dtype)
+        try:
+            return without_loss(value, dtype)
+        except Misfit as misfit:
+            if self._are_allowed is not None:
+                raise
+            with np.errstate(all="ignore"):
+                array = as_numpy_does(value, dtype)
+            self._warn(tensor, misfit, array[misfit.index])
+            return array
+
+    def _warn(self, tensor: Tensor, misfit: Misfit, fed: object) -> None:
+        if tensor in self._warned:
+            return
+        self._warned.add(tensor)
+        warnings.warn(
+            f"Tensor {tensor.name!r}: feed value {misfit.value!r}{_place(misfit.index)} of type "
+            f"{type(misfit.value).__name__} becomes {fed}, since Tensor type "
+            f"{tensor.dtype.base_dtype.name} cannot hold it, as in "
+            "TensorFlow. This is said once for each tensor. tf.ConfigProto(allow_lossy_feeds=False)"
+            " makes it an error, allow_lossy_feeds=True says that it is meant.",
+            RuntimeWarning,
+            stacklevel=7,
+        )
 
 
 def convert_feeds(
-    graph: Graph, feed_dict: Mapping[Any, Any] | None, is_lossy: bool = False
+    graph: Graph, feed_dict: Mapping[Any, Any] | None, lossy_feeds: LossyFeeds
 ) -> dict[Tensor, np.ndarray[Any, Any]]:
     """Returns the array to feed for each tensor.
 
     Args:
         graph: The graph of the tensors.
         feed_dict: The values by tensor.
-        is_lossy: Whether numbers that the type of a tensor cannot hold become others, as in
-            TensorFlow.
+        lossy_feeds: The rule for numbers that the type of a tensor cannot hold.
 
     Raises:
         TypeError: If `feed_dict` is not a mapping, a key or value is of a type that cannot be fed,
@@ -44,11 +96,11 @@ def convert_feeds(
     feeds: dict[Tensor, np.ndarray[Any, Any]] = {}
     for key, value in feed_dict.items():
         if isinstance(key, Tensor) and key.graph is graph:
-            feeds[key] = _convert(graph, key, value, is_lossy)
+            feeds[key] = _convert(graph, key, value, lossy_feeds)
             continue
         for item, part in _expand(key, value):
             tensor = feed_tensor(graph, item)
-            feeds[tensor] = _convert(graph, tensor, part, is_lossy)
+            feeds[tensor] = _convert(graph, tensor, part, lossy_feeds)
     return feeds
 
 
@@ -90,7 +142,9 @@ def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
         raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
 
 
-def _convert(graph: Graph, tensor: Tensor, value: object, is_lossy: bool) -> np.ndarray[Any, Any]:
+def _convert(
+    graph: Graph, tensor: Tensor, value: object, lossy_feeds: LossyFeeds
+) -> np.ndarray[Any, Any]:
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -100,7 +154,7 @@ def _convert(graph: Graph, tensor: Tensor, value: object, is_lossy: bool) -> np.
     dtype = tensor.dtype.base_dtype
     if dtype == resource or not graph.is_feedable(tensor):
         raise ValueError(f"Tensor {tensor} may not be fed.")
-    array = _as_array_of(tensor, dtype, value, is_lossy)
+    array = _as_array_of(tensor, dtype, value, lossy_feeds)
     if not tensor.shape.admits(array.shape):
         raise ValueError(
             f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
@@ -110,7 +164,7 @@ def _convert(graph: Graph, tensor: Tensor, value: object, is_lossy: bool) -> np.
 
 
 def _as_array_of(
-    tensor: Tensor, dtype: DType, value: object, is_lossy: bool
+    tensor: Tensor, dtype: DType, value: object, lossy_feeds: LossyFeeds
 ) -> np.ndarray[Any, Any]:
     numpy_dtype = _numpy_dtype(dtype)
     if type(value) is np.ndarray and value.dtype == numpy_dtype:
@@ -120,7 +174,7 @@ def _as_array_of(
     if dtype == string or _is_ordinary(value, dtype):
         return np.asarray(value, dtype=numpy_dtype)
     try:
-        return as_numpy_does(value, numpy_dtype) if is_lossy else without_loss(value, numpy_dtype)
+        return lossy_feeds.convert(tensor, value, numpy_dtype)
     except Misfit as misfit:
         raise TypeError(_incompatible(tensor, misfit.value, misfit.index, _SWITCH)) from None
     except OverflowError:
@@ -157,8 +211,8 @@ def _bounds(dtype: DType) -> tuple[int, int]:
 
 
 _SWITCH: Final = (
-    " tf.ConfigProto(allow_lossy_feeds=True) lets NumPy make another number of it, as TensorFlow "
-    "does."
+    " Without tf.ConfigProto(allow_lossy_feeds=False) another number is made of it, as in "
+    "TensorFlow."
 )
 
 
@@ -166,12 +220,15 @@ def _incompatible(
     tensor: Tensor, value: object, index: tuple[int, ...] = (), remedy: str = ""
 ) -> str:
     dtype = tensor.dtype.base_dtype
-    place = f" at {list(index)}" if index else ""
     return (
-        f"Tensor {tensor.name!r}: feed value {value!r}{place} of type {type(value).__name__} is "
-        f"not compatible with Tensor type {dtype.name}, expected {_values_of(dtype)}. Convert it, "
-        f"or give the tensor a larger type (e.g. int64).{remedy}"
+        f"Tensor {tensor.name!r}: feed value {value!r}{_place(index)} of type "
+        f"{type(value).__name__} is not compatible with Tensor type {dtype.name}, expected "
+        f"{_values_of(dtype)}. Convert it, or give the tensor a larger type (e.g. int64).{remedy}"
     )
+
+
+def _place(index: tuple[int, ...]) -> str:
+    return f" at {list(index)}" if index else ""
 
 
 def _values_of(dtype: DType) -> str:

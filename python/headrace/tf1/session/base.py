@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
-from headrace.graph.lowering.feeding import as_array
+from headrace.graph.lowering.feeding import LossyFeeds, as_array
 from headrace.graph.lowering.lowering import Lowering
 from headrace.graph.lowering.resources import Resources
 from headrace.queues import QueueStatistics
@@ -70,7 +70,7 @@ class BaseSession:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
         self._timeout_ms = None if config is None else config.operation_timeout_in_ms
-        self._has_lossy_feeds = config is not None and bool(config.allow_lossy_feeds)
+        self._lossy_feeds = LossyFeeds(None if config is None else config.allow_lossy_feeds)
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)

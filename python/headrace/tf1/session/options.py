@@ -92,7 +92,8 @@ class ConfigProto(_TimedOptions):
         operation_timeout_in_ms: The longest time that a run may wait; None, 0 or less for no limit.
         allow_lossy_feeds: Whether fed numbers that the type of the tensor cannot hold are
             converted by NumPy (1.5 becomes the int32 1, 300 becomes the uint8 44), as in
-            TensorFlow. Otherwise they are a TypeError. headrace's own.
+            TensorFlow. False makes them a TypeError. None converts them too, with one
+            RuntimeWarning for each tensor in a session. headrace's own.
     """
 
     _timeout = "operation_timeout_in_ms"

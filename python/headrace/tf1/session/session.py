@@ -181,7 +181,7 @@ class Session(BaseSession):
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
         plan = self._plan(fetches)
-        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
+        feeds = convert_feeds(self._graph, feed_dict, self._lossy_feeds)
         return self._run(plan, feeds, options, run_metadata)
 
     def make_callable(
@@ -216,7 +216,7 @@ class Session(BaseSession):
                 raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
             self._check_usable()
             given = dict(zip(keys, args, strict=True))
-            feeds = convert_feeds(self._graph, given, self._has_lossy_feeds)
+            feeds = convert_feeds(self._graph, given, self._lossy_feeds)
             return self._run(plan, feeds, options, run_metadata)
 
         return run
@@ -290,7 +290,7 @@ class Session(BaseSession):
         plan = FetchPlan(self._graph, fetches)
         if plan.targets:
             raise RuntimeError("partial_run() requires empty target_list.")
-        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
+        feeds = convert_feeds(self._graph, feed_dict, self._lossy_feeds)
         begun = self._partial_runs.get(handle)
         if begun is None:
             text = "Must run 'setup' before performing partial runs!"
