@@ -30,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::kept::Cache>()?;
     module.add_class::<pipeline::kept::Index>()?;
     module.add_class::<pipeline::column::Column>()?;
+    module.add_class::<pipeline::column_builder::ColumnBuilder>()?;
     module.add_class::<pipeline::execution::Execution>()?;
     module.add_class::<pipeline::job::Job>()?;
     module.add_class::<pipeline::skip_event::Failure>()?;

@@ -6,7 +6,7 @@ from tests.pipeline.conftest import LARGE_WAYS
 
 import headrace as hr
 from headrace import pipeline as hp
-from headrace.pipeline.plan.random_generators import Draws
+from headrace.pipeline.plan.random_generators import Generators
 
 
 def draw(example, rng):
@@ -153,16 +153,63 @@ def test_wrong_seeds_are_refused(numbers):
 
 def test_a_generator_spawns_others_that_depend_on_its_place_alone():
     def spawned(*place):
-        rng = Draws(7).at(*place)
+        rng = Generators(7).at(*place)
         return [child.integers(2**60) for child in (*rng.spawn(2), *rng.spawn(1))]
 
     assert len(set(spawned(0, 1, 2, 3))) == 3
     assert spawned(0, 1, 2, 3) == spawned(0, 1, 2, 3)
     assert not set(spawned(0, 1, 2, 3)) & set(spawned(1, 1, 2, 3) + spawned(0, 1, 3, 2))
-    assert not set(spawned(0, 1, 2, 3)) & {Draws(7).at(0, 1, 2, 3).integers(2**60)}
+    assert not set(spawned(0, 1, 2, 3)) & {Generators(7).at(0, 1, 2, 3).integers(2**60)}
 
 
 def test_draws_are_those_of_the_key_and_the_counter():
     key, counter = np.array([7, 3], np.uint64), np.array([0, 5, 6, 2**40], np.uint64)
     expected = np.random.Generator(np.random.Philox(key=key, counter=counter)).random(9)
-    assert Draws(7).at(3, 5, 6, 2**40).random(9).tolist() == expected.tolist()
+    assert Generators(7).at(3, 5, 6, 2**40).random(9).tolist() == expected.tolist()
+
+
+def test_one_generator_serves_examples_one_after_the_other_with_the_draws_of_each():
+    generators = Generators(7)
+    made = []
+    for number in range(6):
+        rng = generators.at(1, number, 0, 0)
+        made.append((id(rng), rng.integers(2**32, dtype=np.uint32), rng.random(3).tolist()))
+        other = Generators(7).at(1, number, 0, 0)
+        assert made[-1][1:] == (other.integers(2**32, dtype=np.uint32), other.random(3).tolist())
+        assert rng.spawn(2)[1].random() == other.spawn(2)[1].random()
+        del rng, other
+    assert len({rng for rng, *_ in made}) == 1
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda rng: rng,
+        lambda rng: rng.bit_generator,
+        lambda rng: rng.bit_generator.seed_seq,
+        lambda rng: rng.random,
+    ],
+    ids=["the generator", "its bit generator", "its seed sequence", "a method"],
+)
+def test_a_generator_that_a_function_keeps_stays_that_of_its_example(numbers, keep):
+    kept = {}
+
+    def draw_and_keep(example, rng):
+        kept[int(example["number"])] = (rng.bit_generator.state["state"]["counter"], keep(rng))
+        return {**example, "draw": rng.integers(2**62)}
+
+    made = draws_of(numbers.map(draw_and_keep, seed=7))
+    assert made == draws_of(numbers.map(draw, seed=7))
+    assert len({id(holder) for _, holder in kept.values()}) == len(kept) == len(made)
+
+
+def test_a_kept_generator_goes_on_with_the_draws_of_its_example():
+    first, expected = [], []
+    for example in hr.arrays({"n": np.arange(5)}).map(
+        lambda example, rng: first.append(rng) or example, seed=3
+    ):
+        del example
+    for number, rng in enumerate(first):
+        expected.append(Generators(3).at(0, number, 0, 0).random())
+        assert rng.random() == expected[-1]
+    assert len(set(expected)) == 5

@@ -96,6 +96,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The shape and the bytes of elements that lie in the memory of an array.
+    pub fn elements(&self) -> Option<(&Shape, &'a [u8])> {
+        match self {
+            Self::Array { shape, bytes, .. } => Some((shape, bytes)),
+            Self::Tensor(_) | Self::Refused { .. } => None,
+        }
+    }
+
     /// The number of bytes still to be copied.
     pub fn num_bytes(&self) -> usize {
         match self {

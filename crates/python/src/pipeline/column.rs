@@ -1,19 +1,22 @@
 //! Columns of rows, as Python functions take and return them, and the components of batches.
 
-use crate::boundary::array::{to_python as array_of, to_python_shared};
+use crate::boundary::array::{lent_bytes, to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;
 use crate::boundary::given::given;
-use crate::boundary::view::to_tensor;
+use crate::boundary::view::{to_tensor, to_view};
 use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::arrow::Strings;
 use headrace_engine::pipeline::blocks::column;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
-use numpy::PyArray1;
+use numpy::{PyArray1, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+
+/// Arrays of so many bytes are copied without the GIL.
+pub(crate) const LARGE_BYTES: usize = 256 << 10;
 
 /// One component of some rows.
 #[pyclass(frozen, module = "headrace._native")]
@@ -24,8 +27,27 @@ impl Column {
     /// Rows of one shape: the rows of an array.
     #[staticmethod]
     fn dense(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
-        let tensor = to_tensor(array, dtype(array.py(), code)?)?;
-        Ok(Self(column::Column::Dense(tensor)))
+        let py = array.py();
+        let view = to_view(array, dtype(py, code)?)?;
+        let tensor = match view.num_bytes() < LARGE_BYTES {
+            true => view.into_tensor(),
+            false => py.detach(|| view.into_tensor()),
+        };
+        Ok(Self(column::Column::Dense(tensor.into_python(py)?)))
+    }
+
+    /// As `dense`, but without a copy: the array must not change as long as the rows exist.
+    #[staticmethod]
+    fn lent(array: &Bound<'_, PyUntypedArray>, code: u8) -> PyResult<Self> {
+        let py = array.py();
+        let dtype = dtype(py, code)?;
+        match lent_bytes(array, dtype) {
+            Some((shape, bytes)) => {
+                let tensor = Tensor::from_bytes(dtype, shape, bytes).into_python(py)?;
+                Ok(Self(column::Column::Dense(tensor)))
+            }
+            None => Self::dense(array, code),
+        }
     }
 
     /// Rows of any shapes, one array each.

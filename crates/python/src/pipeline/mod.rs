@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod column;
+pub mod column_builder;
 pub mod execution;
 pub mod job;
 pub mod kept;

@@ -19,12 +19,14 @@ from headrace.pipeline.describe.types import (
 from headrace.pipeline.plan.python_values import as_value, has_type
 
 __all__ = [
+    "as_components",
     "as_rows",
     "as_values",
     "batches_of",
     "check_components",
     "column_of",
     "decoded",
+    "typed",
     "values_of",
 ]
 
@@ -92,8 +94,18 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
     """Returns the components that a function gave, in order, each as `as_value` does and copied.
 
     Raises:
-        TypeError: If it did not return a dict, a component cannot have such a value, or one has
-            another type than in the first example.
+        TypeError: As `as_components` and `typed` do.
+        ValueError: As `as_components` does.
+    """
+    components = as_components(where, given, specs)
+    return [typed(where, name, components[name], spec, True) for name, spec in specs.items()]
+
+
+def as_components(where: str, given: object, specs: Specs) -> Mapping[str, Any]:
+    """Returns the components that a function gave.
+
+    Raises:
+        TypeError: If it did not return a dict.
         ValueError: If the names differ from those of the first example.
     """
     components = check_components(where, given)
@@ -107,12 +119,17 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
             f"{where}: the function returned the components {sorted(components)}, expected "
             f"{sorted(specs)}, as for the first example."
         )
-    return [_value(where, name, components[name], spec) for name, spec in specs.items()]
+    return components
 
 
-def _value(where: str, name: str, given: Any, spec: Spec) -> Any:
-    """Returns a value as `as_value` does; an empty list has the type of the first example."""
-    value = as_value(where, name, given)
+def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = False) -> Any:
+    """Returns a value as `as_value` does; an empty list has the type of the first example.
+
+    Raises:
+        TypeError: If a component cannot have such a value, or it has another type than in the
+            first example.
+    """
+    value = as_value(where, name, given, is_separate)
     if not has_type(given, value):
         return np.empty(value.shape, object if isinstance(spec.dtype, type) else spec.dtype)
     _check_type(name, spec, given, value)

@@ -18,19 +18,14 @@ import numpy as np
 
 from headrace.core import engine
 from headrace.pipeline.describe.specs import Specs
-from headrace.pipeline.plan.column_conversion import (
-    as_values,
-    batches_of,
-    check_components,
-    column_of,
-    values_of,
-)
+from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
 from headrace.pipeline.plan.first_results import FirstResults, Key, digest_of
 from headrace.pipeline.plan.function_state import initial, keeps_state, kept, restore, using
 from headrace.pipeline.plan.global_generators import GlobalDraws
 from headrace.pipeline.plan.opened_iterators import name_of
 from headrace.pipeline.plan.python_values import spec_of
 from headrace.pipeline.plan.random_generators import Draws
+from headrace.pipeline.plan.results import Results
 
 __all__ = [
     "FilterFunction",
@@ -323,12 +318,14 @@ class MapFunction(_Function):
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         function = self.known(job, calls)
+        results = Results(self.where, self._made, job.num_rows, self._is_batched)
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
-            return as_values(self.where, function(example, *draws), self._made)
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> None:
+            results.add(function(example, *draws))
 
-        rows = [row for _, row in calls.of(_drawing(call, self._draws, job))]
-        finish(job, self.where, self._made, rows, None, calls, self._is_batched)
+        for _ in calls.of(_drawing(call, self._draws, job)):
+            pass
+        _give(job, self.where, results, None, calls)
 
 
 def _drawing(
@@ -380,14 +377,21 @@ class FlatMapFunction(_Function):
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         function = self.known(job, calls)
 
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
-            made = function(example, *draws)
-            return [as_values(self.where, row, self._made) for row in made]
+        results = Results(self.where, self._made, job.num_rows)
+
+        def call(example: dict[str, Any], *draws: np.random.Generator) -> int:
+            before = len(results)
+            try:
+                for row in function(example, *draws):
+                    results.add(row)
+            except BaseException:
+                results.keep(before)
+                raise
+            return len(results) - before
 
         made = dict(calls.of(_drawing(call, self._draws, job)))
-        rows = [row for group in made.values() for row in group]
-        counts = [len(made.get(number, ())) for number in range(job.num_rows)]
-        finish(job, self.where, self._made, rows, counts, calls)
+        counts = [made.get(number, 0) for number in range(job.num_rows)]
+        _give(job, self.where, results, counts, calls)
 
 
 class LearnFunction(_Function):
@@ -447,26 +451,41 @@ class Result:
         return "its next example"
 
 
+def _give(
+    job: engine.Job,
+    where: str,
+    results: Results,
+    counts: Sequence[int] | None,
+    calls: _Calls,
+) -> None:
+    """Sets the results of calls, for each input row as many rows as `counts` has."""
+    num_rows = len(results)
+    if num_rows == 0:
+        job.keep([], calls.error, calls.state, calls.failed)
+        return
+    try:
+        columns = results.columns()
+    except BaseException as raised:
+        job.keep([], noted(raised, where))
+        return
+    job.finish(columns, num_rows, counts, calls.error, calls.state, calls.failed)
+
+
 def finish(
     job: engine.Job,
     where: str,
     specs: Specs,
     rows: Sequence[list[Any]],
-    counts: Sequence[int] | None,
-    result: "_Calls | Result",
-    is_batched: bool = False,
+    result: Result,
 ) -> None:
-    """Sets rows of values as the result, for each input row as many as `counts` has."""
+    """Sets rows of values as the result of a source."""
     if not rows:
         job.keep([], result.error, result.state, result.failed)
         return
     try:
         values = zip(*rows, strict=True)
-        columns = [
-            batches_of(column) if is_batched else column_of(name, column)
-            for name, column in zip(specs, values, strict=True)
-        ]
+        columns = [column_of(name, column) for name, column in zip(specs, values, strict=True)]
     except BaseException as raised:
         job.keep([], noted(raised, where))
         return
-    job.finish(columns, len(rows), counts, result.error, result.state, result.failed)
+    job.finish(columns, len(rows), None, result.error, result.state, result.failed)

@@ -128,7 +128,7 @@ class IterableFunction:
         rows, result.error = self.feed.take(job)
         if rows:
             result.state = rows[0][1]
-        finish(job, self._where, self._made, [values for values, _ in rows], None, result)
+        finish(job, self._where, self._made, [values for values, _ in rows], result)
 
     def ask(self, job: engine.Job) -> None:
         """Asks the iterator for as many examples as the task wants."""
@@ -190,7 +190,7 @@ class LookedAt:
             result.error = noted(error, self._where)
         finally:
             del self.running[get_ident()]
-        finish(job, self._where, self._made, rows, None, result)
+        finish(job, self._where, self._made, rows, result)
 
 
 def serve_feed(feed: Feed, find_lane: Callable[[], IterableFunction | None]) -> None:

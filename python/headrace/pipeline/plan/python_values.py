@@ -29,8 +29,14 @@ _PYTHON_TYPES: Final = {bool: np.bool_, int: np.int64, float: np.float64}
 _MOST_EXACT: Final = 2**53
 
 
-def as_value(where: str, name: str, value: Any) -> Any:
-    """Returns a function's value of a component as `bytes` or a separate array.
+def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any:
+    """Returns a function's value of a component as `bytes` or an array.
+
+    Args:
+        where: The stage and its function, in words.
+        name: The name of the component.
+        value: What the function gave.
+        is_separate: Whether the array shares no memory with the value.
 
     Raises:
         TypeError: If a component cannot have such a value.
@@ -42,7 +48,10 @@ def as_value(where: str, name: str, value: Any) -> Any:
         return value
     what = f"{where}: the component {name!r}"
     is_typed = isinstance(value, (np.ndarray, np.generic))
-    array = native_order(np.array(value)) if is_typed else of_python(what, value)
+    if is_typed:
+        array = native_order(np.array(value) if is_separate else np.asarray(value))
+    else:
+        array = of_python(what, value)
     if array.dtype.kind in "SUO":
         return strings_of(what, array)
     array_type(what, array.dtype)

@@ -1,5 +1,6 @@
 """Random draws of Python functions: a generator for each example, whoever comes first."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random.bit_generator import ISpawnableSeedSequence, SeedSequence
 
-__all__ = ["Draws"]
+__all__ = ["Draws", "Generators"]
 
 
 class _Place(ISpawnableSeedSequence):
@@ -15,23 +16,35 @@ class _Place(ISpawnableSeedSequence):
 
     A generator without such a sequence cannot spawn others, and asks the system for random bytes,
     which takes longer than all else.
+
+    Attributes:
+        place: The epoch, and the place in that.
     """
 
-    def __init__(self, words: npt.NDArray[np.uint64]) -> None:
-        self._words = words
+    def __init__(self, seed: int, place: tuple[int, int, int, int]) -> None:
+        self._seed = seed
+        self.place = place
         self._spawning: SeedSequence | None = None
 
     def generate_state(
         self, n_words: int, dtype: npt.DTypeLike = np.uint64
     ) -> npt.NDArray[np.uint32 | np.uint64]:
         """Returns the key."""
-        return self._words[:n_words]
+        return self._words()[:n_words]
 
     def spawn(self, n_children: int) -> list[SeedSequence]:  # type: ignore[override]
         """Returns seeds that depend on the place alone, and others with each call."""
         if self._spawning is None:
-            self._spawning = SeedSequence(self._words.view(np.uint32).tolist())
+            self._spawning = SeedSequence(self._words().view(np.uint32).tolist())
         return self._spawning.spawn(n_children)
+
+    def move(self, place: tuple[int, int, int, int]) -> None:
+        """Becomes the key of another place of the same seed."""
+        self.place = place
+        self._spawning = None
+
+    def _words(self) -> npt.NDArray[np.uint64]:
+        return np.array([self._seed, *self.place], np.uint64)
 
 
 class Draws:
@@ -51,13 +64,56 @@ class Draws:
         self._seed = seed
 
     def of(self, places: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
-        """Yields the generator of each place: epoch, record, file, and number within the record."""
-        for epoch, *place in places.tolist():
-            yield self.at(epoch, *place)
+        """Yields the generator of each place: epoch, record, file, and number within the record.
+
+        A generator is that of the next place once it is asked for, unless somebody has kept it.
+        """
+        generators = Generators(self._seed)
+        for place in places.tolist():
+            yield generators.at(*place)
+
+
+class Generators:
+    """Generators of one seed, for one thread.
+
+    One is used again for the next place: a new one takes six times as long. But a generator that a
+    function has kept stays as it is.
+
+    Args:
+        seed: See `Draws`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._place: _Place | None = None
+        self._num_holders = (0, 0, 0)
 
     def at(self, epoch: int, record: int, file: int, part: int) -> np.random.Generator:
         """Returns the generator of one place."""
-        words = np.array([self._seed, epoch, record, file, part], np.uint64)
-        counter = np.array([0, record, file, part], np.uint64)
-        place: Any = _Place(words)  # NumPy's annotations skip what it documents.
-        return np.random.Generator(np.random.Philox(place, counter=counter))
+        place = (epoch, record, file, part)
+        if self._place is None or self._holders() != self._num_holders:
+            self._make(place)
+            # Behind the call, whose own references are gone.
+            self._num_holders = self._holders()
+            return self._generator
+        self._place.move(place)
+        # Everything of the state is set, such as numbers that are drawn ahead.
+        self._key[1] = epoch
+        self._counter[1], self._counter[2], self._counter[3] = record, file, part
+        self._philox.state = self._state
+        return self._generator
+
+    def _make(self, place: tuple[int, int, int, int]) -> None:
+        counter = np.array([0, *place[1:]], np.uint64)
+        self._place = _Place(self._seed, place)
+        sequence: Any = self._place  # NumPy's annotations skip what it documents.
+        self._philox = np.random.Philox(sequence, counter=counter)
+        self._generator = np.random.Generator(self._philox)
+        self._state: Any = self._philox.state
+        self._key = self._state["state"]["key"]
+        self._counter = self._state["state"]["counter"]
+
+    def _holders(self) -> tuple[int, int, int]:
+        """Returns how many references there are to what makes up the generator."""
+        count = sys.getrefcount
+        return count(self._generator), count(self._philox), count(self._place)

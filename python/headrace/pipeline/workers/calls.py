@@ -13,7 +13,7 @@ from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_conversion import as_values, decoded
 from headrace.pipeline.plan.first_results import Remembered
 from headrace.pipeline.plan.global_generators import GlobalDraws
-from headrace.pipeline.plan.random_generators import Draws
+from headrace.pipeline.plan.random_generators import Generators
 from headrace.pipeline.workers.sending import PackedError
 
 __all__ = ["Failure", "Result", "Step", "Steps"]
@@ -79,7 +79,7 @@ class Steps:
         self._steps = list(steps)
         self._functions = list(functions)
         self._global_draws = [GlobalDraws(step.where) for step in steps]
-        self._draws = [None if step.seed is None else Draws(step.seed) for step in steps]
+        self._draws = [None if step.seed is None else Generators(step.seed) for step in steps]
 
     def run(
         self,
