@@ -15,6 +15,7 @@ import pytest
 import headrace as hr
 from headrace.pipeline.describe.stages import Batch, Map
 from headrace.pipeline.plan.python_functions import has_gil
+from headrace.pipeline.run import batches as batches_module
 from headrace.pipeline.run.statistics import Readings, StageReadings
 from headrace.pipeline.run.verdict import verdict
 
@@ -358,3 +359,14 @@ def test_an_iteration_says_what_it_is_and_where_it_stands(lines):
     examples = hr.text_lines(lines).epoch(3)
     assert len(list(examples)) == 8_000
     assert repr(examples) == "Batches(text_lines: epoch 3, 8000 examples taken, closed)"
+
+
+@pytest.mark.parametrize(("after_s", "expected"), [(1e9, 0), (-1.0, 1)])
+def test_the_gil_is_looked_at_only_once_an_iteration_has_lasted_a_while(
+    monkeypatch, after_s, expected
+):
+    monkeypatch.setattr(batches_module, "_LOOKED_AT_S", after_s)
+    with iter(hr.arrays({"n": np.arange(100)}).map(dict)) as batches:
+        next(batches)
+        names = [thread.name for thread in threading.enumerate()]
+        assert names.count("headrace-gil") == (expected if has_gil() else 0)

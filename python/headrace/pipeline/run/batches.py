@@ -41,6 +41,8 @@ _LEAST_MEMORY_BYTES = 64 << 20
 _CACHE_BYTES = 16 << 30
 # The longest time that the end of an iteration waits for a running Python function.
 _PATIENCE_S = 0.15
+# The time after which the GIL is looked at.
+_LOOKED_AT_S: Final = 0.2
 
 # What `Execution.report` would say.
 _NOT_BEGUN = (None, None, None, (False, False, False))
@@ -117,6 +119,8 @@ class Batches:
         self._is_beginning = False
         # Threads that call the user's functions.
         self._callers: list[threading.Thread] = []
+        # The thread that looks at the GIL, until it is started.
+        self._gil_watch: threading.Thread | None = None
         self._learn = known if callable(known) else None
         self._begin = time.monotonic()
         self._end_time: float | None = None
@@ -210,12 +214,11 @@ class Batches:
         self._lanes = planned.lanes
         lanes = list(map(weakref.ref, planned.lanes))
         self._gil_shares = GilShares(len(lanes))
+        gil_watch = None
         if lanes and has_gil() and not self._is_learning:
             looked_at = (self._execution, lanes, self._gil_shares)
-            threads.append(
-                threading.Thread(
-                    target=look_at_gil, args=looked_at, name="headrace-gil", daemon=True
-                )
+            gil_watch = threading.Thread(
+                target=look_at_gil, args=looked_at, name="headrace-gil", daemon=True
             )
         if seconds := options.get("stuck_after_s"):
             watched = (self._execution, lanes, self._names, seconds, is_over)
@@ -227,10 +230,12 @@ class Batches:
             if (found := getattr(planned_lane, "processes", None)) is not None:
                 found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
                 processes.append(found)
-        ending = _Ending(self._execution, self._name, lanes, threads, feeds, processes, is_over)
+        ended = threads if gil_watch is None else [*threads, gil_watch]
+        ending = _Ending(self._execution, self._name, lanes, ended, feeds, processes, is_over)
         self._end = weakref.finalize(self, _close, ending, self._process)
         for thread in threads:
             thread.start()
+        self._gil_watch = gil_watch
 
     def __iter__(self) -> "Batches":
         return self
@@ -290,6 +295,10 @@ class Batches:
             return None
         self._report.settle()
         self._absent.look()
+        if self._gil_watch is not None and time.monotonic() - self._begin > _LOOKED_AT_S:
+            # A short iteration needs no advice about its functions.
+            watch_gil, self._gil_watch = self._gil_watch, None
+            watch_gil.start()
         num_rows, columns = given
         return num_rows, {
             name: _component(name, spec, column)

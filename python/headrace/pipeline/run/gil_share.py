@@ -13,6 +13,9 @@ from headrace.pipeline.plan.python_functions import Lane
 __all__ = ["GilShares", "look_at_gil"]
 
 _SECONDS_BETWEEN: Final = 0.02
+# After so many looks, which tell the share to a few percent, they are fewer.
+_MANY_LOOKS: Final = 100
+_SECONDS_LATER: Final = 0.1
 # Taking a lock that nobody holds takes a few microseconds, unless another thread gets the processor
 # just then.
 _LEAST_WAIT_S: Final = 0.0001
@@ -53,7 +56,12 @@ def look_at_gil(
         find_lanes: Return what its threads for Python functions do; None once nobody holds that.
         shares: Gets what is found.
     """
-    while (waited := execution.wait_for_gil(_SECONDS_BETWEEN)) is not None:
+    num_looks = 0
+    while True:
+        seconds = _SECONDS_BETWEEN if num_looks < _MANY_LOOKS else _SECONDS_LATER
+        if (waited := execution.wait_for_gil(seconds)) is None:
+            return
+        num_looks += 1
         for number, find in enumerate(find_lanes):
             lane = find()
             if lane is not None and lane.running:
