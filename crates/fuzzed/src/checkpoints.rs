@@ -7,6 +7,7 @@ use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
 use headrace_engine::pipeline::formats::{Codec, Lines};
 use headrace_engine::pipeline::index::Kept;
 use headrace_engine::pipeline::nodes::cache::Store;
+use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
         1 => window(&files),
         2 => epochs(&window(&files)),
         3 => epochs(&shuffled(&files)),
-        4 => then(&epochs(&files), Step::Shard { index: 1, count: 3 }),
+        4 => then(&epochs(&files), Step::Shard { index: 1, count: 3, even: Even::Uneven }),
         5 => Arc::new(Plan::Concat(both())),
         6 => Arc::new(Plan::Mix(both(), Mix { weights: vec![1.0, 3.0], goes_on: true, seed: 5 })),
         7 => then(&then(&files, Step::Skip(5)), Step::Take(50)),

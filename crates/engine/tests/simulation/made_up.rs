@@ -13,6 +13,7 @@ use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::groups::batch::Turn;
 use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::map::Stage;
+use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Unbatch};
@@ -140,7 +141,7 @@ impl MadeUp {
             6 => self.step("skip", draws.below(10) as u64, Step::Skip),
             7 => {
                 let count = 1 + draws.below(3) as u64;
-                self.step("shard", count, |count| Step::Shard { index: 0, count })
+                self.step("shard", count, |count| Step::Shard { index: 0, count, even: Even::Uneven })
             }
             8 => {
                 let size = 1 + draws.below(9);

@@ -17,6 +17,7 @@ use headrace_engine::pipeline::nodes::groups::batch::Turn;
 use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::groups::pack::Packing;
 use headrace_engine::pipeline::nodes::map;
+use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{self, Mix, PieceOptions, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
@@ -356,8 +357,17 @@ impl Plan {
         self.then(Step::Skip(count))
     }
 
-    fn shard(&self, index: u64, count: u64) -> Self {
-        self.then(Step::Shard { index, count })
+    /// `even` says what happens to the last rows if they are fewer than `count`: None, "drop" or
+    /// "pad".
+    #[pyo3(signature = (index, count, even))]
+    fn shard(&self, index: u64, count: u64, even: Option<&str>) -> PyResult<Self> {
+        let even = match even {
+            None => Even::Uneven,
+            Some("drop") => Even::Drop,
+            Some("pad") => Even::Pad,
+            Some(other) => return Err(PyValueError::new_err(format!("there is no way {other} to make shards even"))),
+        };
+        Ok(self.then(Step::Shard { index, count, even }))
     }
 
     /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there

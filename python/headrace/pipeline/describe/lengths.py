@@ -89,6 +89,10 @@ def _finite_length_after(stage: Stage, length: int) -> int:
     match stage:
         case stages.Skip(count=count):
             return max(length - count, 0)
+        case stages.Shard(count=count, even="drop"):
+            return length // count
+        case stages.Shard(count=count, even="pad"):
+            return -(-length // count)
         case stages.Shard(index=index, count=count):
             return max(0, -((index - length) // count))
         case (

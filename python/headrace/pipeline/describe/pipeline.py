@@ -20,6 +20,7 @@ from headrace.pipeline.describe.arguments import (
     checked_names,
     checked_num_callers,
 )
+from headrace.pipeline.describe.even_ranks import check_even
 from headrace.pipeline.describe.features import as_feature
 from headrace.pipeline.describe.lengths import length_of
 from headrace.pipeline.describe.padding import as_values
@@ -35,7 +36,7 @@ from headrace.pipeline.describe.specs import (
     runs_python,
     static_specs,
 )
-from headrace.pipeline.describe.stages import Remainder, Stage
+from headrace.pipeline.describe.stages import Even, Remainder, Stage
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.describe.window_files import files_of_window
 from headrace.pipeline.outputs.arrow import check_arrow, record_batches
@@ -280,7 +281,9 @@ class Pipeline:
         """
         return tuple(self._then(stage) for stage in splits(self.stages, shares, seed))
 
-    def shard(self, index: int | None = None, count: int | None = None) -> "Pipeline":
+    def shard(
+        self, index: int | None = None, count: int | None = None, even: Even = None
+    ) -> "Pipeline":
         """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
 
         Without arguments they are the rank of this process and the number of processes, as
@@ -289,13 +292,33 @@ class Pipeline:
 
         All readers need the same order. So a shuffle or a mix before this must have a seed.
 
+        Ranks that wait for each other at each step need equally many batches. With `even`, they get
+        equally many, in each epoch, also after `filter`, in files of different lengths, and after a
+        resume with another number of ranks. No rank needs to know a length for that. What follows
+        must not change the number of examples: a later `filter`, `flat_map`, `unbatch`,
+        `bucket_by_length`, `pack`, `split` or `skip_errors` is refused; write it before.
+
+        Args:
+            index: The rank, from 0.
+            count: The number of ranks.
+            even: The treatment of the last examples of an epoch (after `batch` of the last batches)
+                if they are fewer than ranks: "drop" drops them; with "pad" the ranks that have none
+                repeat them in turn, and `mask` is false for these in a later
+                `batch(..., remainder="pad")`. None gives them to the first ranks.
+
         Raises:
             RuntimeError: If there are no arguments and no rank is known.
-            TypeError: If only one of the two is given.
-            ValueError: If `count` is not at least 1, or `index` not below it; if `count` is above 1
-                and a shuffle or a mix before this has no seed, since each process would draw its
-                own; if RANK and WORLD_SIZE are not a rank and a number of processes.
+            TypeError: If only one of `index` and `count` is given.
+            ValueError: If `count` is not at least 1, or `index` not below it; if `even` is none of
+                these; if `count` is above 1 and a shuffle or a mix before this has no seed, since
+                each process would draw its own; if RANK and WORLD_SIZE are not a rank and a number
+                of processes.
         """
+        if even not in (None, "drop", "pad"):
+            raise ValueError(
+                f"shard: even is {even!r}, expected 'drop' or 'pad' for equally many examples on "
+                "each rank, or None."
+            )
         taken_from = ""
         if index is None and count is None:
             index, count, taken_from = process_rank("shard")
@@ -311,7 +334,7 @@ class Pipeline:
             )
         if count > 1:
             check_one_order(self.stages)
-        return self._then(stages.Shard(index, count, taken_from))
+        return self._then(stages.Shard(index, count, even, taken_from))
 
     def shuffle(
         self,
@@ -937,6 +960,7 @@ class Pipeline:
 
     def _then(self, stage: Stage) -> "Pipeline":
         # Missing names are refused here, where they are written.
+        check_even(self.stages, stage)
         known_names((*self.stages, stage))
         return Pipeline((*self.stages, stage), self._options, self)
 

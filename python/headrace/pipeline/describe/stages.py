@@ -52,6 +52,8 @@ __all__ = [
 
 # The treatment of an incomplete last batch.
 Remainder: TypeAlias = Literal["keep", "drop", "pad"]
+# What happens to the last examples if they are fewer than ranks.
+Even: TypeAlias = Literal["drop", "pad"] | None
 
 
 def text(value: object) -> str:
@@ -371,11 +373,15 @@ class Shard(Stage):
     """Every `count`-th example, from number `index` on.
 
     Attributes:
+        index: The rank.
+        count: The number of ranks.
+        even: The treatment of the last examples if they are fewer than ranks.
         taken_from: The source of index and count; empty where the program gave them.
     """
 
     index: int
     count: int
+    even: Even = field(default=None, metadata={"is_named": True})
     taken_from: str = field(default="", compare=False, repr=False)
 
 

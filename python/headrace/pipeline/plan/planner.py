@@ -291,8 +291,8 @@ class _Planning:
                 return self._plan.take(count)
             case stages.Skip(count=count):
                 return self._plan.skip(count)
-            case stages.Shard(index=number, count=count):
-                return self._plan.shard(number, count)
+            case stages.Shard(index=number, count=count, even=even):
+                return self._plan.shard(number, count, even)
             case stages.Share(run=run, index=number, count=count):
                 self._turn = (number, count)
                 return self._plan.share(number, count, run)

@@ -353,8 +353,8 @@ def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
     """
     left_out = _LEFT_OUT
     match stage:
-        case stages.Shard() if is_elastic:
-            return "shard"
+        case stages.Shard(even=even) if is_elastic:
+            return "shard" if even is None else f"shard(even={even!r})"
         case stages.Batch() | stages.PaddedBatch() if not is_size_fixed:
             left_out = (*_LEFT_OUT, "size")
         case stages.Epochs():

@@ -24,6 +24,8 @@ pub struct FileProvenance {
     pub number: u64,
     /// The pass in which it is read.
     pub pass: Pass,
+    /// True for rows that repeat those of another rank, so that all ranks have equally many.
+    pub is_repeated: bool,
     /// For a table: the columns of its records. Set by the task that opens it.
     pub layout: OnceLock<Arc<Layout>>,
     /// Finds the offsets of its records, if they may be needed.
@@ -78,6 +80,7 @@ impl FileProvenance {
             numbering,
             number,
             pass: Pass::default(),
+            is_repeated: false,
             layout: OnceLock::new(),
             locate: None,
             cache: None,
@@ -141,6 +144,11 @@ impl FileProvenance {
     pub fn unnamed(word: &'static str, pass: Pass) -> Arc<Self> {
         let numbering = Numbering { word, first: 0 };
         Arc::new(Self { pass, ..Self::new(FileName::new(""), numbering, 0) })
+    }
+
+    /// The same file, for rows that repeat others.
+    pub fn repeated(&self) -> Arc<Self> {
+        Arc::new(Self { is_repeated: true, ..self.clone() })
     }
 
     /// The same file in another pass. The branch of the old pass is mixed into the new one, so that

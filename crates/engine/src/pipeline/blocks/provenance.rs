@@ -166,6 +166,16 @@ impl Provenance {
         }
     }
 
+    /// The same records, of rows that repeat others.
+    pub fn repeated(&self) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Run(file, first) => Self::Run(file.repeated(), *first),
+            Self::Each(files, rows) => Self::Each(files.iter().map(|file| file.repeated()).collect(), Arc::clone(rows)),
+            Self::Of(deferred) => deferred.provenance().repeated(),
+        }
+    }
+
     /// The provenance of rows made of these: row `i` is number `subs[i]` of the rows made of row
     /// `rows[i]`.
     pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {

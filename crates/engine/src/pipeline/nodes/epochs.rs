@@ -253,7 +253,7 @@ impl Shards {
         Error::invalid_argument(format!(
             "it was taken after {number} epochs of one of {old_count} shards of different lengths, so the shards are at different \
              positions, and the state of one cannot be used for shard(..., {count}). Continue with shard(..., {old_count}); or \
-             write epochs(...) before shard(...), or take(...) a number of examples that the number of shards divides"
+             write epochs(...) before shard(...), or give all shards equally many with shard(..., even='drop')"
         ))
     }
 }

@@ -9,6 +9,7 @@ pub mod groups;
 pub mod interleave;
 pub mod map;
 pub mod pieces;
+pub mod shard;
 pub mod size_estimate;
 pub mod skip_errors;
 pub mod sources;

@@ -19,6 +19,7 @@ use crate::pipeline::nodes::groups::batch::Turn;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::nodes::groups::pack::Packing;
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::nodes::shard::Even;
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use crate::pipeline::nodes::sources::indexed::Indexed;
 use crate::pipeline::stages::fetch::SharedLookup;
@@ -112,6 +113,8 @@ pub enum Step {
         index: u64,
         /// The number of shards.
         count: u64,
+        /// The treatment of the last rows.
+        even: Even,
     },
     /// Keeps every `count`-th run of rows, from run `index` on, counted from the beginning or the
     /// checkpoint.

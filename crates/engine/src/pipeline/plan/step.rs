@@ -13,8 +13,9 @@ use crate::pipeline::nodes::groups::bucket::Bucketing;
 use crate::pipeline::nodes::groups::group_by::GroupBy;
 use crate::pipeline::nodes::groups::pack::FirstFit;
 use crate::pipeline::nodes::map::{Map, Worker};
+use crate::pipeline::nodes::shard::{Shard, resharded};
 use crate::pipeline::nodes::skip_errors::SkipErrors;
-use crate::pipeline::nodes::take::{Shard, Share, Skip, Take, behind, resharded};
+use crate::pipeline::nodes::take::{Share, Skip, Take, behind};
 use crate::pipeline::nodes::window::Window;
 use crate::pipeline::plan::settings::Settings;
 use crate::pipeline::plan::{Plan, Step};
@@ -50,16 +51,17 @@ impl Step {
                 // They were skipped before.
                 Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, *count, 0)),
             },
-            Self::Shard { index, count } => {
+            Self::Shard { index, count, even } => {
                 let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
                 let first = from.input(0)?;
                 let restart = |from: &Checkpoint| input.start(pass, settings.over_shards(None), distance + 1, from);
                 if settings.old_shards.is_some() {
-                    Box::new(Shard::new(restart(&first)?, *index, *count, given).behind(skip, old_count)?)
+                    let shard = Shard::new(restart(&first)?, *index, *count, given).evenly(*even);
+                    Box::new(shard.behind(skip, old_count)?)
                 } else {
                     let given = resharded(given.saturating_add(skip), old_count, *count)?;
                     let input = restart(&first.behind(skip.saturating_mul(old_count)))?;
-                    Box::new(Shard::new(input, *index, *count, given))
+                    Box::new(Shard::new(input, *index, *count, given).evenly(*even))
                 }
             }
             Self::Share { index, count, run } => {

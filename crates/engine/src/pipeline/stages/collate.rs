@@ -66,7 +66,10 @@ impl Stage for Collate {
         let mut columns = (0..num_columns).map(|index| self.column(&rows, index)).collect::<Result<Vec<_>>>()?;
         if let Some(size) = self.pad_to {
             columns = columns.into_iter().map(|column| pad_rows(column, size)).collect::<Result<_>>()?;
-            let mask = (0..size).map(|row| u8::from(row < rows.len()));
+            let is_example = |(block, row): (&Arc<Block>, usize)| {
+                u8::from(block.provenance().file(row).is_none_or(|file| !file.is_repeated))
+            };
+            let mask = rows.iter().map(is_example).chain(std::iter::repeat(0)).take(size);
             let mask = Tensor::from_values(Shape::new(&[size]), mask.collect())?.with_dtype(DType::Bool)?;
             columns.push(Column::Dense(mask));
         }

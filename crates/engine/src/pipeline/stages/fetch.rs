@@ -66,14 +66,19 @@ impl Stage for Fetch {
         let numbers = rows.gather_column(0)?.to_tensor()?;
         let mut numbers: &[u64] = numbers.values()?;
         let lost = || Error::internal("the pass of a row is not known");
-        let passes =
-            rows.iter().map(|(block, row)| block.provenance().file(row).map(|file| file.pass).ok_or_else(lost));
+        let passes = rows.iter().map(|(block, row)| {
+            block.provenance().file(row).map(|file| (file.pass, file.is_repeated)).ok_or_else(lost)
+        });
         let passes = passes.collect::<Result<Vec<_>>>()?;
         let mut fetched = Rows::new();
         for run in passes.chunk_by(|one, other| one == other) {
             let (here, rest) = numbers.split_at(run.len());
             let block = lookup.read(here)?;
-            let provenance = block.provenance().in_pass(run[0]);
+            let (pass, is_repeated) = run[0];
+            let mut provenance = block.provenance().in_pass(pass);
+            if is_repeated {
+                provenance = provenance.repeated();
+            }
             fetched.append(&Rows::all(block.with_provenance(provenance)));
             numbers = rest;
         }

@@ -14,6 +14,7 @@ use crate::pipeline::formats::{Codec, Lines};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::groups::batch::Turn;
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::nodes::shard::Even;
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use crate::pipeline::plan::{Plan, Settings, Step};
 use crate::pipeline::stages::collate::{Collate, Unbatch};
@@ -190,7 +191,7 @@ fn row_identities_are_unique_over_all_files() {
     assert_eq!(result(&map(skipped, vec![]), 0), all[30_003..]);
     let taken = Arc::new(Plan::Then(Arc::clone(&lines), Step::Take(30_003)));
     assert_eq!(result(&map(taken, vec![]), 0), all[..30_003]);
-    let shard = Arc::new(Plan::Then(lines, Step::Shard { index: 2, count: 7 }));
+    let shard = Arc::new(Plan::Then(lines, Step::Shard { index: 2, count: 7, even: Even::Uneven }));
     let wanted: Vec<_> = all.iter().skip(2).step_by(7).cloned().collect();
     assert_eq!(result(&map(shard, vec![]), 0), wanted);
 }

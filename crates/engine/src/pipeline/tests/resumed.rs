@@ -4,6 +4,7 @@ use super::*;
 use crate::pipeline::index::Kept;
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::groups::bucket::Buckets;
+use crate::pipeline::nodes::shard::Even;
 use crate::pipeline::plan::{Mix, PieceOptions, Shuffle};
 
 /// The rows from a checkpoint on, each with its own checkpoint.
@@ -77,7 +78,7 @@ fn steps_that_keep_the_order_are_resumed() {
     check(&|| map(then(filtered(lines()), Step::Skip(1003)), vec![]));
     check(&|| map(then(filtered(lines()), Step::Take(20_003)), vec![]));
     for index in [0, 2, 6] {
-        check(&|| map(then(lines(), Step::Shard { index, count: 7 }), vec![]));
+        check(&|| map(then(lines(), Step::Shard { index, count: 7, even: Even::Uneven }), vec![]));
         check(&|| map(then(lines(), Step::Share { index, count: 7, run: 30 }), vec![]));
         let turn = Turn { index, count: 7 };
         let share = || map(then(filtered(lines()), Step::Share { index, count: 7, run: 30 }), vec![]);
@@ -152,7 +153,9 @@ fn buckets_are_resumed() {
         for step in [
             Step::Skip(3),
             Step::Take(20),
-            Step::Shard { index: 1, count: 2 },
+            Step::Shard { index: 1, count: 2, even: Even::Uneven },
+            Step::Shard { index: 2, count: 4, even: Even::Drop },
+            Step::Shard { index: 3, count: 4, even: Even::Pad },
             Step::Window { size: 5, seed: 7 },
             Step::Epochs(Some(2)),
         ] {
@@ -179,7 +182,7 @@ fn another_number_of_shards_continues_in_the_same_order() {
     let directory = Directory::new();
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
-        let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count });
+        let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count, even: Even::Uneven });
         map(then(shard, Step::Batch { size: 12, drops_remainder: false, turn: Turn::ALL }), vec![])
     };
     let all = |index, count, from: &Checkpoint| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
