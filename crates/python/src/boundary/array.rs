@@ -83,6 +83,31 @@ pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Sh
     Some((Shape::new(array.shape()), Bytes::from_owner(lent)))
 }
 
+/// The memory of an array whose elements do not follow each other, not copied: from its first byte
+/// to its last, and the byte at which the array begins there. Not for strings, nor for an array
+/// without elements.
+pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Bytes, usize)> {
+    if !is_exactly(&array.dtype(), dtype) || array.is_empty() {
+        return None;
+    }
+    let mut ends = (0_isize, dtype.size() as isize);
+    for (stride, length) in array.strides().iter().zip(array.shape()) {
+        let way = stride.checked_mul(*length as isize - 1)?;
+        let end = if way < 0 { &mut ends.0 } else { &mut ends.1 };
+        *end = end.checked_add(way)?;
+    }
+    // SAFETY: the array is alive, so its fields may be read.
+    let begin = unsafe { (*array.as_array_ptr()).fields.data } as usize;
+    // A view lies within one allocation, from its lowest element to its highest, which is what
+    // `Lent` needs. The bytes between elements belong to other elements of that allocation.
+    let lent = Lent {
+        address: begin.checked_add_signed(ends.0)?,
+        length: usize::try_from(ends.1.checked_sub(ends.0)?).ok()?,
+        _array: array.clone().unbind(),
+    };
+    Some((Bytes::from_owner(lent), ends.0.unsigned_abs()))
+}
+
 /// A NumPy scalar of exactly `dtype` as a tensor.
 pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     let py = value.py();

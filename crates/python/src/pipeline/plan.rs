@@ -1,6 +1,6 @@
 //! Pipelines: their plans, and the stages that workers run.
 
-use crate::boundary::array::lent_bytes;
+use crate::boundary::array::{lent_bytes, lent_span};
 use crate::boundary::attrs::{attrs, dtype};
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
@@ -9,8 +9,9 @@ use crate::pipeline::kept::{Cache, Index};
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
 use headrace_engine::numbering::Numbering;
-use headrace_engine::pipeline::blocks::arrays::Arrays;
+use headrace_engine::pipeline::blocks::arrays::{Array, Arrays};
 use headrace_engine::pipeline::blocks::block::FileProvenance;
+use headrace_engine::pipeline::blocks::strided::Strided;
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::native::function::{Function, Segment};
 use headrace_engine::pipeline::nodes::groups::batch::Turn;
@@ -32,7 +33,8 @@ use headrace_engine::pipeline::stages::split::Split;
 use headrace_engine::pipeline::stages::text::CheckText;
 use headrace_engine::pipeline::stages::with_origin::WithOrigin;
 use headrace_engine::tensor::Tensor;
-use numpy::PyUntypedArray;
+use headrace_engine::tensor::shape::Shape;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -261,15 +263,23 @@ impl Plan {
     /// The rows of C-contiguous arrays, given with their types. Numbers are not copied.
     #[staticmethod]
     fn arrays(py: Python<'_>, arrays: Vec<(Bound<'_, PyUntypedArray>, u8)>) -> PyResult<Self> {
-        let tensor = |(array, code): (Bound<'_, PyUntypedArray>, u8)| -> PyResult<Tensor> {
+        let array = |(array, code): (Bound<'_, PyUntypedArray>, u8)| -> PyResult<Array> {
             let dtype = dtype(py, code)?;
-            match lent_bytes(&array, dtype) {
-                Some((shape, bytes)) => Tensor::from_bytes(dtype, shape, bytes).into_python(py),
-                None => to_tensor(array.as_any(), dtype),
+            if let Some((shape, bytes)) = lent_bytes(&array, dtype) {
+                return Tensor::from_bytes(dtype, shape, bytes).map(Array::Contiguous).into_python(py);
             }
+            if !array.is_c_contiguous()
+                && let Some((memory, first)) = lent_span(&array, dtype)
+            {
+                let shape = Shape::new(array.shape());
+                return Strided::new(dtype, shape, memory, first, array.strides().to_vec())
+                    .map(Array::Strided)
+                    .into_python(py);
+            }
+            to_tensor(array.as_any(), dtype).map(Array::Contiguous)
         };
-        let tensors = arrays.into_iter().map(tensor).collect::<PyResult<_>>()?;
-        let rows = Arc::new(Arrays::new(tensors).into_python(py)?);
+        let arrays = arrays.into_iter().map(array).collect::<PyResult<_>>()?;
+        let rows = Arc::new(Arrays::new(arrays).into_python(py)?);
         Ok(Self(Arc::new(plan::Plan::Indexed(rows))))
     }
 

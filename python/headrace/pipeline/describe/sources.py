@@ -100,7 +100,11 @@ def files(paths: Paths) -> Pipeline:
 
 
 def arrays(components: Any) -> Pipeline:
-    """Gives the rows of arrays. An example has a row of each. Numbers of arrays are not copied.
+    """Gives the rows of arrays. An example has a row of each.
+
+    Numbers of arrays are not copied: views of files, slices and windows that overlap are read where
+    they are. Only an array in memory whose rows are not whole there, such as a transposed one, is
+    copied once.
 
     Args:
         components: For each name an array of at least one dimension, or a list, all of the same

@@ -3,6 +3,7 @@
 Arrays by name, one array or list, a data frame, an Arrow table.
 """
 
+import mmap
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -105,4 +106,27 @@ def _checked(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.dtype.kind in "SUO":
         return strings_of(what, array)
     array_type(what, array.dtype)
-    return np.ascontiguousarray(native_order(array))
+    if not array.dtype.isnative or not (_has_whole_rows(array) or _is_larger_than_memory(array)):
+        return np.ascontiguousarray(native_order(array))
+    return array
+
+
+def _has_whole_rows(array: npt.NDArray[Any]) -> bool:
+    """Returns whether the elements of each row follow each other in memory."""
+    return array.size == 0 or bool(array[0].flags.c_contiguous)
+
+
+def _is_larger_than_memory(array: npt.NDArray[Any]) -> bool:
+    """Returns whether a copy may take more memory than the array: a file, parts that overlap."""
+    steps = zip(array.shape, array.strides, strict=True)
+    span = array.itemsize + sum((length - 1) * abs(stride) for length, stride in steps)
+    return array.nbytes > span or _is_mapped(array)
+
+
+def _is_mapped(array: npt.NDArray[Any]) -> bool:
+    """Returns whether an array views a file."""
+    owner: Any = array
+    # A view made from strides has an object between it and the array that it views.
+    while hasattr(owner, "__array_interface__") and owner.base is not None:
+        owner = owner.base
+    return isinstance(owner, mmap.mmap)

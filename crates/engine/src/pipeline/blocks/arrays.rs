@@ -6,28 +6,52 @@ use crate::numbering::Numbering;
 use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
 use crate::pipeline::blocks::column::Column;
 use crate::pipeline::blocks::gather::gather;
+use crate::pipeline::blocks::strided::Strided;
 use crate::pipeline::nodes::sources::indexed::Indexed;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The rows of tensors with the same number of rows.
+/// The rows of arrays with the same number of rows.
 pub struct Arrays {
-    columns: Vec<Column>,
+    arrays: Vec<Array>,
     len: u64,
     file_provenance: Arc<FileProvenance>,
 }
 
+/// An array in memory.
+pub enum Array {
+    /// Its elements follow each other.
+    Contiguous(Tensor),
+    /// Its elements are strewn in memory.
+    Strided(Strided),
+}
+
+impl Array {
+    fn len(&self) -> usize {
+        match self {
+            Self::Contiguous(tensor) => tensor.shape().first().copied().unwrap_or(0),
+            Self::Strided(array) => array.len(),
+        }
+    }
+
+    fn row_bytes(&self) -> usize {
+        match self {
+            Self::Contiguous(tensor) => tensor.num_bytes() / self.len().max(1),
+            Self::Strided(array) => array.row_bytes(),
+        }
+    }
+}
+
 impl Arrays {
-    /// Fails unless all tensors have the same number of rows.
-    pub fn new(tensors: Vec<Tensor>) -> Result<Self> {
-        let columns: Vec<_> = tensors.into_iter().map(Column::Dense).collect();
-        let len = columns.first().map_or(0, Column::len);
-        match columns.iter().find(|column| column.len() != len) {
+    /// Fails unless all arrays have the same number of rows.
+    pub fn new(arrays: Vec<Array>) -> Result<Self> {
+        let len = arrays.first().map_or(0, Array::len);
+        match arrays.iter().find(|array| array.len() != len) {
             Some(other) => Err(Error::internal(format!("arrays of {len} and of {} rows", other.len()))),
             None => {
                 let numbering = Numbering { word: "row", first: 0 };
                 let file_provenance = Arc::new(FileProvenance::new(FileName::new("arrays"), numbering, 0));
-                Ok(Self { columns, len: len as u64, file_provenance })
+                Ok(Self { arrays, len: len as u64, file_provenance })
             }
         }
     }
@@ -40,12 +64,15 @@ impl Indexed for Arrays {
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
         let rows = || numbers.iter().map(|number| (0, *number as usize));
-        let columns = self.columns.iter().map(|column| gather(&[column], rows())).collect::<Result<_>>()?;
+        let column = |array: &Array| match array {
+            Array::Contiguous(tensor) => gather(&[&Column::Dense(tensor.clone())], rows()),
+            Array::Strided(array) => array.gather(numbers).map(Column::Dense),
+        };
+        let columns = self.arrays.iter().map(column).collect::<Result<_>>()?;
         Block::new(columns, numbers.len(), Provenance::records(&self.file_provenance, numbers.iter().copied()))
     }
 
     fn row_bytes(&self) -> usize {
-        let bytes = |column: &Column| column.num_bytes() / column.len().max(1);
-        self.columns.iter().map(bytes).sum()
+        self.arrays.iter().map(Array::row_bytes).sum()
     }
 }

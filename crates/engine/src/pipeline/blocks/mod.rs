@@ -11,3 +11,4 @@ pub mod provenance;
 pub mod row_id;
 pub mod rows;
 mod stack;
+pub mod strided;
