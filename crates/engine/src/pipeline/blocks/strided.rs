@@ -39,7 +39,7 @@ impl Strided {
     }
 
     /// The number of rows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.shape.first().copied().unwrap_or(0)
     }
 
