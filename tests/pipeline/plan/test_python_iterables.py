@@ -60,6 +60,18 @@ class TestLearning:
     def test_nothing_is_lost_of_what_can_be_read_once(self, behind):
         assert numbers_of(behind(once(1000))) == list(range(1000))
 
+    def test_an_iterator_may_change_its_arrays_in_place(self):
+        def filled():
+            row, texts = np.zeros(2), [""]
+            for number in range(9):
+                row[:], texts[0] = number, str(number)
+                yield {"x": row, "text": texts}
+
+        # The components of the second function are learned from the fifth example.
+        pipe = hr.iterable(filled).filter(lambda e: e["x"][0] > 3).map(lambda e: dict(e))
+        found = [(example["x"].tolist(), example["text"].tolist()) for example in pipe]
+        assert found == [([n, n], [str(n)]) for n in range(4, 9)]
+
     def test_spec_takes_the_iterator_that_is_delivered(self):
         make = Make(300)
         mapped = hr.iterable(make).map(plus_one)

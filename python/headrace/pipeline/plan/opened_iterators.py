@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -91,7 +92,7 @@ class Examples:
                     example = self._ask()
                     if example is _NOTHING:
                         return
-                    self._seen.append((example, state))
+                    self._seen.append((_copied(example), state))
                 example = self._seen[number][0]
             yield example
 
@@ -202,6 +203,14 @@ class Openings:
             )
         self._last = _reference(iterator)
         return Examples(iterator)
+
+
+def _copied(example: Any) -> Any:
+    """Returns a copy, which the iterator does not change when it makes the next example."""
+    try:
+        return deepcopy(example)
+    except Exception:  # An object of the user's that is not copied.
+        return example
 
 
 def _reference(iterator: object) -> Callable[[], object]:
