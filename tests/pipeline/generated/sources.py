@@ -62,6 +62,7 @@ class Source:
 # Words for sources that not every stage can follow.
 ONCE = "iterable once"
 SPLIT = "split"
+IN_PROCESSES = "iterable in processes"
 
 
 def draw_source(random: Random) -> Source:
@@ -370,14 +371,58 @@ class _Once:
             yield {"n": n}
 
 
+class _Shifted:
+    """An iterator whose numbers are larger, and which keeps a state if that does."""
+
+    def __init__(self, iterator: Any, more: int) -> None:
+        self._iterator, self._more = iterator, more
+        if hasattr(iterator, "state"):
+            self.state, self.restore = iterator.state, iterator.restore
+
+    def __iter__(self) -> "_Shifted":
+        return self
+
+    def __next__(self) -> Example:
+        return {"n": next(self._iterator)["n"] + self._more}
+
+
+def _part(worker: int, num_workers: int, makes: Any, counts: Sequence[int]) -> Iterator[Example]:
+    """Numbers of a worker, which do not come from another one."""
+    assert num_workers == len(counts)
+    return _Shifted(makes(counts[worker]), 1000 * worker)
+
+
+def _parts(random: Random) -> Source:
+    """Iterators in two worker processes, whose examples come in turn."""
+    counts = random.choice([(1, 0), (0, 30), (30, 12), (7, 90)])
+    makes = random.choice([_yielded, _Counter, _slow])
+    parts = [[1000 * worker + n for n in range(count)] for worker, count in enumerate(counts)]
+    numbers = [part[n] for n in range(max(counts)) for part in parts if n < len(part)]
+    factory = partial(_part, makes=makes, counts=counts)
+    return Source(
+        f"iterable({makes.__name__}, {counts}, num_processes=2)",
+        lambda directory: hr.iterable(factory, num_processes=2),
+        [{"n": n} for n in numbers],
+        sizes=None,
+        kind=IN_PROCESSES,
+        places=[(0, record) for record in range(len(numbers))],
+    )
+
+
 def _iterable(random: Random) -> Source:
+    # Rarely in processes, which take time to start.
+    share = random.random()
+    if share < 0.02:
+        return _parts(random)
+    num_processes = int(share < 0.04)
     count = random.choice([1, 30, 150])
     makes = random.choice([_yielded, _Counter, _slow])
     return Source(
-        f"iterable({makes.__name__}, {count})",
-        lambda directory: hr.iterable(partial(makes, count)),
+        f"iterable({makes.__name__}, {count}{', num_processes=1' * num_processes})",
+        lambda directory: hr.iterable(partial(makes, count), num_processes),
         [{"n": n} for n in range(count)],
         sizes=None,
+        kind=IN_PROCESSES if num_processes else "",
         places=[(0, record) for record in range(count)],
     )
 

@@ -68,7 +68,7 @@ class TestLearning:
                 yield {"x": row, "text": texts}
 
         # The components of the second function are learned from the fifth example.
-        pipe = hr.iterable(filled).filter(lambda e: e["x"][0] > 3).map(lambda e: dict(e))
+        pipe = hr.iterable(filled).filter(lambda e: e["x"][0] > 3).map(dict)
         found = [(example["x"].tolist(), example["text"].tolist()) for example in pipe]
         assert found == [([n, n], [str(n)]) for n in range(4, 9)]
 

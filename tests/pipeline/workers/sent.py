@@ -152,3 +152,124 @@ class Waits:
 def slow(example):
     time.sleep(0.002)
     return {"n": example["n"]}
+
+
+def numbered(count):
+    for number in range(count):
+        yield {"n": number, "x": np.full(number % 3, number), "process": os.getpid()}
+
+
+def part(worker, num_workers, counts=(7, 0, 12, 3)):
+    """Workers have parts of different lengths, one of them none."""
+    for number in range(counts[worker]):
+        yield {"n": 100 * worker + number, "text": "é" * (number % 3), "of": num_workers}
+
+
+def even_part(worker, num_workers, count):
+    return ({"n": number} for number in range(worker, count, num_workers))
+
+
+def rich(count):
+    for number in range(count):
+        yield everything({"n": number, "x": np.arange(number, number + 3)})
+
+
+def in_place(count):
+    row, texts = np.zeros(2), [""]
+    for number in range(count):
+        row[:], texts[0] = number, str(number)
+        yield {"x": row, "text": texts}
+
+
+class Counter:
+    """An iterator that can be taken up again: every `step`-th number from `first` on."""
+
+    def __init__(self, count, first=0, step=1):
+        self.count, self.next, self.step = count, first, step
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.next >= self.count:
+            raise StopIteration
+        self.next += self.step
+        return {"n": self.next - self.step}
+
+    def state(self):
+        return self.next
+
+    def restore(self, state):
+        self.next = state
+
+
+def counter_part(worker, num_workers, count=60):
+    return Counter(count - 10 * worker, worker, num_workers)
+
+
+def failing(at, how):
+    for number in range(1000):
+        if number == at:
+            how()
+        yield {"n": number}
+
+
+def raises():
+    raise Refused("no more")
+
+
+def exits_now():
+    os._exit(7)
+
+
+def dies():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def crashes_now():
+    ctypes.string_at(0)
+
+
+def failing_part(worker, num_workers, how):
+    return failing(5 if worker == 1 else None, how)
+
+
+def fails_to_open():
+    raise KeyError("nothing there")
+
+
+def waits_behind(directory, number):
+    yield from ({"n": n, "process": os.getpid()} for n in range(number))
+    path = Path(directory)
+    (path / f"waits-{os.getpid()}").touch()
+    while not (path / "go").exists():
+        time.sleep(0.01)
+    yield {"n": number, "process": os.getpid()}
+
+
+def closes_file(directory, count=10**9):
+    try:
+        for number in range(count):
+            yield {"n": number}
+    finally:
+        (Path(directory) / "closed").touch()
+
+
+class OnceMore:
+    """A factory of one iterator."""
+
+    def __init__(self, items):
+        self.iterator = iter(items)
+
+    def __call__(self):
+        return self.iterator
+
+
+def wide(count, num_bytes):
+    for number in range(count):
+        yield {"n": number, "x": np.full(num_bytes, number % 256, np.uint8)}
+
+
+def forks_and_prints(count):
+    for number in range(count):
+        yield prints_forks_and_starts_threads({"n": number})

@@ -14,6 +14,7 @@ __all__ = [
     "check_bool",
     "check_budget",
     "check_function",
+    "check_processes",
     "check_remainder",
     "checked_directory",
     "checked_int",
@@ -85,12 +86,18 @@ def checked_num_callers(
             "process: a state is that of one call after the other. Leave it out, or the methods "
             "state and restore."
         )
-    if processes and not hasattr(os, "fork"):
-        raise ValueError(
-            f"{where}: {given}, and this system cannot fork, expected Linux or macOS. Use "
-            "num_threads."
-        )
+    if processes:
+        check_processes(where, processes)
     return threads, processes
+
+
+def check_processes(where: str, num_processes: int) -> None:
+    """Raises ValueError where no worker process can run."""
+    if not hasattr(os, "fork"):
+        raise ValueError(
+            f"{where}: num_processes is {num_processes}, and this system cannot fork, expected "
+            "Linux or macOS. Leave it out, or use num_threads."
+        )
 
 
 def check_bool(where: str, name: str, value: object) -> None:

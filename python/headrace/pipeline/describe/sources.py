@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from headrace.pipeline.describe.arguments import checked_int
+from headrace.pipeline.describe.arguments import check_processes, checked_int
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.stages import Arrays, Files, Iterable_
 from headrace.pipeline.describe.tables import held
-from headrace.pipeline.plan.opened_iterators import Again, check_again
+from headrace.pipeline.plan.opened_iterators import Again, Openings, check_again, check_factory
 from headrace.pipeline.plan.paths import Paths, as_paths, check_compression
 
 __all__ = [
@@ -122,7 +122,8 @@ def arrays(components: Any) -> Pipeline:
 
 
 def iterable(
-    factory: Callable[[], Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
+    factory: Callable[..., Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
+    num_processes: int = 0,
 ) -> Pipeline:
     """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
 
@@ -132,14 +133,25 @@ def iterable(
         factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it
             before; then the next iteration begins with that iterator. Or an object that can be
             iterated repeatedly, such as a list of dicts or a `datasets.Dataset`.
+        num_processes: With 1, the iterator runs in another process. With more, each process calls
+            `factory(worker, num_workers)`, where `worker` counts from 0, for an iterator of its
+            part of the examples. They are taken in turn, one of each, so their order is always the
+            same; the turn passes over one that has ended. 0 for no process. Other processes must be
+            able to import `factory`, or cloudpickle must be installed (the extra `processes`).
 
     Raises:
-        TypeError: If it is an iterator, which can be read only once, or does not give examples.
+        TypeError: If it is an iterator, which can be read only once, or does not give examples, or
+            cannot be called as `num_processes` asks for.
+        ValueError: If `num_processes` is out of range, or the system has no such processes.
     """
-    if callable(factory):
-        return Pipeline((Iterable_(factory),))
-    check_again(factory)
-    return Pipeline((Iterable_(Again(factory)),))
+    processes = checked_int("iterable", "num_processes", num_processes, 0)
+    if processes:
+        check_processes("iterable", processes)
+    if not callable(factory):
+        check_again(factory)
+        factory = Again(factory)
+    check_factory(factory, processes)
+    return Pipeline((Iterable_(factory, processes, Openings(processes)),))
 
 
 def _files(

@@ -160,9 +160,16 @@ class Arrays(Stage):
 
 @dataclass(frozen=True)
 class Iterable_(Stage):
-    """Whatever a Python function's iterator yields."""
+    """Whatever a Python function's iterator yields.
 
-    factory: Callable[[], Iterable[Mapping[str, Any]]]
+    Attributes:
+        factory: Makes an iterator; of two or more processes each one of its part.
+        num_processes: The number of processes that iterate; 0 if this one does.
+        openings: The iterators that were made.
+    """
+
+    factory: Callable[..., Iterable[Mapping[str, Any]]]
+    num_processes: int = _named(0)
     openings: Openings = field(default_factory=Openings, compare=False, repr=False)
 
     @property

@@ -4,20 +4,35 @@ The components are learned from the first examples of an iterator, which are kep
 iteration begins with them.
 """
 
+import inspect
 import os
 import threading
 import weakref
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from itertools import count
 from typing import Any, Final, TypeAlias
 
+from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.function_state import kept, restore
+from headrace.pipeline.workers.worker_holder import WorkerHolder
 
-__all__ = ["Again", "Examples", "Factory", "Openings", "check_again", "name_of"]
+__all__ = [
+    "Again",
+    "Elsewhere",
+    "Examples",
+    "Factory",
+    "OpenedBefore",
+    "Openings",
+    "Values",
+    "check_again",
+    "check_factory",
+    "name_of",
+]
 
-Factory: TypeAlias = Callable[[], Iterable[Mapping[str, Any]]]
+Factory: TypeAlias = Callable[..., Iterable[Mapping[str, Any]]]
 
 _NOTHING: Final = object()
 
@@ -65,6 +80,84 @@ def check_again(items: object) -> None:
         )
 
 
+def check_factory(factory: Factory, num_processes: int) -> None:
+    """Raises TypeError if a factory cannot be called as so many processes call it."""
+    if isinstance(factory, Again):
+        if num_processes > 1:
+            raise TypeError(
+                f"iterable: num_processes is {num_processes} for {name_of(factory)}, expected a "
+                "function of worker and num_workers that returns an iterator of a worker's part. "
+                "Write one, or num_processes=1."
+            )
+        return
+    arguments = (0, num_processes) if num_processes > 1 else ()
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # Those of the interpreter do not say it.
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        if not num_processes:
+            return
+        expected = "worker and num_workers, as" if arguments else "no argument, as it is with"
+        raise TypeError(
+            f"iterable: {name_of(factory)}{signature} cannot be called with {expected} "
+            f"num_processes={num_processes} ({error}), expected a function that can. With 1 it is "
+            "called as factory(), with more as factory(worker, num_workers)."
+        ) from None
+
+
+class Values(list[Any]):
+    """The components of an example, in order, each as `as_values` gives it."""
+
+
+class Elsewhere(Iterator[Any]):
+    """An iterator that runs in other processes.
+
+    It gives examples as the iterator there yields them, or as `Values` once it was told the
+    components. It keeps a state if the iterator does.
+    """
+
+    @abstractmethod
+    def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
+        """Says which components its examples have, and how many bytes may be made ahead."""
+
+    @abstractmethod
+    def skip(self, number: int) -> None:
+        """Passes over so many examples, or as many as there are."""
+
+
+class OpenedBefore:
+    """The iterator that a factory has made last."""
+
+    def __init__(self) -> None:
+        self._last: Callable[[], object] = lambda: None
+
+    def checked(self, where: str, made: Any) -> Iterator[Any]:
+        """Returns the iterator of what a factory has made.
+
+        Raises:
+            TypeError: If that cannot be iterated.
+            ValueError: If it is the same one again.
+        """
+        try:
+            iterator: Iterator[Any] = iter(made)
+        except TypeError as error:
+            raise TypeError(
+                f"{where}: the function returned {type(made).__name__}, expected an iterable of "
+                "dicts."
+            ) from error
+        if iterator is self._last():
+            raise ValueError(
+                f"{where}: the function returned the same iterator again, expected a new one for "
+                "each epoch and each iteration: what was read of it before would be missing. Make "
+                "the iterator in the function, or iterate once, over one epoch."
+            )
+        self._last = _reference(iterator)
+        return iterator
+
+
 class Examples:
     """The examples that an iterator yields, from the first one on.
 
@@ -109,13 +202,29 @@ class Examples:
             restore(self._iterator, state)
             # It may have been peeked at to its end.
             self.number, self._is_over = None, False
+        if isinstance(self._iterator, Elsewhere):
+            seen = min(num_left_out, len(self._seen))
+            self._iterator.skip(num_left_out - seen)
+            if self.number is not None:
+                self.number += num_left_out - seen
+            num_left_out = seen
         for _ in range(num_left_out):
             if next(self, _NOTHING) is _NOTHING:
                 return
 
+    def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
+        """See `Elsewhere`."""
+        if isinstance(self._iterator, Elsewhere):
+            self._iterator.expect(specs, num_bytes)
+
     def state(self) -> str | None:
         """Returns the state of the iterator before the next example; None if it keeps none."""
         return self._seen[0][1] if self._seen else kept(self._iterator)
+
+    def watch(self, processes: Any) -> None:
+        """Lets processes that iterate end with an iteration."""
+        if processes is not None:
+            processes.begin(self._iterator)
 
     def __iter__(self) -> "Examples":
         return self
@@ -143,25 +252,45 @@ class Examples:
 
 
 class Openings:
-    """The iterators that a factory has made for one source. A copy of it begins anew."""
+    """The iterators that a factory has made for one source. A copy of it begins anew.
 
-    def __init__(self) -> None:
+    Args:
+        num_processes: The number of processes that iterate; 0 if this one does.
+    """
+
+    def __init__(self, num_processes: int = 0) -> None:
+        self._num_processes: Final = num_processes
+        self._holder: Final = WorkerHolder()
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._looked_at: Examples | None = None
-        self._last: Callable[[], object] = lambda: None
+        self._before = OpenedBefore()
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(self), ()
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        return type(self), (self._num_processes,)
 
-    def look(self, factory: Factory) -> Iterator[Any]:
+    def processes(self, is_looking: bool) -> Any:
+        """Returns what ends the processes of an iteration; None if there are none.
+
+        Args:
+            is_looking: Whether the examples remain for another iteration.
+        """
+        if not self._num_processes:
+            return None
+        # Nobody loads it who needs no process.
+        from headrace.pipeline.workers import remote_iterator  # noqa: PLC0415
+
+        return remote_iterator.IteratorProcesses(is_looking)
+
+    def look(self, factory: Factory, processes: Any = None) -> Iterator[Any]:
         """Yields the examples that the next iteration will begin with."""
         self._forget_others()
         if self._looked_at is None:
-            opened = self._open(factory)
+            opened = self._open(factory, processes)
             with self._lock:
                 self._looked_at = self._looked_at or opened
         looked_at = self._looked_at
+        looked_at.watch(processes)
         try:
             yield from looked_at.look()
         except GeneratorExit:
@@ -173,36 +302,31 @@ class Openings:
                     self._looked_at = None
             raise
 
-    def take(self, factory: Factory) -> Examples:
+    def take(self, factory: Factory, processes: Any = None) -> Examples:
         """Returns the examples of the next pass; nobody else gets those."""
         self._forget_others()
         with self._lock:
             opened, self._looked_at = self._looked_at, None
-        return (opened or self._open(factory)).take()
+        examples = (opened or self._open(factory, processes)).take()
+        examples.watch(processes)
+        return examples
 
     def _forget_others(self) -> None:
         """Forgets what was looked at before a fork: in the other process somebody may still."""
         if self._process != os.getpid():
             self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), None
 
-    def _open(self, factory: Factory) -> Examples:
+    def _open(self, factory: Factory, processes: Any) -> Examples:
         where = f"iterable({name_of(factory)})"
-        made = factory()
-        try:
-            iterator = iter(made)
-        except TypeError as error:
-            raise TypeError(
-                f"{where}: the function returned {type(made).__name__}, expected an iterable of "
-                "dicts."
-            ) from error
-        if iterator is self._last():
-            raise ValueError(
-                f"{where}: the function returned the same iterator again, expected a new one for "
-                "each epoch and each iteration: what was read of it before would be missing. Make "
-                "the iterator in the function, or iterate once, over one epoch."
-            )
-        self._last = _reference(iterator)
-        return Examples(iterator)
+        if self._num_processes:
+            from headrace.pipeline.workers import remote_iterator  # noqa: PLC0415
+
+            found = remote_iterator.RemoteIterator(where, self._num_processes, self._holder)
+            if processes is not None:
+                processes.begin(found)
+            found.open(factory)
+            return Examples(found)
+        return Examples(self._before.checked(where, factory()))
 
 
 def _copied(example: Any) -> Any:

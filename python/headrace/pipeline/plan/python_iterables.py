@@ -13,7 +13,13 @@ from typing import Any, Final
 from headrace.core import engine
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import as_values
-from headrace.pipeline.plan.opened_iterators import Examples, Factory, Openings, name_of
+from headrace.pipeline.plan.opened_iterators import (
+    Examples,
+    Factory,
+    Openings,
+    Values,
+    name_of,
+)
 from headrace.pipeline.plan.python_functions import Result, Running, finish, noted
 
 __all__ = ["Feed", "IterableFunction", "LookedAt", "serve_feed"]
@@ -107,7 +113,11 @@ class Feed:
 
 
 class IterableFunction:
-    """The examples of a function's iterator; a new iterator for each pass."""
+    """The examples of a function's iterator; a new iterator for each pass.
+
+    Attributes:
+        processes: Those that iterate, for who ends them; None if there are none.
+    """
 
     num_callers = 1
     initial = None
@@ -117,6 +127,7 @@ class IterableFunction:
         self.is_over = False
         self.function = factory
         self.feed: Final = Feed()
+        self.processes: Final = openings.processes(is_looking=False)
         self._openings = openings
         self._made = made
         self._pass: tuple[int, Examples] | None = None
@@ -138,13 +149,16 @@ class IterableFunction:
         number = job.pass_number
         try:
             examples = self._examples(job)
+            examples.expect(self._made, job.wanted_bytes)
             while True:
                 state, words = examples.state(), examples.words()
                 example = next(examples, _END)
                 if example is _END:
                     return self.feed.end(number)
                 result.number += 1
-                if not self.feed.put(number, as_values(self._where, example, self._made), state):
+                if not isinstance(example, Values):
+                    example = as_values(self._where, example, self._made)
+                if not self.feed.put(number, example, state):
                     return None
         except BaseException as error:
             return self.feed.end(number, noted(error, self._where, words))
@@ -153,7 +167,10 @@ class IterableFunction:
 
     def _examples(self, job: engine.Job) -> Examples:
         if self._pass is None or self._pass[0] != job.pass_number:
-            examples = self._openings.take(self.function)
+            if self.processes is not None:
+                self._pass = None
+                self.processes.release()
+            examples = self._openings.take(self.function, self.processes)
             self._pass = (job.pass_number, examples)
             examples.go_on(job.state, job.first_row)
         return self._pass[1]
@@ -169,6 +186,7 @@ class LookedAt:
         self.running: dict[int, Running] = {}
         self.is_over = False
         self.function = factory
+        self.processes: Final = openings.processes(is_looking=True)
         self._openings = openings
         self._made = made
         self._passes: dict[int, Any] = {}
@@ -182,7 +200,8 @@ class LookedAt:
         try:
             if job.pass_number not in self._passes:
                 # A cache has kept the examples before this one.
-                examples = islice(self._openings.look(self.function), job.first_row, None)
+                looked_at = self._openings.look(self.function, self.processes)
+                examples = islice(looked_at, job.first_row, None)
                 self._passes = {job.pass_number: examples}
             if (example := next(self._passes[job.pass_number], _END)) is not _END:
                 rows.append(as_values(self._where, example, self._made))

@@ -309,6 +309,11 @@ def _remedy(one: Words, another: Words) -> str:
             "of a mix, concat or zip, and only map of functions without a state, parse, select, "
             "rename, batches and one epochs follow it."
         )
+    if any(_shown(words).endswith(" processes") for words in (one, another)):
+        return (
+            "Two or more processes of iterable yield a part each, so a state serves their number "
+            "alone. Resume with the same num_processes."
+        )
     if _shown(one).startswith("shuffle") and (old := _IN_ORDER.fullmatch(_shown(another))):
         return (
             "Its window read the files in their order, as all windows did before headrace permuted "
@@ -376,6 +381,9 @@ def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
         text = f"{stage.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     if isinstance(stage, stages.Map) and keeps_state(stage.function):
         text += " with a state"
+    if isinstance(stage, stages.Iterable_) and stage.num_processes > 1:
+        # Each yields a part, so another number would give another order.
+        text += f" in {stage.num_processes} processes"
     parts = stages.parts_of(stage)
     return [text, *(_words(part, is_part=True) for part in parts)] if parts else text
 

@@ -116,6 +116,8 @@ def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Su
     whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
     if num_processes:
         whose = "its one process" if num_processes == 1 else f"each of its {parallel} processes"
+        if num_processes > parallel:  # Their examples are waited for in turn.
+            whose = f"the turn of its {num_processes} processes"
     finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
     remedy = _less_python(stage.counted.stage, gets_batches)
     held = stage.holds_gil
@@ -146,7 +148,8 @@ def _less_python(stage: stages.Stage, gets_batches: bool) -> str:
         fewer = "name fewer columns" if has_columns else "name the columns you need, columns=[...]"
         return f"{fewer}, or keep the data in a format that all threads read, such as TFRecords"
     if isinstance(stage, stages.Iterable_):
-        return "write the examples to files, which are read without Python"
+        more = "more processes" if stage.num_processes else "a process of its own"
+        return f"give it {more} (num_processes), or write the examples to files"
     whole = "" if gets_batches else "let it take whole batches, after batch(...), "
     return f"make it native (headrace.native), {whole}or do less in it"
 

@@ -41,6 +41,10 @@ class Board:
         row, step = int(self._numbers[_ROW]), int(self._numbers[_STEP])
         return (row - 1, step) if row else None
 
+    def must_stop(self) -> bool:
+        """Returns whether all calls are to stop."""
+        return bool(self._numbers[_STOP])
+
     def stop(self, is_over: bool) -> None:
         """Says whether all calls are to stop."""
         self._numbers[_STOP] = is_over

@@ -259,7 +259,7 @@ class ProcessFunctions:
         at = "between two calls of the function" if row is None else f"at {origin or f'row {row}'}"
         return noted(
             RuntimeError(
-                f"{stage.where}: worker process {end.worker} {_how(end.code)} {at}, expected a "
+                f"{stage.where}: worker process {end.worker} {end.how} {at}, expected a "
                 f"result. {_remedy(end.code)}"
             ),
             stage.where,
@@ -363,19 +363,6 @@ class LearnInProcess(ProcessFunctions):
         place = tuple(job.places()[0].tolist())
         if (found := Remembered.of(place, example, made)) is not None:
             remember(found)
-
-
-def _how(code: int | None) -> str:
-    """Returns how a process has ended, in words."""
-    if code is None:
-        return "has ended"
-    if code >= 0:
-        return f"has exited with code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = "a signal"
-    return f"was ended by {name} (signal {-code})"
 
 
 def _remedy(code: int | None) -> str:

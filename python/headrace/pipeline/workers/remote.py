@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -38,6 +39,19 @@ class WorkerEnded(Exception):
         self.worker = worker
         self.code = code
         self.call = call
+
+    @property
+    def how(self) -> str:
+        """The end of the process, in words."""
+        if self.code is None:
+            return "has ended"
+        if self.code >= 0:
+            return f"has exited with code {self.code}"
+        try:
+            name = signal.Signals(-self.code).name
+        except ValueError:
+            name = "a signal"
+        return f"was ended by {name} (signal {-self.code})"
 
 
 class RemoteWorker:
@@ -81,7 +95,9 @@ class RemoteWorker:
         Raises:
             WorkerEnded: If the process has ended.
         """
-        answer = self._asked(plan)
+        self.board.forget_calls()
+        self.tell(plan)
+        answer = self.answer()
         self.plan = plan.number
         return cast("PackedError | None", answer)
 
@@ -98,10 +114,11 @@ class RemoteWorker:
         layout.write(self._given)
         block = replace(block, size=self._given.size, is_renewed=self._is_renewed)
         descriptors = [self._given.descriptor] if self._is_renewed else []
-        made = cast("Made", self._asked(block, descriptors))
+        self.board.forget_calls()
+        self.tell(block, descriptors)
+        made = cast("Made", self.answer())
         self._is_renewed = made.keeps_arrays
-        self._made.map(made.size)
-        return made, self._made
+        return made, self.made(made.size)
 
     def end(self) -> None:
         """Ends the process and waits for that."""
@@ -115,6 +132,12 @@ class RemoteWorker:
             server.end_worker(self.process)
             server.exit_code(self.process, _END_S)
 
+    def let_go(self) -> None:
+        """Lets the process end as soon as it sees that nobody needs it, and waits for nothing."""
+        if self._owner == os.getpid():
+            self.board.stop(True)
+            self._close()
+
     def kill(self) -> None:
         """Ends the process at once. Another thread may wait for its answer, and closes it."""
         fork_server().end_worker(self.process)
@@ -124,17 +147,42 @@ class RemoteWorker:
         self._close()
         return fork_server().exit_code(self.process, _STATUS_S)
 
-    def _asked(self, message: object, descriptors: Sequence[int] = ()) -> object:
-        self.board.forget_calls()
+    def tell(self, message: object, descriptors: Sequence[int] = ()) -> None:
+        """Sends it a message, which `answer` is the answer to.
+
+        Raises:
+            WorkerEnded: If the process has ended.
+        """
         self.is_busy = True
         try:
             self._channel.send(message, descriptors)
-            answer, _ = self._channel.receive()
+        except OSError as error:
+            raise self._ended() from error
+
+    def answer(self, timeout: float | None = None) -> object:
+        """Returns the answer to the oldest message that has none; waits for it.
+
+        Raises:
+            TimeoutError: If it takes longer; then no other one can be asked for.
+            WorkerEnded: If the process has ended.
+        """
+        try:
+            answer, _ = self._channel.receive(timeout)
+        except TimeoutError:
+            raise
         except (EOFError, OSError) as error:
-            call = self.board.call()
-            raise WorkerEnded(self.process, self.close(), call) from error
+            raise self._ended() from error
         self.is_busy = False
         return answer
+
+    def made(self, size: int) -> Arena:
+        """Returns the arena that leads back, of which so many bytes are used."""
+        self._made.map(size)
+        return self._made
+
+    def _ended(self) -> WorkerEnded:
+        call = self.board.call()
+        return WorkerEnded(self.process, self.close(), call)
 
     def _close(self) -> None:
         self._channel.close()

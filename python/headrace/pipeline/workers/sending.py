@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.pipeline.workers.main_module import MainModule, main_module
 
-__all__ = ["PackedError", "packed_functions", "unpacked_functions"]
+__all__ = ["PackedError", "loads", "packed_functions", "unpacked_functions"]
 
 
 def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, MainModule | None]:
@@ -53,6 +53,11 @@ def unpacked_functions(data: bytes) -> tuple[Any, ...]:
     """Returns functions that were sent. Imports their modules."""
     found: tuple[Any, ...] = pickle.loads(data)
     return found
+
+
+def loads(data: bytes) -> Any:
+    """Returns a value that was pickled by a worker of this program."""
+    return pickle.loads(data)
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ class Arena:
     """Memory that is mapped by two processes: one writes it, and the other reads what is there.
 
     Attributes:
-        descriptor: Of the file behind it.
+        descriptor: Of the file behind it; -1 once that is closed.
         size: How many bytes are mapped here.
     """
 
     def __init__(self, descriptor: int) -> None:
-        self.descriptor: Final = descriptor
+        self.descriptor = descriptor
         self.size = 0
         self._bytes: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
@@ -86,7 +86,9 @@ class Arena:
     def close(self) -> None:
         """Closes the file. What is mapped is given back when no array looks at it any more."""
         self._bytes, self.size = np.empty(0, np.uint8), 0
-        os.close(self.descriptor)
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 class Layout:

@@ -12,7 +12,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
 from headrace.pipeline.workers.main_module import MainModule, import_main
 from headrace.pipeline.workers.messages import Channel
 from headrace.pipeline.workers.sending import PackedError, unpacked_functions
+from headrace.pipeline.workers.served_iterator import Open, ServedIterator, is_for_iterator
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 
 __all__ = ["Block", "Made", "Plan", "run_worker"]
@@ -106,7 +107,7 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
         # Otherwise all workers would draw the same, as they come of one process.
         random.seed()
     worker = _Worker(Board(board), Arena(given), Arena(made))
-    with contextlib.suppress(EOFError, ConnectionError):
+    with contextlib.closing(channel), contextlib.suppress(EOFError, ConnectionError):
         while True:
             message, renewed = channel.receive()
             channel.send(worker.answered(message, renewed))
@@ -119,12 +120,15 @@ class _Worker:
         self._made = made
         self._functions: dict[bytes, tuple[Any, ...]] = {}
         self._plan: tuple[Plan, Steps] | None = None
+        self._iterator = ServedIterator(board, made, self._factory)
 
     def answered(self, message: object, renewed: Sequence[int]) -> object:
         """Does what a message asks for, and returns the answer."""
         try:
             if isinstance(message, Plan):
                 return self._begin(message)
+            if is_for_iterator(message):
+                return self._iterator.answered(cast("Any", message))
             assert isinstance(message, Block)
             if message.is_renewed:
                 self._given.close()
@@ -139,14 +143,20 @@ class _Worker:
     def _begin(self, plan: Plan) -> PackedError | None:
         """Loads functions, which are kept as long as their bytes are asked for."""
         try:
-            if plan.functions not in self._functions:
-                if plan.main is not None:
-                    import_main(plan.main)
-                self._functions = {plan.functions: unpacked_functions(plan.functions)}
-            self._plan = plan, Steps(plan.steps, self._functions[plan.functions])
+            self._plan = plan, Steps(plan.steps, self._loaded(plan))
         except BaseException as error:
             return PackedError.of(error)
         return None
+
+    def _loaded(self, sent: Plan | Open) -> tuple[Any, ...]:
+        if sent.functions not in self._functions:
+            if sent.main is not None:
+                import_main(sent.main)
+            self._functions = {sent.functions: unpacked_functions(sent.functions)}
+        return self._functions[sent.functions]
+
+    def _factory(self, sent: Open) -> Any:
+        return self._loaded(sent)[0]
 
     def _work(self, block: Block) -> Made:
         assert self._plan is not None

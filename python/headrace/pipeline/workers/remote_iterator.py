@@ -1,0 +1,440 @@
+"""Iterators of `iterable` in worker processes, as the program sees them.
+
+Each worker makes examples ahead. They are taken in turn, one of each worker, so their order does
+not depend on who is faster; the turn passes over a worker whose iterator has ended.
+"""
+
+import json
+import os
+import signal
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import numpy as np
+
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.opened_iterators import Elsewhere, Values
+from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded
+from headrace.pipeline.workers.sending import loads, packed_functions
+from headrace.pipeline.workers.served_iterator import Close, Given, GoOn, More, Open, Opened
+from headrace.pipeline.workers.shared_arrays import Arena, Layout
+from headrace.pipeline.workers.worker_holder import WorkerHolder
+
+__all__ = ["IteratorProcesses", "RemoteIterator"]
+
+# The most examples that a worker makes ahead.
+_MOST_ROWS: Final = 128
+# So often another worker is asked if workers end before they call anything.
+_MOST_RESTARTS: Final = 3
+# The end of an iteration waits so long for a call of an iterator.
+_PATIENCE_S: Final = 0.15
+# Examples are in the memory of the worker, in that which is shared, and here.
+_NUM_COPIES: Final = 3
+
+
+@dataclass(eq=False)
+class _Part:
+    """The part of the examples that one worker gives.
+
+    Attributes:
+        number: The number of the worker, from 0.
+        open: What its iterator is asked for with.
+        worker: The process.
+        rows: The examples that have come, each with the state before it.
+        state: The state behind them.
+        count: How many were taken; None once the iterator continued with a state.
+        has_ended: Whether none follow those that have come.
+        error: What ended it.
+        is_over: Whether the turn passes over it.
+        num_restarts: How often another worker took the place of one that had ended.
+        num_charged: The bytes that an iteration was charged for.
+    """
+
+    number: int
+    open: Open
+    worker: RemoteWorker | None = None
+    rows: deque[tuple[Any, str | None]] = field(default_factory=deque)
+    state: str | None = None
+    count: int | None = 0
+    has_ended: bool = False
+    error: BaseException | None = None
+    is_over: bool = False
+    num_restarts: int = 0
+    num_charged: int = 0
+
+
+class RemoteIterator(Elsewhere):
+    """The examples of the iterators that a factory makes in worker processes.
+
+    Must be used by one thread at a time, but for `stop` and `close`.
+
+    Attributes:
+        hold: Is told of memory that is used from now on.
+    """
+
+    def __init__(self, where: str, num_processes: int, holder: WorkerHolder) -> None:
+        self.hold: Callable[[int], None] = lambda num_bytes: None
+        self._where: Final = where
+        self._num_processes: Final = num_processes
+        self._holder: Final = holder
+        self._parts: list[_Part] = []
+        self._turn = 0
+        self._keeps_state = False
+        self._specs: Mapping[str, Spec] | None = None
+        self._num_bytes = 1
+        # Read and written by the thread that closes it, too, which holds the lock.
+        self._lock: Final = threading.Lock()
+        self._is_closed = False
+        self._workers: Final[list[RemoteWorker]] = []
+        weakref.finalize(self, _let_go, self._workers, os.getpid())
+
+    def open(self, factory: Callable[..., Any]) -> None:
+        """Lets each worker ask the factory for its iterator."""
+        data, main = packed_functions(self._where, [factory])
+        for number in range(self._num_processes):
+            arguments = () if self._num_processes == 1 else (number, self._num_processes)
+            self._parts.append(_Part(number, Open(data, main, self._where, arguments)))
+        for part in self._parts:
+            self._begin(part)
+        found = [self._begun(part) for part in self._parts]
+        self._keeps_state = all(opened.keeps_state for opened in found)
+
+    def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
+        """See `Elsewhere`."""
+        self._specs, self._num_bytes = specs, max(num_bytes // self._num_processes, 1)
+
+    def __next__(self) -> Any:
+        while (part := self._at_turn()) is not None:
+            if not part.rows and not part.has_ended:
+                self._fill(part)
+            if part.rows:
+                example, _ = part.rows.popleft()
+                if part.count is not None:
+                    part.count += 1
+                self._turn = (part.number + 1) % self._num_processes
+                return example
+            if part.has_ended:
+                part.is_over = True
+                if part.error is not None:
+                    raise self._noted(part, part.error)
+        raise StopIteration
+
+    def skip(self, number: int) -> None:
+        """See `Elsewhere`. Where there are several workers, each passes over its share."""
+        while number and any(part.rows for part in self._parts):
+            if next(self, None) is None:
+                return
+            number -= 1
+        while parts := [part for part in self._parts if not part.is_over]:
+            # That is a part of the turns whether iterators end meanwhile or not.
+            num_turns = number // len(parts)
+            if not num_turns:
+                break
+            for part in parts:
+                self._tell(part, GoOn(None, num_turns))
+            for part in parts:
+                opened = self._continued(part)
+                part.is_over = opened.num_left_out < num_turns
+                number -= opened.num_left_out
+        for _ in range(number):
+            if next(self, None) is None:
+                return
+
+    @property
+    def state(self) -> Callable[[], Any]:
+        """Returns the state, if the iterators keep one; else there is no such method."""
+        self._check_keeps_state()
+        return self._state
+
+    @property
+    def restore(self) -> Callable[[Any], None]:
+        """Continues with a state, if the iterators keep one; else there is no such method."""
+        self._check_keeps_state()
+        return self._restore
+
+    def _check_keeps_state(self) -> None:
+        if not self._keeps_state:
+            raise AttributeError("the iterator keeps no state")
+
+    def _state(self) -> Any:
+        states = [part.rows[0][1] if part.rows else part.state for part in self._parts]
+        if self._num_processes == 1:
+            # The same as without processes.
+            return json.loads(states[0] or "null")
+        over = [part.is_over for part in self._parts]
+        kept = [None if is_over else text for is_over, text in zip(over, states, strict=True)]
+        return {"turn": self._turn, "states": kept}
+
+    def _restore(self, state: Any) -> None:
+        states = [json.dumps(state)]
+        if self._num_processes > 1:
+            states, self._turn = state["states"], state["turn"]
+        for part, text in zip(self._parts, states, strict=True):
+            part.rows.clear()
+            part.has_ended, part.error, part.is_over = False, None, text is None
+            if text is not None:
+                self._tell(part, GoOn(text, 0))
+        for part in self._parts:
+            if not part.is_over:
+                part.count = None
+                self._continued(part)
+
+    def stop(self) -> None:
+        """Lets all workers stop behind the calls that are under way."""
+        with self._lock:
+            for worker in self._workers:
+                worker.board.stop(True)
+
+    def kill_busy(self) -> None:
+        """Ends the workers that somebody waits for."""
+        with self._lock:
+            busy = [worker for worker in self._workers if worker.is_busy]
+        for worker in busy:
+            worker.kill()
+
+    def close(self, keeps_workers: bool) -> None:
+        """Ends the workers, or keeps them for another iterator."""
+        with self._lock:
+            self._is_closed = True
+            workers = list(self._workers)
+            self._workers.clear()
+            idle = [worker for worker in workers if not worker.is_busy]
+        for worker in workers:
+            if worker not in idle:
+                # A thread waits for it, and gives back what is shared.
+                worker.kill()
+        for worker in idle:
+            if not _has_let_go(worker):
+                continue
+            if keeps_workers:
+                self._holder.put(worker)
+            else:
+                worker.end()
+
+    def _begin(self, part: _Part) -> None:
+        """Asks a worker for an iterator."""
+        while True:
+            worker = cast("RemoteWorker | None", self._holder.take()) or RemoteWorker()
+            with self._lock:
+                if not self._is_closed:
+                    self._workers.append(worker)
+                    part.worker = worker
+            if part.worker is not worker:
+                worker.end()
+                raise RuntimeError("the iteration is over")
+            worker.board.stop(False)
+            worker.board.forget_calls()
+            try:
+                return self._tell(part, part.open)
+            except WorkerEnded:
+                # It has ended while nobody needed it.
+                part.num_restarts += 1
+                if part.num_restarts > _MOST_RESTARTS:
+                    raise
+
+    def _begun(self, part: _Part) -> Opened:
+        while True:
+            try:
+                return self._continued(part, is_first=True)
+            except WorkerEnded:
+                self._begin(part)
+
+    def _continued(self, part: _Part, is_first: bool = False) -> Opened:
+        """Returns the answer to `Open` or `GoOn`."""
+        opened = cast("Opened", self._answer(part, is_first))
+        if opened.error is not None:
+            raise self._noted(part, opened.error.unpacked())
+        part.state = opened.state
+        if part.count is not None:
+            part.count += opened.num_left_out
+        return opened
+
+    def _at_turn(self) -> _Part | None:
+        order = (*self._parts[self._turn :], *self._parts[: self._turn])
+        return next((part for part in order if not part.is_over), None)
+
+    def _fill(self, part: _Part) -> None:
+        """Asks a worker for examples; there are some then, or it has ended."""
+        num_rows = 1 if self._specs is None else _MOST_ROWS
+        specs = None if self._specs is None else dict(self._specs)
+        self._tell(part, More(specs, num_rows, self._num_bytes))
+        given = cast("Given", self._answer(part))
+        assert part.worker is not None
+        if specs is None:
+            examples: Sequence[Any] = [loads(example) for example in given.examples]
+        else:
+            arena = part.worker.made(given.size)
+            examples = _values(arena, given.columns, len(given.states))
+        part.rows.extend(zip(examples, given.states, strict=False))
+        part.state, part.has_ended = given.state, given.is_over
+        part.error = None if given.error is None else given.error.unpacked()
+        num_bytes = _NUM_COPIES * part.worker.num_bytes
+        if num_bytes > part.num_charged:
+            self.hold(num_bytes - part.num_charged)
+            part.num_charged = num_bytes
+
+    def _tell(self, part: _Part, message: object) -> None:
+        worker = part.worker
+        assert worker is not None
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the iteration is over")
+            try:
+                worker.tell(message)
+            except WorkerEnded as end:
+                self._workers.remove(worker)
+                if not isinstance(message, Open):
+                    raise self._death(part, end) from None
+                raise
+
+    def _answer(self, part: _Part, is_first: bool = False) -> object:
+        worker = part.worker
+        assert worker is not None
+        try:
+            return worker.answer()
+        except WorkerEnded as end:
+            with self._lock:
+                if worker in self._workers:
+                    self._workers.remove(worker)
+                is_closed = self._is_closed
+            part.num_restarts += 1
+            may_restart = is_first and end.call is None and part.num_restarts <= _MOST_RESTARTS
+            if may_restart and not is_closed:
+                raise
+            raise self._death(part, end) from None
+
+    def _death(self, part: _Part, end: WorkerEnded) -> BaseException:
+        """Returns the error for a worker that has ended."""
+        at = "between two items"
+        if end.call is not None:
+            since = ", counted from 0" if part.count is not None else " since the resume"
+            at = f"at item {end.call[0]}{since}"
+            if part.count is not None and part.count < end.call[0]:
+                at += f"; those from item {part.count} on did not come"
+        whose = f", number {part.number} of {self._num_processes}," * (self._num_processes > 1)
+        return RuntimeError(
+            f"{self._where}: worker process {end.worker}{whose} {end.how} {at}, expected examples. "
+            f"{_remedy(end.code)}"
+        )
+
+    def _noted(self, part: _Part, error: BaseException) -> BaseException:
+        if self._num_processes > 1:
+            item = "" if part.count is None else f", at its item {part.count}"
+            error.add_note(f"by worker {part.number} of {self._num_processes}{item}")
+        return error
+
+
+class IteratorProcesses:
+    """Ends the worker processes of the iterators that one iteration asks.
+
+    Attributes:
+        hold: See `Processes`.
+        keeps_workers: Whether workers stay for the next iteration.
+    """
+
+    def __init__(self, is_looking: bool) -> None:
+        self.keeps_workers = False
+        self.hold: Callable[[int], None] = lambda num_bytes: None
+        # Others take the examples afterwards.
+        self._is_looking: Final = is_looking
+        self._lock: Final = threading.Lock()
+        self._iterator: RemoteIterator | None = None
+        self._is_over = False
+
+    def begin(self, iterator: RemoteIterator) -> None:
+        """Takes up the iterator of a pass; the workers of the one before may serve it."""
+        with self._lock:
+            before, self._iterator = self._iterator, iterator
+            is_over = self._is_over
+        if before is not None and before is not iterator and not self._is_looking:
+            before.close(keeps_workers=True)
+        if is_over and not self._is_looking:
+            iterator.close(keeps_workers=False)
+        iterator.hold = self.hold
+
+    def release(self) -> None:
+        """Lets the workers of the pass before serve the next one."""
+        with self._lock:
+            before, self._iterator = self._iterator, None
+        if before is not None and not self._is_looking:
+            before.close(keeps_workers=True)
+
+    def stop(self) -> None:
+        """Lets all workers stop behind the calls that are under way."""
+        with self._lock:
+            self._is_over = True
+            iterator = self._iterator
+        if iterator is not None and not self._is_looking:
+            iterator.stop()
+
+    def end(self) -> None:
+        """Ends the workers, or keeps them for the next iteration."""
+        with self._lock:
+            iterator, self._iterator = self._iterator, None
+        if iterator is None:
+            return
+        if self._is_looking:
+            iterator.kill_busy()
+        else:
+            iterator.close(self.keeps_workers)
+
+
+def _has_let_go(worker: RemoteWorker) -> bool:
+    """Lets a worker that nobody waits for close its iterator; returns whether it still runs."""
+    try:
+        worker.tell(Close())
+        worker.answer(_PATIENCE_S)
+    except TimeoutError:
+        # A call takes long.
+        worker.kill()
+        worker.close()
+        return False
+    except WorkerEnded:
+        return False
+    return True
+
+
+def _values(arena: Arena, places: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
+    """Returns examples as copies of what a worker has put into an arena."""
+    columns = [_copied(Layout.found(arena, place)) for place in places]
+    return [
+        Values(column[row, ...] if _is_numeric(column) else column[row] for column in columns)
+        for row in range(num_rows)
+    ]
+
+
+def _copied(column: Any) -> Any:
+    if isinstance(column, list):
+        return [_copied(value) for value in column]
+    # Strings are copies already.
+    return column.copy() if _is_numeric(column) else column
+
+
+def _is_numeric(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype != object
+
+
+def _remedy(code: int | None) -> str:
+    if code is not None and code >= 0:
+        return "The iterator has called os._exit, or a library did. Raise an exception instead."
+    if code == -signal.SIGKILL:
+        return (
+            "The system ends processes so when memory runs out: look for 'Out of memory' in the "
+            "system's log, and take fewer num_processes."
+        )
+    return (
+        "A native library of the iterator has crashed. Look at the standard error for where, or "
+        "iterate without num_processes."
+    )
+
+
+def _let_go(workers: list[RemoteWorker], process: int) -> None:
+    """Ends workers of an iterator that nobody holds. This may run amid anything."""
+    while workers:
+        worker = workers.pop()
+        if process == os.getpid():
+            worker.let_go()

@@ -1,0 +1,378 @@
+"""An iterator of `iterable` in a worker process, and the messages about it.
+
+One thread asks the iterator, which may take long; the thread of the connection gives what is there.
+"""
+
+import pickle
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.plan.column_conversion import as_values, check_components
+from headrace.pipeline.plan.function_state import keeps_state, kept, restore
+from headrace.pipeline.plan.opened_iterators import OpenedBefore
+from headrace.pipeline.plan.python_values import as_value
+from headrace.pipeline.workers.board import Board
+from headrace.pipeline.workers.main_module import MainModule
+from headrace.pipeline.workers.sending import PackedError
+from headrace.pipeline.workers.shared_arrays import Arena, Layout
+
+__all__ = [
+    "Close",
+    "Given",
+    "GoOn",
+    "More",
+    "Open",
+    "Opened",
+    "ServedIterator",
+    "is_for_iterator",
+]
+
+# The time that an answer waits for more examples once there is one.
+_PATIENCE_S: Final = 0.002
+# So often somebody who waits for an example looks whether all is over.
+_LOOK_S: Final = 0.2
+_END: Final = object()
+
+
+@dataclass(frozen=True)
+class Open:
+    """Asks a factory for an iterator, which takes the place of the one before.
+
+    Attributes:
+        functions: The factory alone, as bytes.
+        main: The program's main module, if the factory is of that.
+        where: The source, in words.
+        arguments: What the factory is called with.
+    """
+
+    functions: bytes
+    main: MainModule | None
+    where: str
+    arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GoOn:
+    """Continues with a state of the iterator, if there is one, behind this many examples."""
+
+    state: str | None
+    num_left_out: int
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The answer to `Open` and to `GoOn`.
+
+    Attributes:
+        keeps_state: Whether the iterator keeps a state.
+        state: That before the next example.
+        num_left_out: How many examples were passed over; fewer than asked for at the end.
+        error: What was raised.
+    """
+
+    keeps_state: bool = False
+    state: str | None = None
+    num_left_out: int = 0
+    error: PackedError | None = None
+
+
+@dataclass(frozen=True)
+class More:
+    """Asks for the next examples: at least one, unless it is the end.
+
+    Attributes:
+        specs: The components; None before they are known: then an example comes as it is, and the
+            iterator is not asked for others before somebody wants them.
+        num_rows: The most examples that are made ahead.
+        num_bytes: The bytes of examples from which on no more are made ahead.
+    """
+
+    specs: Specs | None
+    num_rows: int
+    num_bytes: int
+
+
+@dataclass(frozen=True)
+class Given:
+    """The next examples, which are in the arena if their components are known.
+
+    Attributes:
+        examples: Examples as they are, each pickled.
+        columns: Where the components of examples are in the arena.
+        size: How many bytes of that are used.
+        states: The state of the iterator before each example.
+        state: That behind the last one.
+        is_over: Whether no more follow.
+        error: What ended it behind these examples.
+    """
+
+    examples: tuple[bytes, ...] = ()
+    columns: tuple[Any, ...] = ()
+    size: int = 0
+    states: tuple[str | None, ...] = ()
+    state: str | None = None
+    is_over: bool = False
+    error: PackedError | None = None
+
+
+@dataclass(frozen=True)
+class Close:
+    """Lets go of the iterator. It is answered when no call of it is under way."""
+
+
+Message: TypeAlias = "Open | GoOn | More | Close"
+
+
+def is_for_iterator(message: object) -> bool:
+    """Returns whether a message is one of those above."""
+    return isinstance(message, (Open, GoOn, More, Close))
+
+
+@dataclass
+class _Opened:
+    """The iterator at the moment. Only the thread that asks it changes it.
+
+    Attributes:
+        where: The source, in words.
+        iterator: The iterator.
+        state: The state before the next example.
+        number: The number of that.
+        is_over: Whether the iterator has ended, or failed.
+        error: What it has failed with.
+    """
+
+    where: str
+    iterator: Iterator[Any]
+    state: str | None
+    number: int = 0
+    is_over: bool = False
+    error: BaseException | None = None
+
+
+@dataclass
+class _Task:
+    """A call that the thread which asks the iterator is to make, and its result."""
+
+    call: Callable[[], Opened | None]
+    result: list[Opened | None] = field(default_factory=list)
+
+
+class ServedIterator:
+    """The iterator that a worker process gives examples of.
+
+    Args:
+        board: Is told of calls.
+        made: The arena for examples.
+        load: Makes the factory of its bytes.
+    """
+
+    def __init__(self, board: Board, made: Arena, load: Callable[[Open], Any]) -> None:
+        self._board: Final = board
+        self._made: Final = made
+        self._load: Final = load
+        self._before: Final = OpenedBefore()
+        self._changed: Final = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._opened: _Opened | None = None
+        # Written and read by both threads, which hold the lock: a call to be made, what is wanted,
+        # and the examples that are there, each with the state before it and its size.
+        self._task: _Task | None = None
+        self._wanted: More | None = None
+        self._rows: deque[tuple[Any, str | None, int]] = deque()
+        self._num_bytes = 0
+
+    def answered(self, message: Message) -> "Opened | Given | None":
+        """Does what a message asks for, and returns the answer."""
+        match message:
+            case Open():
+                return self._done(lambda: self._open(message))
+            case GoOn():
+                return self._done(lambda: self._go_on(message))
+            case Close():
+                return self._done(self._close, waits_for_all=True)
+        return self._more(message)
+
+    def _done(
+        self, call: Callable[[], Opened | None], waits_for_all: bool = False
+    ) -> Opened | None:
+        """Lets the other thread make a call, and returns its result, unless all is over."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="iterator", daemon=True)
+            self._thread.start()
+        task = _Task(call)
+        with self._changed:
+            self._task, self._wanted = task, None
+            self._changed.notify_all()
+            while not self._changed.wait_for(lambda: bool(task.result), _LOOK_S):
+                if self._board.must_stop() and not waits_for_all:
+                    return Opened()
+        return task.result[0]
+
+    def _more(self, wanted: More) -> Given:
+        with self._changed:
+            self._wanted = wanted
+            self._changed.notify_all()
+            while not self._changed.wait_for(self._has_some, _LOOK_S):
+                if self._board.must_stop():
+                    return Given(is_over=True)
+            if wanted.num_rows > 1:
+                self._changed.wait_for(lambda: not self._wants_more(), _PATIENCE_S)
+            rows, self._rows, self._num_bytes = self._rows, deque(), 0
+            opened = self._opened
+            assert opened is not None
+            is_over, state, error = opened.is_over, opened.state, opened.error
+            if wanted.specs is None:
+                self._wanted = None
+            self._changed.notify_all()
+        packed = None if error is None else PackedError.of(error)
+        states = tuple(before for _, before, _ in rows)
+        if wanted.specs is None:
+            examples = tuple(example for example, _, _ in rows)
+            return Given(examples, (), 0, states, state, is_over, packed)
+        layout = Layout()
+        try:
+            values = zip(*(row for row, _, _ in rows), strict=True)
+            columns = tuple(layout.add(list(column)) for column in values)
+            layout.write(self._made)
+        except Exception as raised:
+            return Given(is_over=True, error=PackedError.of(raised))
+        return Given((), columns, self._made.size, states, state, is_over, packed)
+
+    def _has_some(self) -> bool:
+        return bool(self._rows) or self._has_ended()
+
+    def _has_ended(self) -> bool:
+        return self._opened is None or self._opened.is_over
+
+    def _wants_more(self) -> bool:
+        wanted = self._wanted
+        return (
+            wanted is not None
+            and not self._has_ended()
+            and len(self._rows) < wanted.num_rows
+            and self._num_bytes < wanted.num_bytes
+        )
+
+    def _serve(self) -> None:
+        """Does all that calls the user's code, until the process ends."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._task is not None or self._wants_more())
+                task, self._task = self._task, None
+                wanted = self._wanted
+            if task is None:
+                assert wanted is not None
+                self._ask(wanted)
+                continue
+            result = task.call()
+            with self._changed:
+                task.result.append(result)
+                self._changed.notify_all()
+
+    def _open(self, message: Open) -> Opened:
+        self._close()
+        try:
+            self._board.begin_call(0, 0)
+            factory = self._load(message)
+            made = factory(*message.arguments)
+            iterator = self._before.checked(message.where, made)
+            opened = _Opened(message.where, iterator, kept(iterator))
+        except BaseException as error:
+            return Opened(error=PackedError.of(error))
+        finally:
+            self._board.forget_calls()
+        self._opened = opened
+        return Opened(keeps_state(iterator), opened.state)
+
+    def _go_on(self, message: GoOn) -> Opened:
+        opened = self._opened
+        assert opened is not None
+        count = 0
+        try:
+            if message.state is not None:
+                with self._changed:
+                    self._rows, self._num_bytes = deque(), 0
+                restore(opened.iterator, message.state)
+                opened.number, opened.is_over, opened.error = 0, False, None
+            while count < message.num_left_out and not opened.is_over:
+                self._board.begin_call(opened.number, 0)
+                if next(opened.iterator, _END) is _END:
+                    opened.is_over = True
+                else:
+                    opened.number += 1
+                    count += 1
+            opened.state = kept(opened.iterator)
+        except BaseException as error:
+            opened.is_over = True
+            return Opened(num_left_out=count, error=PackedError.of(error))
+        finally:
+            self._board.forget_calls()
+        return Opened(keeps_state(opened.iterator), opened.state, count)
+
+    def _close(self) -> None:
+        with self._changed:
+            self._opened = None
+            self._rows, self._num_bytes = deque(), 0
+
+    def _ask(self, wanted: More) -> None:
+        """Asks the iterator for an example."""
+        opened = self._opened
+        assert opened is not None
+        row = None
+        try:
+            if self._board.begin_call(opened.number, 0):
+                with self._changed:
+                    self._wanted = None
+                return
+            before = opened.state
+            example = next(opened.iterator, _END)
+            if example is _END:
+                opened.is_over = True
+            else:
+                row = _packed(opened.where, example, wanted.specs), before
+                opened.state = kept(opened.iterator)
+        except BaseException as error:
+            opened.error, opened.is_over = error, True
+        finally:
+            self._board.forget_calls()
+        with self._changed:
+            if row is not None:
+                opened.number += 1
+                num_bytes = _num_bytes(row[0])
+                self._rows.append((*row, num_bytes))
+                self._num_bytes += num_bytes
+            self._changed.notify_all()
+
+
+def _packed(where: str, example: Any, specs: Specs | None) -> Any:
+    """Returns a copy of an example: its components, or all of it pickled."""
+    if specs is not None:
+        return as_values(where, example, specs)
+    found = {
+        name: _plain(where, name, value) for name, value in check_components(where, example).items()
+    }
+    return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+
+
+def _plain(where: str, name: str, value: Any) -> Any:
+    """Returns a value as the program can load it: an array in place of another library's object."""
+    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
+    return value if isinstance(value, plain) else as_value(where, name, value)
+
+
+def _num_bytes(packed: Any) -> int:
+    """Returns how many bytes a packed example takes."""
+    if isinstance(packed, bytes):
+        return len(packed)
+    return sum(len(v) if isinstance(v, bytes) else _size(v) for v in packed)
+
+
+def _size(array: Any) -> int:
+    strings = sum(map(len, array.ravel())) if array.dtype == object else 0
+    return int(array.nbytes) + strings

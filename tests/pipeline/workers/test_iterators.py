@@ -1,0 +1,409 @@
+"""Iterators of `iterable` in worker processes: their examples, order, states, errors and ends."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+from tests.pipeline.workers import sent
+from tests.pipeline.workers.test_processes import (
+    TIMEOUT,
+    check_same,
+    environment,
+    is_there,
+    taken,
+    wait_until,
+)
+
+import headrace as hr
+from headrace.core import errors
+from headrace.testing import dump_waits
+
+pytestmark = pytest.mark.timeout(TIMEOUT)
+COUNTS = (7, 0, 12, 3)
+
+
+def in_turn(*parts):
+    """Items of lists, one of each in turn, but for lists that have ended."""
+    longest = max(map(len, parts))
+    return [part[n] for n in range(longest) for part in parts if n < len(part)]
+
+
+def numbers_of(batches):
+    return [int(number) for batch in batches for number in np.ravel(batch["n"])]
+
+
+MERGED = in_turn(*([100 * worker + n for n in range(count)] for worker, count in enumerate(COUNTS)))
+
+
+def test_one_process_gives_what_the_iterator_yields():
+    pipeline = hr.iterable(partial(sent.numbered, 400), num_processes=1)
+    found = taken(pipeline)
+    assert [example["n"] for example in found] == list(range(400))
+    assert [example["x"] for example in found] == [[n] * (n % 3) for n in range(400)]
+    (process,) = {example["process"] for example in found}
+    assert process != os.getpid()
+    assert not is_there(process), "that of a plain iteration ends with it"
+
+
+def test_all_kinds_of_values_come_as_without_a_process():
+    here, there = (hr.iterable(partial(sent.rich, 50), number) for number in (0, 1))
+    check_same(here, there)
+
+
+def test_parts_are_taken_in_turn_and_one_that_has_ended_is_left_out():
+    pipeline = hr.iterable(sent.part, num_processes=4)
+    found = taken(pipeline)
+    assert [example["n"] for example in found] == MERGED
+    assert {example["of"] for example in found} == {4}
+    assert [len(example["text"]) for example in found] == [n % 100 % 3 for n in MERGED]
+    assert numbers_of(pipeline.epochs(3)) == 3 * MERGED
+    assert numbers_of(pipeline.take(9).epochs(3)) == 3 * MERGED[:9]
+
+
+def test_a_part_in_front_may_be_empty():
+    whole = partial(sent.part, counts=(0, 3))
+    assert numbers_of(hr.iterable(whole, 2)) == [100, 101, 102]
+    assert numbers_of(hr.iterable(partial(sent.part, counts=(0, 0)), 2)) == []
+
+
+def test_a_list_is_iterated_by_another_process():
+    items = [{"n": n} for n in range(300)]
+    pipeline = hr.iterable(items, num_processes=1)
+    assert numbers_of(pipeline) == numbers_of(pipeline.epoch(1)) == list(range(300))
+    assert repr(pipeline) == "Pipeline(iterable(list, num_processes=1))"
+
+
+def test_an_iterator_may_change_its_arrays_in_place():
+    pipe = hr.iterable(partial(sent.in_place, 9), 1).filter(lambda e: e["x"][0] > 3)
+    found = [(e["x"].tolist(), e["text"].tolist()) for e in pipe.map(dict)]
+    assert found == [([n, n], [str(n)]) for n in range(4, 9)]
+
+
+def test_spec_takes_the_iterator_that_is_delivered():
+    pipeline = hr.iterable(partial(sent.numbered, 300), 1)
+    process = {int(example["process"]) for example in pipeline.take(1)}
+    assert list(pipeline.map(dict).spec) == ["n", "x", "process"]
+    found = taken(pipeline.map(dict))
+    assert [example["n"] for example in found] == list(range(300))
+    assert {example["process"] for example in found}.isdisjoint(process)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: hr.iterable(partial(sent.numbered, 50), 1).select("n"),
+        lambda: hr.iterable(sent.part, 4).select("n"),
+        lambda: hr.iterable(partial(sent.even_part, count=300), 3),
+        lambda: hr.iterable(partial(sent.Counter, 50), 1),
+        lambda: hr.iterable(sent.counter_part, 3),
+    ],
+)
+def test_a_state_continues_at_every_place(make):
+    def pipeline():
+        return make().epochs(2).batch(7)
+
+    batches = iter(pipeline())
+    states, whole = [batches.state()], []
+    for batch in batches:
+        whole.append(batch["n"].tolist())
+        states.append(json.loads(json.dumps(batches.state())))
+    assert len(whole) >= 6
+    for place in {0, 1, 2, len(whole) // 2, len(whole) - 1, len(whole)}:
+        resumed = pipeline().resume(states[place])
+        assert [batch["n"].tolist() for batch in resumed] == whole[place:]
+
+
+@pytest.mark.parametrize("factory", [partial(sent.even_part, 0, 1, 50), partial(sent.Counter, 50)])
+def test_a_state_serves_no_process_and_one(factory):
+    for before, after in ((0, 1), (1, 0)):
+        batches = iter(hr.iterable(factory, before).batch(4))
+        for _ in range(5):
+            next(batches)
+        state = batches.state()
+        batches.close()
+        assert numbers_of(hr.iterable(factory, after).batch(4).resume(state)) == [*range(20, 50)]
+
+
+def test_a_state_of_another_number_of_parts_is_refused():
+    batches = iter(hr.iterable(partial(sent.even_part, count=50), 2))
+    next(batches)
+    state = batches.state()
+    batches.close()
+    for number in (1, 3):
+        factory = partial(sent.even_part, *((0, 1) * (number == 1)), count=50)
+        with pytest.raises(ValueError, match=r"in 2 processes .* with the same num_processes"):
+            hr.iterable(factory, number).resume(state)
+
+
+def test_a_state_that_an_iterator_keeps_is_not_gone_through():
+    """Examples before it are not made again."""
+    pipeline = hr.iterable(partial(sent.Counter, 10**12), 1).batch(10)
+    batches = iter(pipeline)
+    next(batches)
+    state = batches.state()
+    batches.close()
+    text = json.dumps(state["place"])
+    assert "10" in text or "128" in text
+    resumed = pipeline.resume(state)
+    assert next(resumed)["n"].tolist() == [*range(10, 20)]
+    resumed.close()
+
+
+@pytest.mark.parametrize("number", [0, 1, 150])
+def test_an_exception_keeps_type_message_and_item(number):
+    found = []
+    with pytest.raises(ValueError, match="no more") as caught:
+        found.extend(hr.iterable(partial(sent.failing, number, sent.raises), 1))
+    assert [int(example["n"]) for example in found] == list(range(number))
+    [trace, where] = caught.value.__notes__
+    assert trace.startswith("In the worker process:\nTraceback (most recent call last):")
+    assert where == f"in iterable(partial), at item {number}, counted from 0"
+
+
+def test_an_exception_of_a_part_comes_in_its_turn():
+    found = []
+    factory = partial(sent.failing_part, how=sent.raises)
+    with pytest.raises(ValueError, match="no more") as caught:
+        found.extend(hr.iterable(factory, 3))
+    assert [int(example["n"]) for example in found] == [n for n in range(5) for _ in range(3)] + [5]
+    assert caught.value.__notes__[1:] == [
+        "by worker 1 of 3, at its item 5",
+        "in iterable(partial), at item 16, counted from 0",
+    ]
+
+
+def test_a_factory_that_raises():
+    with pytest.raises(KeyError, match="nothing there") as caught:
+        list(hr.iterable(sent.fails_to_open, 1))
+    assert caught.value.__notes__[-1].startswith("in iterable(fails_to_open)")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (sent.exits_now, ["has exited with code 7 at item 20", "called os._exit"]),
+        (sent.dies, ["was ended by SIGKILL (signal 9) at item 20", "Out of memory"]),
+        (sent.crashes_now, ["was ended by SIGSEGV (signal 11) at item 20", "has crashed"]),
+    ],
+)
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_worker_that_dies_is_an_error_and_no_example_is_lost_in_silence(how, words, skips):
+    found = []
+    pipeline = hr.iterable(partial(sent.failing, 20, how), 1)
+    with pytest.raises(RuntimeError, match="worker process") as caught:
+        found.extend(pipeline.skip_errors(5) if skips else pipeline)
+    assert [int(example["n"]) for example in found] == list(range(len(found)))
+    assert len(found) <= 20
+    for word in words:
+        assert word in str(caught.value)
+    assert caught.value.__notes__ == [f"in iterable(partial), at item {len(found)}, counted from 0"]
+
+
+def test_the_worker_of_a_part_that_dies_is_named():
+    with pytest.raises(RuntimeError, match=r", number 1 of 3, was ended by SIGKILL"):
+        list(hr.iterable(partial(sent.failing_part, how=sent.dies), 3))
+
+
+def test_a_worker_that_dies_between_epochs_is_replaced():
+    pipeline = hr.iterable(partial(sent.numbered, 30), 1)
+    (process,) = {int(example["process"]) for example in pipeline.epoch(0)}
+    (again,) = {int(example["process"]) for example in pipeline.epoch(1)}
+    assert process == again
+    os.kill(process, signal.SIGKILL)
+    wait_until(lambda: not is_there(process))
+    found = taken(pipeline.epoch(2))
+    assert [example["n"] for example in found] == list(range(30))
+    assert {example["process"] for example in found} != {process}
+
+
+def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
+    pipeline = hr.iterable(partial(sent.numbered, 30), 1)
+    (process,) = {int(e["process"]) for number in range(4) for e in pipeline.epoch(number)}
+    assert len({int(e["process"]) for e in pipeline.epochs(3)}) == 1
+    (process,) = {int(e["process"]) for e in pipeline.epoch(4)}
+    assert is_there(process)
+    del pipeline
+    gc.collect()
+    wait_until(lambda: not is_there(process))
+
+
+def test_workers_end_with_a_pipeline_that_was_only_looked_at():
+    pipeline = hr.iterable(sent.part, 2)
+    assert list(pipeline.spec) == ["n", "text", "of"]
+    looked_at = pipeline.stages[0].openings._looked_at
+    processes = [worker.process for worker in looked_at._iterator._workers]
+    assert len(processes) == 2
+    assert all(map(is_there, processes))
+    del pipeline, looked_at
+    gc.collect()
+    wait_until(lambda: not any(map(is_there, processes)))
+
+
+def test_an_example_is_given_before_the_iterator_has_the_next(tmp_path):
+    batches = iter(hr.iterable(partial(sent.waits_behind, tmp_path, 3), 1))
+    assert [int(next(batches)["n"]) for _ in range(3)] == [0, 1, 2]
+    wait_until(lambda: list(tmp_path.glob("waits-*")))
+    (tmp_path / "go").touch()
+    assert numbers_of(batches) == [3]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_an_iterator_that_hangs_is_shown_and_its_worker_ends_with_the_iteration(tmp_path, kept):
+    pipeline = hr.iterable(partial(sent.waits_behind, tmp_path, 1), 1)
+    batches = pipeline.epoch(0) if kept else iter(pipeline)
+    process = int(next(batches)["process"])
+    wait_until(lambda: list(tmp_path.glob("waits-*")))
+    wait_until(lambda: "iterable(partial)" in dump_waits())
+    assert is_there(process)
+    batches.close()
+    wait_until(lambda: not is_there(process))
+
+
+def test_ctrl_c_while_the_components_are_learned_leaves_no_worker(tmp_path):
+    pipeline = hr.iterable(partial(sent.waits_behind, tmp_path, 0), 1).map(dict)
+
+    def interrupt():
+        wait_until(lambda: list(tmp_path.glob("waits-*")))
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(pipeline)
+    interrupting.join(TIMEOUT)
+    [file] = tmp_path.glob("waits-*")
+    process = int(file.name.removeprefix("waits-"))
+    del pipeline
+    gc.collect()
+    wait_until(lambda: not is_there(process))
+
+
+def test_a_break_closes_the_iterator(tmp_path):
+    for number, _ in enumerate(hr.iterable(partial(sent.closes_file, tmp_path), 1)):
+        if number == 5:
+            break
+    gc.collect()
+    wait_until((tmp_path / "closed").exists)
+
+
+def test_the_same_iterator_twice_is_an_error():
+    pipeline = hr.iterable(sent.OnceMore([{"n": n} for n in range(5)]), 1)
+    batches = iter(pipeline.epochs(2))
+    assert [int(next(batches)["n"]) for _ in range(5)] == list(range(5))
+    with pytest.raises(ValueError, match="returned the same iterator again"):
+        next(batches)
+
+
+def test_what_cannot_be_called_so_is_refused_in_words():
+    takes_none = r"iterable: fails_to_open\(\) cannot be called with worker and num_workers, as num"
+    with pytest.raises(TypeError, match=takes_none):
+        hr.iterable(sent.fails_to_open, 2)
+    takes_two = r"iterable: part\(worker, .*\) cannot be called with no argument, as it is with num"
+    with pytest.raises(TypeError, match=takes_two):
+        hr.iterable(sent.part, 1)
+    with pytest.raises(TypeError, match=r"num_processes is 2 for list, expected a function of wor"):
+        hr.iterable([{"n": 1}], 2)
+    with pytest.raises(TypeError, match="can be read once"):
+        hr.iterable(iter([{"n": 1}]), 1)
+    for number in (-1, 1.5, "2", True, None):
+        with pytest.raises(ValueError, match=rf"iterable: num_processes is {number!r}, expected"):
+            hr.iterable(sent.part, number)
+
+
+def test_a_factory_that_cannot_be_sent_is_refused_before_the_first_batch():
+    lock = threading.Lock()
+    with pytest.raises(TypeError, match="num_processes is given, and the function cannot be sent"):
+        list(hr.iterable(lambda: [{"n": lock.locked()}], 1))
+
+
+@pytest.mark.parametrize("item", [5, {"n": threading.Lock}, {"m": 1}])
+def test_an_example_that_is_none_is_an_error_with_its_item(item):
+    for number in (0, 200):
+        items = [*({"n": n} for n in range(number)), item]
+        if number == 0 and isinstance(item, dict) and "m" in item:
+            continue
+        with pytest.raises((TypeError, ValueError)) as caught:
+            list(hr.iterable(items, 1))
+        assert f"at item {number}, counted from 0" in caught.value.__notes__[-1]
+
+
+def test_the_budget_is_charged_and_a_small_one_gives_the_same():
+    pipeline = hr.iterable(partial(sent.wide, 60, 300_000), 1).batch(4)
+    whole = numbers_of(pipeline)
+    batches = iter(pipeline.options(memory_bytes=6_000_000))
+    assert numbers_of([next(batches)]) == [0, 1, 2, 3]
+    assert batches._execution.used_bytes >= 3 * 300_000
+    assert [0, 1, 2, 3, *numbers_of(batches)] == whole == list(range(60))
+
+
+def test_parts_of_mixes_and_caches():
+    a = hr.iterable(partial(sent.even_part, count=30), 2)
+    b = hr.iterable(partial(sent.Counter, 5), 1)
+    assert numbers_of(hr.concat([a, b, a])) == [*range(30), *range(5), *range(30)]
+    assert numbers_of(a.cache().epochs(3)) == 3 * [*range(30)]
+    assert sorted(numbers_of(hr.mix([a, b], seed=1, stop="all"))) == sorted([*range(30), *range(5)])
+    pairs = hr.zip([a.rename(n="m"), b], strict=False)
+    assert [(int(e["m"]), int(e["n"])) for e in pairs] == [(n, n) for n in range(5)]
+
+
+def test_many_epochs_leave_no_descriptor_and_one_worker():
+    pipeline = hr.iterable(partial(sent.even_part, count=40), 2)
+
+    def descriptors():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    for kept in (True, False):
+        for number in range(3):
+            assert numbers_of(pipeline.epoch(number) if kept else pipeline) == list(range(40))
+        before = descriptors()
+        for number in range(15):
+            assert numbers_of(pipeline.epoch(number) if kept else pipeline) == list(range(40))
+        assert descriptors() <= before
+
+
+def test_an_iterator_may_print_fork_and_start_threads():
+    program = (
+        "import functools, headrace as hr\n"
+        "from tests.pipeline.workers import sent\n"
+        "pipeline = hr.iterable(functools.partial(sent.forks_and_prints, 30), 1)\n"
+        "assert [int(example['n']) for example in pipeline] == list(range(30))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        timeout=TIMEOUT,
+        capture_output=True,
+        env=environment(),
+    )
+    assert run.stdout == b"printed 5\n"
+
+
+def test_an_iteration_that_was_closed_says_so():
+    batches = iter(hr.iterable(sent.part, 4))
+    next(batches)
+    batches.close()
+    assert next(batches, None) is None
+    closed = iter(hr.iterable(sent.part, 4))
+    closed.close()
+    with pytest.raises(errors.FailedPreconditionError, match="closed before its first batch"):
+        closed.state()
+
+
+def test_verdict_and_statistics_name_the_processes():
+    batches = iter(hr.iterable(partial(sent.even_part, count=500), 2).batch(50))
+    assert len(list(batches)) == 10
+    assert {stage.name: stage.examples for stage in batches.statistics().stages} == {
+        "iterable(partial)": 500,
+        "batch": 500,
+    }
+    verdict = batches.verdict()
+    assert "iterable(partial) (Python) limits: the turn of its 2 processes was busy" in verdict
+    assert "give it more processes (num_processes), or write the examples to files" in verdict
