@@ -230,7 +230,12 @@ class AtomicFile:
 @final
 class RecordWriter:
     def __new__(
-        cls, path: bytes, compression: str = "", level: int | None = None
+        cls,
+        path: bytes,
+        compression: str = "",
+        level: int | None = None,
+        flush_mode: int | None = None,
+        flush_bytes: int | None = None,
     ) -> RecordWriter: ...
     @staticmethod
     def create_new(path: bytes) -> RecordWriter: ...

@@ -1,5 +1,6 @@
 import os
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,28 @@ class TestWriter:
         writer.close()
         assert read(path, compression) == [b"one", b"two"]
         assert os.listdir(tmp_path) == ["a"]
+
+    @pytest.mark.parametrize("compression", [GZIP, ZLIB])
+    def test_flushes_the_stream_as_its_mode_says(self, tmp_path, compression):
+        records = [(b"%06d" % (n * n)) * 20 for n in range(3000)]
+        modes = [None, zlib.Z_NO_FLUSH, zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH]
+        sizes = []
+        for mode in modes:
+            path = tmp_path / str(mode)
+            write(path, records, TFRecordOptions(compression, mode, input_buffer_size=4096))
+            assert read(path, compression) == records
+            sizes.append(path.stat().st_size)
+        assert sizes[0] == sizes[1]
+        assert max(sizes[:2]) < min(sizes[2:])
+        assert len(set(sizes)) == 4
+
+    @pytest.mark.parametrize("mode", [-1, zlib.Z_FINISH, zlib.Z_BLOCK, 9, 2**70])
+    def test_refuses_modes_that_lose_records(self, tmp_path, mode):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=f"flush_mode (is )?{mode}, expected 0 to 3"
+        ):
+            TFRecordWriter(tmp_path / "a", TFRecordOptions(ZLIB, flush_mode=mode))
+        assert os.listdir(tmp_path) == []
 
     @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
     def test_leaves_nothing_if_it_is_discarded(self, tmp_path, compression):

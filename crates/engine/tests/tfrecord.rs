@@ -5,6 +5,7 @@
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::compression::Compression;
+use headrace_engine::files::encoder::DeflateOptions;
 use headrace_engine::files::name::FileName;
 use headrace_engine::kernel::Tensors;
 use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
@@ -53,7 +54,7 @@ impl Drop for Directory {
 const PLAIN: TfRecordFormat = TfRecordFormat { compression: Compression::None };
 
 fn create(path: &str, compression: Compression) -> Result<TfRecordWriter> {
-    TfRecordWriter::create(FileName::new(path.to_owned()), compression, None)
+    TfRecordWriter::create(FileName::new(path.to_owned()), compression, DeflateOptions::default())
 }
 
 fn write(path: &str, records: &[impl AsRef<[u8]>]) {

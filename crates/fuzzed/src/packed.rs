@@ -4,6 +4,7 @@
 use bzip2::read::BzEncoder;
 use headrace_engine::files::compression::{Compression, Deflate};
 use headrace_engine::files::content::content;
+use headrace_engine::files::encoder::DeflateOptions;
 use headrace_engine::pipeline::formats::{Codec, uncompressed};
 use liblzma::read::XzEncoder;
 use lz4_flex::frame::FrameEncoder;
@@ -62,7 +63,9 @@ fn compressed(codec: Codec, data: Vec<u8>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match codec {
         Codec::Known(compression) if compression != Compression::None => {
-            let mut output = Deflate::new(&mut bytes, compression, Some(1)).map_err(io::Error::other)?;
+            let mut output =
+                Deflate::new(&mut bytes, compression, DeflateOptions { level: Some(1), ..DeflateOptions::default() })
+                    .map_err(io::Error::other)?;
             output.write_all(&data)?;
             output.finish()?;
         }

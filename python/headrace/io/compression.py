@@ -21,9 +21,12 @@ class TFRecordOptions:
 
     Args:
         compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None.
-        flush_mode: Accepted for TensorFlow's sake, as are the arguments that follow.
-        input_buffer_size: Accepted.
-        output_buffer_size: Accepted.
+        flush_mode: Says how to flush the compressed stream while it is written, so that what was
+            written can be read: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH` or `Z_FULL_FLUSH`. None or
+            `zlib.Z_NO_FLUSH` does not flush it. A writer's `flush` always does.
+        input_buffer_size: The bytes between two such flushes; None for 262,144.
+        output_buffer_size: Accepted for TensorFlow's sake, as are those arguments below that say
+            so: they change the time and the size of the file, and no record.
         window_bits: Accepted.
         compression_level: 0 (none) to 9 (smallest), or None for the usual 6.
         compression_method: Accepted.

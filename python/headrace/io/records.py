@@ -31,7 +31,7 @@ class TFRecordWriter:
 
     Raises:
         FailedPreconditionError: If `path` is a directory.
-        InvalidArgumentError: If there is no such level of compression.
+        InvalidArgumentError: If there is no such level of compression or mode to flush.
         NotFoundError: If there is no directory to write it in.
         PermissionDeniedError: If it may not be written there.
         ValueError: If there is no such compression.
@@ -39,15 +39,22 @@ class TFRecordWriter:
 
     def __init__(self, path: str | bytes | PathLike[str], options: CompressionLike = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
-        level = options.compression_level if isinstance(options, TFRecordOptions) else None
+        given = options if isinstance(options, TFRecordOptions) else TFRecordOptions()
+        level = given.compression_level
         self._path = fsencode(path)
         try:
-            self._writer = engine.RecordWriter(self._path, compression, level)
+            self._writer = engine.RecordWriter(
+                self._path, compression, level, given.flush_mode, given.input_buffer_size
+            )
         except engine.EngineError as error:
             engine.raise_op_error(error)
         except OverflowError:
             raise InvalidArgumentError(
-                None, None, f"compression_level is {level}, expected 0 to 9, or None."
+                None,
+                None,
+                f"compression_level is {level}, expected 0 to 9, or None; flush_mode is "
+                f"{given.flush_mode}, expected 0 to 3, or None; input_buffer_size is "
+                f"{given.input_buffer_size}, expected a number of 64 bits.",
             ) from None
 
     def write(self, record: bytes | str) -> None:

@@ -2,9 +2,9 @@
 //!
 //! Source: RFC 1950 (zlib) and RFC 1952 (gzip).
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::files::encoder::{DeflateOptions, Encoder};
 use crate::files::output::retried;
-use flate2::write::ZlibEncoder;
 use flate2::{Compress, Decompress, FlushDecompress, Status};
 use smallvec::SmallVec;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,7 +13,6 @@ use std::io::{self, ErrorKind, Read, Write};
 const BLOCK_BYTES: usize = 128 * 1024;
 /// The largest window size; it can read data that was written with a smaller one.
 const WINDOW_BITS: u8 = 15;
-const DEFAULT_LEVEL: u32 = 6;
 
 /// The compression of a whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -203,31 +202,26 @@ pub enum Deflate<W: Write> {
     /// Writes the bytes as they are.
     Plain(W),
     /// Writes a compressed stream.
-    Compressed(ZlibEncoder<W>),
+    Compressed(Encoder<W>),
 }
 
 impl<W: Write> Deflate<W> {
-    /// Writes to `output`. `level` is 0 (none) to 9 (smallest); -1 or `None` for zlib's default.
-    pub fn new(output: W, compression: Compression, level: Option<i64>) -> Result<Self> {
-        let level = match level {
-            None | Some(-1) => DEFAULT_LEVEL,
-            Some(level @ 0..=9) => level as u32,
-            Some(level) => return Err(Error::invalid_argument(format!("compression_level {level}, expected -1 to 9"))),
-        };
-        let level = flate2::Compression::new(level);
+    /// Writes to `output`.
+    pub fn new(output: W, compression: Compression, options: DeflateOptions) -> Result<Self> {
+        let level = options.level()?;
         let stream = match compression {
             Compression::None => return Ok(Self::Plain(output)),
             Compression::Zlib => Compress::new(level, true),
             Compression::Gzip => Compress::new_gzip(level, WINDOW_BITS),
         };
-        Ok(Self::Compressed(ZlibEncoder::new_with_compress(output, stream)))
+        Ok(Self::Compressed(Encoder::new(output, stream, options)?))
     }
 
     /// Writes the end of the stream. Nothing may be written after it.
     pub fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(output) => output.flush(),
-            Self::Compressed(output) => output.try_finish().and_then(|()| output.get_mut().flush()),
+            Self::Compressed(output) => output.finish(),
         }
     }
 }
@@ -255,9 +249,13 @@ mod tests {
 
     const TEXT: &[u8] = b"the quick brown fox jumps over the lazy dog";
 
+    fn at_level(level: i64) -> DeflateOptions {
+        DeflateOptions { level: Some(level), ..DeflateOptions::default() }
+    }
+
     fn deflated(compression: Compression, level: i64) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut output = Deflate::new(&mut bytes, compression, Some(level)).unwrap();
+        let mut output = Deflate::new(&mut bytes, compression, at_level(level)).unwrap();
         output.write_all(TEXT).unwrap();
         output.finish().unwrap();
         drop(output);
@@ -279,7 +277,7 @@ mod tests {
                 assert_eq!(Compression::guess(&bytes), compression);
             }
         }
-        let error = Deflate::new(io::sink(), Compression::Zlib, Some(10)).map(drop).unwrap_err();
+        let error = Deflate::new(io::sink(), Compression::Zlib, at_level(10)).map(drop).unwrap_err();
         assert_eq!(error.message(), "compression_level 10, expected -1 to 9");
     }
 
@@ -363,10 +361,52 @@ mod tests {
     fn an_output_larger_than_every_buffer_is_inflated_whole() {
         let zeros = vec![0; 3_000_000];
         let mut bytes = Vec::new();
-        let mut output = Deflate::new(&mut bytes, Compression::Gzip, None).unwrap();
+        let mut output = Deflate::new(&mut bytes, Compression::Gzip, DeflateOptions::default()).unwrap();
         output.write_all(&zeros).unwrap();
         output.finish().unwrap();
         drop(output);
         assert!(inflated(Compression::Gzip, &bytes).unwrap() == zeros);
+    }
+
+    #[test]
+    fn a_flush_mode_flushes_at_intervals_and_the_stream_stays_whole() {
+        let numbers: Vec<u8> =
+            (0..100_000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
+        for compression in [Compression::Zlib, Compression::Gzip] {
+            let sizes = [None, Some(0), Some(1), Some(2), Some(3)].map(|flush_mode| {
+                let mut bytes = Vec::new();
+                let options = DeflateOptions { flush_mode, flush_bytes: Some(1000), ..DeflateOptions::default() };
+                let mut output = Deflate::new(&mut bytes, compression, options).unwrap();
+                output.write_all(&numbers[..1999]).unwrap();
+                output.write_all(&numbers[1999..]).unwrap();
+                output.finish().unwrap();
+                drop(output);
+                assert!(whole(compression, &bytes).unwrap() == numbers);
+                bytes.len()
+            });
+            assert_eq!(sizes[0], sizes[1]);
+            assert!(sizes[2..].iter().all(|&size| size > sizes[1]), "{sizes:?}");
+            assert!(sizes[2] != sizes[3] && sizes[3] != sizes[4], "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_can_be_inflated_up_to_the_last_interval() {
+        let mut bytes = Vec::new();
+        let options = DeflateOptions { flush_mode: Some(2), flush_bytes: Some(10), ..DeflateOptions::default() };
+        let mut output = Deflate::new(&mut bytes, Compression::Zlib, options).unwrap();
+        output.write_all(&TEXT[..25]).unwrap();
+        drop(output);
+        assert_eq!(inflated(Compression::Zlib, &bytes).unwrap(), &TEXT[..20]);
+    }
+
+    #[test]
+    fn modes_that_end_the_stream_are_refused() {
+        for flush_mode in [-1, 4, 5] {
+            let options = DeflateOptions { flush_mode: Some(flush_mode), ..DeflateOptions::default() };
+            let error = Deflate::new(io::sink(), Compression::Zlib, options).map(drop).unwrap_err();
+            assert!(error.message().starts_with(&format!("flush_mode {flush_mode}, expected 0 to 3")), "{error}");
+            assert!(Deflate::new(io::sink(), Compression::None, options).is_ok());
+        }
     }
 }

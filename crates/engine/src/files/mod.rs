@@ -4,6 +4,7 @@
 pub mod atomic_file;
 pub mod compression;
 pub mod content;
+pub mod encoder;
 pub mod input;
 pub mod name;
 pub mod output;

@@ -8,6 +8,7 @@ use super::{FixedLengthFormat, TextLineFormat, TfRecordFormat};
 use crate::checksum::masked_crc32c;
 use crate::error::Result;
 use crate::files::compression::{Compression, Deflate};
+use crate::files::encoder::DeflateOptions;
 use crate::files::name::FileName;
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -83,7 +84,8 @@ fn framed(record: &[u8]) -> Vec<u8> {
 
 fn compressed(data: &[u8], compression: Compression) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut output = Deflate::new(&mut bytes, compression, Some(1)).unwrap();
+    let mut output =
+        Deflate::new(&mut bytes, compression, DeflateOptions { level: Some(1), ..DeflateOptions::default() }).unwrap();
     output.write_all(data).unwrap();
     output.finish().unwrap();
     drop(output);

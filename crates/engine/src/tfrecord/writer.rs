@@ -5,6 +5,7 @@ use crate::checksum::masked_crc32c;
 use crate::error::{Code, Error, Result};
 use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::files::compression::{Compression, Deflate};
+use crate::files::encoder::DeflateOptions;
 use crate::files::name::FileName;
 use crate::files::output::{Output, WrittenFile};
 use std::fs::File;
@@ -19,13 +20,14 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 ///
 /// ```
 /// use headrace_engine::files::compression::Compression;
+/// use headrace_engine::files::encoder::DeflateOptions;
 /// use headrace_engine::files::name::FileName;
 /// use headrace_engine::reader::{OpenFile, TfRecordFormat};
 /// use headrace_engine::tfrecord::TfRecordWriter;
 ///
 /// let path = std::env::temp_dir().join(format!("example-{}.tfrecord", std::process::id()));
 /// let name = FileName::new(path.to_str().expect("a path of text").to_owned());
-/// let mut writer = TfRecordWriter::create(name.clone(), Compression::Gzip, None)?;
+/// let mut writer = TfRecordWriter::create(name.clone(), Compression::Gzip, DeflateOptions::default())?;
 /// writer.write(b"one")?;
 /// writer.write(b"two")?;
 /// writer.finish()?;
@@ -46,10 +48,10 @@ pub struct TfRecordWriter<W: Write = Output<WrittenFile>> {
 }
 
 impl TfRecordWriter {
-    /// Writes a file that replaces the file of that name; `level` is as for [`Deflate::new`].
-    pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
+    /// Writes a file that replaces the file of that name.
+    pub fn create(name: FileName, compression: Compression, options: DeflateOptions) -> Result<Self> {
         let (file, output) = AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error))?;
-        Self::new(name, output, Some(file), compression, level)
+        Self::new(name, output, Some(file), compression, options)
     }
 
     /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is a
@@ -58,12 +60,14 @@ impl TfRecordWriter {
         if name.url().is_some() {
             return match name.status() {
                 Ok(_) => Err(Error::io(name.text(), &io::ErrorKind::AlreadyExists.into())),
-                Err(error) if error.code() == Code::NotFound => Self::create(name, Compression::None, None),
+                Err(error) if error.code() == Code::NotFound => {
+                    Self::create(name, Compression::None, DeflateOptions::default())
+                }
                 Err(error) => Err(error),
             };
         }
         let output = File::create_new(name.path()).map_err(|error| Error::io(name.text(), &error))?;
-        Self::new(name, Output::new(WrittenFile::new(output)), None, Compression::None, None)
+        Self::new(name, Output::new(WrittenFile::new(output)), None, Compression::None, DeflateOptions::default())
     }
 }
 
@@ -73,9 +77,9 @@ impl<W: Write> TfRecordWriter<W> {
         output: W,
         file: Option<AtomicFile>,
         compression: Compression,
-        level: Option<i64>,
+        options: DeflateOptions,
     ) -> Result<Self> {
-        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, compression, level)?);
+        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, compression, options)?);
         Ok(Self { name, output, file, failure: None })
     }
 
@@ -154,7 +158,8 @@ mod tests {
     fn written(plan: &[u8], records: &[Vec<u8>], compression: Compression, flush_after: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         let output = Output::new(Interrupted { plan: plan.iter().cycle(), bytes: &mut bytes });
-        let mut writer = TfRecordWriter::new(FileName::new("a"), output, None, compression, None).unwrap();
+        let mut writer =
+            TfRecordWriter::new(FileName::new("a"), output, None, compression, DeflateOptions::default()).unwrap();
         for (number, record) in records.iter().enumerate() {
             writer.write(record).unwrap();
             if number == flush_after {
@@ -211,7 +216,9 @@ mod tests {
             for is_flushed in [false, true] {
                 let mut bytes = Vec::new();
                 let output = Output::new(Full(1000, &mut bytes));
-                let mut writer = TfRecordWriter::new(FileName::new("a"), output, None, compression, Some(0)).unwrap();
+                let uncompressed = DeflateOptions { level: Some(0), ..DeflateOptions::default() };
+                let mut writer =
+                    TfRecordWriter::new(FileName::new("a"), output, None, compression, uncompressed).unwrap();
                 let large = vec![7; BLOCK_BYTES + 1];
                 let failed = if is_flushed {
                     writer.write(&large[..2000]).unwrap();

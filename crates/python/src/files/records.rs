@@ -7,6 +7,7 @@ use bytes::Bytes;
 use headrace_engine::checksum;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
+use headrace_engine::files::encoder::DeflateOptions;
 use headrace_engine::files::name::FileName;
 use headrace_engine::reader::{OpenFile, Records, TfRecordFormat};
 use headrace_engine::tfrecord::TfRecordWriter;
@@ -31,10 +32,18 @@ pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool, u32);
 #[pymethods]
 impl RecordWriter {
     #[new]
-    #[pyo3(signature = (path, compression="", level=None))]
-    fn new(py: Python<'_>, path: &[u8], compression: &str, level: Option<i64>) -> PyResult<Self> {
+    #[pyo3(signature = (path, compression="", level=None, flush_mode=None, flush_bytes=None))]
+    fn new(
+        py: Python<'_>,
+        path: &[u8],
+        compression: &str,
+        level: Option<i64>,
+        flush_mode: Option<i64>,
+        flush_bytes: Option<i64>,
+    ) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
-        let create = || TfRecordWriter::create(name, self::compression(compression)?, level);
+        let options = DeflateOptions { level, flush_mode, flush_bytes };
+        let create = || TfRecordWriter::create(name, self::compression(compression)?, options);
         let writer = waiting(py, create)?;
         let may_wait = writer.may_wait();
         Ok(Self(Mutex::new(Some(writer)), may_wait, process::id()))

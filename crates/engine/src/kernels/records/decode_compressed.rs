@@ -73,6 +73,7 @@ mod tests {
     use super::*;
 
     use crate::files::compression::Deflate;
+    use crate::files::encoder::DeflateOptions;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, error_text, run_one};
     use crate::tensor::shape::Shape;
@@ -84,7 +85,7 @@ mod tests {
 
     fn deflated(text: &str) -> Bytes {
         let mut bytes = Vec::new();
-        let mut output = Deflate::new(&mut bytes, Compression::Zlib, None).unwrap();
+        let mut output = Deflate::new(&mut bytes, Compression::Zlib, DeflateOptions::default()).unwrap();
         output.write_all(text.as_bytes()).unwrap();
         output.finish().unwrap();
         drop(output);
