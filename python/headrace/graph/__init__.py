@@ -1,6 +1,6 @@
 """Graphs of operations: what is to be computed, described before it is run."""
 
-from headrace.graph.control import ControlScope
+from headrace.graph.control import ControlScope, as_control_input
 from headrace.graph.current import (
     add_to_collection,
     add_to_collections,
@@ -72,6 +72,7 @@ __all__ = [
     "TensorLike",
     "add_to_collection",
     "add_to_collections",
+    "as_control_input",
     "call_at_reset",
     "colocate_with",
     "container",

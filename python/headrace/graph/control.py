@@ -7,10 +7,11 @@ Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 
 from collections.abc import Collection, Sequence
 from types import TracebackType
+from typing import Any
 
 from headrace.graph.nodes import Branch, Loop, Operation
 
-__all__ = ["ControlScope", "ControlStack"]
+__all__ = ["ControlScope", "ControlStack", "as_control_input"]
 
 
 class ControlScope:
@@ -93,3 +94,9 @@ class ControlStack:
         """Notes in every scope that an operation was made."""
         for scope in self.scopes:
             scope.add_member(op)
+
+
+def as_control_input(item: Any) -> Any:
+    """Returns what to wait for: the operation of `IndexedSlices`, anything else as it is."""
+    convert = getattr(item, "_as_control_input", None)
+    return convert() if callable(convert) else item

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 from headrace.core.dtypes import DType
 from headrace.core.shapes import TensorShape
 from headrace.graph.attrs import check_attrs
-from headrace.graph.control import ControlScope, ControlStack
+from headrace.graph.control import ControlScope, ControlStack, as_control_input
 from headrace.graph.devices import DeviceLike, DeviceScope, as_device_scope, device_of
 from headrace.graph.naming import NameTable, as_text, check_node_name, check_scope_name
 from headrace.graph.nodes import (
@@ -409,7 +409,7 @@ class Graph:
         """
         if control_inputs is None:
             return self._thread.control.make_scope(None)
-        elements = [self.as_graph_element(item) for item in control_inputs]
+        elements = [self.as_graph_element(as_control_input(item)) for item in control_inputs]
         ops = [item.op if isinstance(item, Tensor) else item for item in elements]
         return self._thread.control.make_scope(ops)
 

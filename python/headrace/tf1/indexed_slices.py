@@ -1,20 +1,39 @@
 """Slices of a tensor, with their places.
 
-Source: `tf.IndexedSlices` and `tf.sparse_mask` of TensorFlow 1.15.
+Source: `tf.IndexedSlices`, `tf.IndexedSlicesValue` and `tf.sparse_mask` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.core.shapes import TensorShape
 from headrace.graph import Operation, Tensor, TensorLike, name_scope
+from headrace.graph.lowering.composites import register_session_run_conversion_functions
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.tf1 import ops
 
-__all__ = ["IndexedSlices", "convert_to_tensor_or_indexed_slices", "sparse_mask"]
+__all__ = [
+    "IndexedSlices",
+    "convert_to_tensor_or_indexed_slices",
+    "sparse_mask",
+]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of `IndexedSlices`, as fed to and fetched from a session.
+
+    Attributes:
+        values: The rows.
+        indices: The place of each row.
+        dense_shape: The shape of the whole tensor; None if it is not known.
+    """
+
+    values: Any
+    indices: Any
+    dense_shape: Any
 
 
 class IndexedSlices:
@@ -83,6 +102,9 @@ class IndexedSlices:
     def consumers(self) -> list[Operation]:
         """Returns the operations that read the rows."""
         return self._values.consumers()
+
+    def _as_control_input(self) -> Operation:
+        return self.op
 
     def __neg__(self) -> IndexedSlices:
         """Returns the negative rows at the same places."""
@@ -162,3 +184,30 @@ def _whole(value: IndexedSlices, dtype: DType | None, name: str | None, as_ref: 
 
 
 ops.register_tensor_conversion_function(IndexedSlices, _whole)
+
+
+def _parts(slices: IndexedSlices) -> list[Tensor]:
+    parts = [slices.values, slices.indices]
+    return parts if slices.dense_shape is None else [*parts, slices.dense_shape]
+
+
+def _value(parts: list[Any]) -> IndexedSlicesValue:
+    values, indices, *dense_shape = parts
+    return IndexedSlicesValue(values, indices, dense_shape[0] if dense_shape else None)
+
+
+def _feed(slices: IndexedSlices, value: object) -> list[tuple[Tensor, Any]]:
+    if not (isinstance(value, (tuple, list)) and len(value) in _PART_COUNTS):
+        raise TypeError(
+            f"feed_dict: got {value!r} for IndexedSlices, expected an IndexedSlicesValue, (values, "
+            "indices, dense_shape) or (values, indices)."
+        )
+    return list(zip(_parts(slices), value, strict=False))
+
+
+# The shape of the whole is computed where it is not fed.
+_PART_COUNTS = (2, 3)
+
+register_session_run_conversion_functions(
+    IndexedSlices, lambda slices: (_parts(slices), _value), _feed, _parts
+)

@@ -6,17 +6,17 @@ Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
 from headrace.core.dtypes import DType, resource, string
 from headrace.core.engine import native_array
 from headrace.graph import Graph, GraphElementLike, Operation, Tensor
+from headrace.graph.lowering.composites import composite_for
 from headrace.graph.lowering.conversion import Misfit, as_numpy_does, without_loss
-from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 
-__all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensor"]
+__all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensors"]
 
 
 class LossyFeeds:
@@ -105,14 +105,10 @@ def convert_feeds(
 
 
 def _expand(key: object, value: object) -> list[tuple[Any, object]]:
-    """Splits a feed: a sparse tensor into its three parts, a tuple into its items."""
-    if isinstance(key, SparseTensor):
-        if not (isinstance(value, tuple) and len(value) == len(SparseTensorValue._fields)):
-            raise TypeError(
-                f"feed_dict: got {value!r} for a sparse tensor, expected a SparseTensorValue or "
-                "(indices, values, dense_shape)."
-            )
-        return list(zip((key.indices, key.values, key.dense_shape), value, strict=True))
+    """Splits a feed: an object into its tensors, a tuple into its items."""
+    composite = composite_for(key)
+    if composite is not None and composite.feed is not None:
+        return [part for pair in composite.feed(key, value) for part in _expand(*pair)]
     if not isinstance(key, tuple):
         return [(key, value)]
     keys, values = _flatten(key), _flatten(value)
@@ -122,6 +118,18 @@ def _expand(key: object, value: object) -> list[tuple[Any, object]]:
             f"{len(values)} elements. Key: {keys}, value: {values}."
         )
     return [part for pair in zip(keys, values, strict=True) for part in _expand(*pair)]
+
+
+def feed_tensors(graph: Graph, key: object) -> list[Tensor]:
+    """Returns the tensors that a key of a feed represents: one, or those that an object has.
+
+    Raises:
+        TypeError: If it represents none.
+    """
+    composite = composite_for(key)
+    if composite is None or composite.parts is None:
+        return [feed_tensor(graph, cast("GraphElementLike", key))]
+    return [tensor for part in composite.parts(key) for tensor in feed_tensors(graph, part)]
 
 
 def _flatten(value: object) -> list[object]:

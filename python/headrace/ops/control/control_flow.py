@@ -16,6 +16,7 @@ from headrace.graph import (
     SupportsTensor,
     Tensor,
     TensorLike,
+    as_control_input,
     control_dependencies,
     define,
     get_default_graph,
@@ -186,7 +187,7 @@ def _flatten(items: Iterable[object]) -> list[Any]:
         TypeError: If something else is among them.
     """
     found: list[Any] = []
-    for item in items:
+    for item in map(as_control_input, items):
         if isinstance(item, Operation) or is_tensor(item):
             found.append(item)
         elif isinstance(item, (list, builtins.tuple)):

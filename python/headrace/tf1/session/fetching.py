@@ -6,11 +6,12 @@ Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from headrace.core.dtypes import resource
 from headrace.graph import Graph, GraphElementLike, Operation, Role, Tensor
-from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
+from headrace.graph.lowering.composites import composite_for
+from headrace.ops.sparse.tensor import SparseTensor
 
 __all__ = ["FetchPlan", "Fetches"]
 
@@ -29,7 +30,8 @@ class FetchPlan:
 
     Args:
         graph: The graph in which names are looked up.
-        fetches: A tensor, an operation, a variable, a sparse tensor, a name of one, or lists,
+        fetches: A tensor, an operation, a variable, a sparse tensor, another object that
+            was registered, a name of one, or lists,
             tuples, named tuples and dicts of fetches.
 
     Attributes:
@@ -64,10 +66,12 @@ class FetchPlan:
         if isinstance(fetch, Mapping):
             parts = {key: plan(item) for key, item in fetch.items()}
             return _plan_mapping(_empty_like(fetch), parts)
-        if isinstance(fetch, SparseTensor):
-            whole = plan((fetch.indices, fetch.values, fetch.dense_shape))
-            return lambda values: SparseTensorValue(*whole(values))
-        element = self._find(fetch)
+        composite = composite_for(fetch)
+        if composite is not None:
+            parts_of_it, make = composite.fetch(fetch)
+            whole = plan(list(parts_of_it))
+            return lambda values: make(whole(values))
+        element = self._find(cast("GraphElementLike", fetch))
         if isinstance(element, Operation):
             targets[element] = None
             return lambda _values: None

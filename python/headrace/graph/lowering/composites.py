@@ -1,0 +1,89 @@
+"""Objects made of several tensors that a run can fetch and feed as one.
+
+Source: `session.register_session_run_conversion_functions` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from headrace.graph import Tensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
+
+__all__ = ["Composite", "composite_for", "register_session_run_conversion_functions"]
+
+_Fetch: TypeAlias = Callable[[Any], tuple[Sequence[Any], Callable[[list[Any]], Any]]]
+_Feed: TypeAlias = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
+_Parts: TypeAlias = Callable[[Any], Sequence[Any]]
+
+
+class Composite(NamedTuple):
+    """The way to fetch and feed the objects of one class.
+
+    Attributes:
+        kind: The class.
+        fetch: Returns an object's tensors, and a function that makes its value of theirs.
+        feed: Returns for an object and its value what to feed to each tensor; None if it cannot be
+            fed.
+        parts: Returns the tensors that `partial_run` may feed; None if it cannot be fed there.
+    """
+
+    kind: type[Any]
+    fetch: _Fetch
+    feed: _Feed | None
+    parts: _Parts | None
+
+
+def register_session_run_conversion_functions(
+    tensor_type: type[Any],
+    fetch_function: _Fetch,
+    feed_function: _Feed | None = None,
+    feed_function_for_partial_run: _Parts | None = None,
+) -> None:
+    """Lets runs fetch and feed the objects of a class.
+
+    Args:
+        tensor_type: The class.
+        fetch_function: Takes an object; returns its fetches, and a function that takes the list of
+            their values and returns the object's.
+        feed_function: Takes an object and its value; returns pairs of a tensor and a value.
+        feed_function_for_partial_run: Takes an object; returns its tensors.
+
+    Raises:
+        ValueError: If the class or a subclass is registered.
+    """
+    for known in _composites:
+        if issubclass(known.kind, tensor_type):
+            raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    added = Composite(tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
+    _composites.insert(0, added)
+
+
+def composite_for(value: object) -> Composite | None:
+    """Returns how to fetch and feed an object; None if it is not made of several tensors."""
+    if isinstance(value, (Tensor, str)):
+        return None
+    return next((known for known in _composites if isinstance(value, known.kind)), None)
+
+
+def _sparse_parts(sparse: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+    return sparse.indices, sparse.values, sparse.dense_shape
+
+
+def _feed_sparse(sparse: SparseTensor, value: object) -> list[tuple[Any, Any]]:
+    if not (isinstance(value, tuple) and len(value) == len(SparseTensorValue._fields)):
+        raise TypeError(
+            f"feed_dict: got {value!r} for a sparse tensor, expected a SparseTensorValue or "
+            "(indices, values, dense_shape)."
+        )
+    return list(zip(_sparse_parts(sparse), value, strict=True))
+
+
+# The newest first. Only grows.
+_composites: Final = [
+    Composite(
+        SparseTensor,
+        lambda sparse: (_sparse_parts(sparse), lambda values: SparseTensorValue(*values)),
+        _feed_sparse,
+        _sparse_parts,
+    )
+]
