@@ -147,7 +147,7 @@ class TestTensorShape:
             (lambda s: s.merge_with([2, 2]), r"Shapes \(2,\) and \(2, 2\) are not compatible"),
             (
                 lambda s: s.assert_is_compatible_with([3, 2]),
-                r"Shapes \(2,\) and \(3, 2\) are incompatible",
+                r"Shapes \(2,\) and \[3, 2\] are incompatible",
             ),
             (lambda s: s.with_rank(3), r"Shape \(2,\) must have rank 3"),
             (lambda s: s.with_rank_at_least(3), r"Shape \(2,\) must have rank at least 3"),

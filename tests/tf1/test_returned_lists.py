@@ -205,6 +205,12 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "clip_by_global_norm": lambda w: tf.clip_by_global_norm([w.x], 1.0)[0],
     "losses.get_losses": lambda w: tf.losses.get_losses(),
     "losses.get_regularization_losses": lambda w: tf.losses.get_regularization_losses(),
+    "config.get_visible_devices": lambda w: tf.config.get_visible_devices(),
+    "config.list_logical_devices": lambda w: tf.config.list_logical_devices(),
+    "config.list_physical_devices": lambda w: tf.config.list_physical_devices(),
+    "config.optimizer.get_experimental_options": lambda w: (
+        tf.config.optimizer.get_experimental_options()
+    ),
     "cond": lambda w: tf.cond(tf.constant(True), lambda: [w.x, w.x], lambda: [w.x, w.x]),
     "decode_csv": lambda w: tf.decode_csv("1,a", [[1], [""]]),
     "dynamic_partition": lambda w: tf.dynamic_partition(w.x, [0, 1], 2),

@@ -279,7 +279,7 @@ class TensorShape:
     def assert_is_compatible_with(self, other: "ShapeLike") -> None:
         """Raises ValueError unless `is_compatible_with(other)`."""
         if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def assert_same_rank(self, other: "ShapeLike") -> None:
         """Raises ValueError if both ranks are known and differ."""

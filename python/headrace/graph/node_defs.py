@@ -18,6 +18,7 @@ import numpy as np
 from headrace.core.allocation_guard import check_array
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import TensorShape
+from headrace.core.versions import GRAPH_DEF_VERSION
 from headrace.graph.op_def import OpDef
 from headrace.protos import (
     AttrValue,
@@ -39,8 +40,6 @@ __all__ = [
     "python_value",
 ]
 
-# The version of graphs that TensorFlow 1.15 writes.
-_PRODUCER: Final = 134
 # Attributes that only this library has.
 _INTERNAL: Final = frozenset({"python_function"})
 
@@ -96,7 +95,7 @@ def make_graph_def(ops: Iterable[DescribedOperation], add_shapes: bool = False) 
     for op in ops:
         shapes = {"_output_shapes": [tensor.shape for tensor in op.outputs]} if add_shapes else {}
         nodes.append(make_node_def(op, shapes))
-    return GraphDef(node=nodes, versions=VersionDef(producer=_PRODUCER))
+    return GraphDef(node=nodes, versions=VersionDef(producer=GRAPH_DEF_VERSION))
 
 
 def make_node_def(

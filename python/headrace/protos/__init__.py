@@ -35,6 +35,7 @@ from headrace.protos.meta_graph import (
     VariableDef,
 )
 from headrace.protos.run_metadata import (
+    CostGraphDef,
     DeviceStepStats,
     NodeExecStats,
     NodeOutput,
@@ -50,6 +51,7 @@ __all__ = [
     "BytesList",
     "CheckpointState",
     "CollectionDef",
+    "CostGraphDef",
     "DeviceStepStats",
     "Event",
     "Example",

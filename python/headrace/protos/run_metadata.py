@@ -1,6 +1,6 @@
 """The messages that tell of a run: `RunMetadata` and its step statistics.
 
-Source: `config.proto`, `step_stats.proto`, `tensor_description.proto` and
+Source: `config.proto`, `cost_graph.proto`, `step_stats.proto`, `tensor_description.proto` and
 `allocation_description.proto` of TensorFlow 1.15, without what headrace never writes.
 """
 
@@ -9,6 +9,7 @@ from typing import Final
 from headrace.protos.schema import Field, build_messages
 
 __all__ = [
+    "CostGraphDef",
     "DeviceStepStats",
     "NodeExecStats",
     "NodeOutput",
@@ -51,8 +52,34 @@ _MESSAGES: Final = build_messages(
             Field("node_stats", 2, "NodeExecStats", is_repeated=True),
         ],
         "StepStats": [Field("dev_stats", 1, "DeviceStepStats", is_repeated=True)],
+        "CostGraphDef": [Field("node", 1, "CostGraphDef.Node", is_repeated=True)],
+        "CostGraphDef.Node": [
+            Field("name", 1, "string"),
+            Field("device", 2, "string"),
+            Field("id", 3, "int32"),
+            Field("input_info", 4, "CostGraphDef.Node.InputInfo", is_repeated=True),
+            Field("output_info", 5, "CostGraphDef.Node.OutputInfo", is_repeated=True),
+            Field("temporary_memory_size", 6, "int64"),
+            Field("is_final", 7, "bool"),
+            Field("control_input", 8, "int32", is_repeated=True),
+            Field("compute_cost", 9, "int64"),
+            Field("persistent_memory_size", 12, "int64"),
+            Field("compute_time", 14, "int64"),
+            Field("memory_time", 15, "int64"),
+        ],
+        "CostGraphDef.Node.InputInfo": [
+            Field("preceding_node", 1, "int32"),
+            Field("preceding_port", 2, "int32"),
+        ],
+        "CostGraphDef.Node.OutputInfo": [
+            Field("size", 1, "int64"),
+            Field("alias_input_port", 2, "int64"),
+            Field("shape", 3, "TensorShapeProto"),
+            Field("dtype", 4, "enum DataType"),
+        ],
         "RunMetadata": [
             Field("step_stats", 1, "StepStats"),
+            Field("cost_graph", 2, "CostGraphDef"),
             Field("partition_graphs", 3, "GraphDef", is_repeated=True),
         ],
     },
@@ -65,4 +92,5 @@ NodeOutput = _MESSAGES["NodeOutput"]
 NodeExecStats = _MESSAGES["NodeExecStats"]
 DeviceStepStats = _MESSAGES["DeviceStepStats"]
 StepStats = _MESSAGES["StepStats"]
+CostGraphDef = _MESSAGES["CostGraphDef"]
 RunMetadata = _MESSAGES["RunMetadata"]

@@ -2,13 +2,17 @@ from collections.abc import Iterable
 from typing import final
 
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from google.protobuf.internal.containers import (
+    RepeatedCompositeFieldContainer,
+    RepeatedScalarFieldContainer,
+)
 from google.protobuf.message import Message
 
 from headrace.protos.checkpoint import TensorShapeProto
 from headrace.protos.meta_graph import GraphDef
 
 __all__ = [
+    "CostGraphDef",
     "DeviceStepStats",
     "NodeExecStats",
     "NodeOutput",
@@ -89,15 +93,60 @@ class StepStats(Message):
     def __init__(self, *, dev_stats: Iterable[DeviceStepStats] | None = ...) -> None: ...
 
 @final
+class CostGraphDef(Message):
+    DESCRIPTOR: Descriptor
+
+    @final
+    class Node(Message):
+        DESCRIPTOR: Descriptor
+
+        @final
+        class InputInfo(Message):
+            DESCRIPTOR: Descriptor
+            preceding_node: int
+            preceding_port: int
+
+        @final
+        class OutputInfo(Message):
+            DESCRIPTOR: Descriptor
+            size: int
+            alias_input_port: int
+            dtype: int
+            @property
+            def shape(self) -> TensorShapeProto: ...
+
+        name: str
+        device: str
+        id: int
+        temporary_memory_size: int
+        is_final: bool
+        compute_cost: int
+        persistent_memory_size: int
+        compute_time: int
+        memory_time: int
+        @property
+        def input_info(self) -> RepeatedCompositeFieldContainer[InputInfo]: ...
+        @property
+        def output_info(self) -> RepeatedCompositeFieldContainer[OutputInfo]: ...
+        @property
+        def control_input(self) -> RepeatedScalarFieldContainer[int]: ...
+
+    @property
+    def node(self) -> RepeatedCompositeFieldContainer[Node]: ...
+
+@final
 class RunMetadata(Message):
     DESCRIPTOR: Descriptor
     @property
     def step_stats(self) -> StepStats: ...
+    @property
+    def cost_graph(self) -> CostGraphDef: ...
     @property
     def partition_graphs(self) -> RepeatedCompositeFieldContainer[GraphDef]: ...
     def __init__(
         self,
         *,
         step_stats: StepStats | None = ...,
+        cost_graph: CostGraphDef | None = ...,
         partition_graphs: Iterable[GraphDef] | None = ...,
     ) -> None: ...

@@ -170,6 +170,7 @@ from headrace.tf1 import app as app
 from headrace.tf1 import audio as audio
 from headrace.tf1 import bitwise as bitwise
 from headrace.tf1 import compat as compat
+from headrace.tf1 import config as config
 from headrace.tf1 import contrib as contrib
 from headrace.tf1 import debugging as debugging
 from headrace.tf1 import dtypes as dtypes
@@ -195,6 +196,7 @@ from headrace.tf1 import strings as strings
 from headrace.tf1 import summary as summary
 from headrace.tf1 import test as test
 from headrace.tf1 import train as train
+from headrace.tf1 import version as version
 from headrace.tf1.adapters import printing as _printing
 from headrace.tf1.adapters.array import *
 from headrace.tf1.adapters.control import *
@@ -266,6 +268,12 @@ from headrace.tf1.session import InteractiveSession as InteractiveSession
 from headrace.tf1.session import OptimizerOptions as OptimizerOptions
 from headrace.tf1.session import RunOptions as RunOptions
 from headrace.tf1.session import Session as Session
+from headrace.tf1.version import COMPILER_VERSION as COMPILER_VERSION
+from headrace.tf1.version import GIT_VERSION as GIT_VERSION
+from headrace.tf1.version import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from headrace.tf1.version import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from headrace.tf1.version import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from headrace.tf1.version import VERSION as VERSION
 
 if TYPE_CHECKING:
     from headrace.ops.records.decode_json_example import decode_json_example as decode_json_example
@@ -288,7 +296,7 @@ tensor_scatter_nd_add = tensor_scatter_add
 tensor_scatter_nd_sub = tensor_scatter_sub
 
 # The version whose programs run here: some ask which one they run on.
-VERSION = __version__ = "1.15.0"
+__version__ = VERSION
 
 _MODULES = frozenset(
     [
@@ -297,6 +305,7 @@ _MODULES = frozenset(
         "audio",
         "bitwise",
         "compat",
+        "config",
         "contrib",
         "debugging",
         "dtypes",
@@ -321,6 +330,7 @@ _MODULES = frozenset(
         "summary",
         "test",
         "train",
+        "version",
     ]
 )
 # What needs protocol buffers is loaded when it is first used.

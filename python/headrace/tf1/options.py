@@ -13,11 +13,9 @@ class ConfigProto(options.ConfigProto):
     """Options of a session; see `headrace.tf1.session.options.ConfigProto`.
 
     Attributes:
-        device_count: Accepted and ignored.
         gpu_options: Accepted and ignored.
     """
 
     def __init__(self, **fields: object) -> None:
-        self.device_count: dict[str, int] = {}
         self.gpu_options = GPUOptions()
         super().__init__(**fields)

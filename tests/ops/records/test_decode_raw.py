@@ -116,3 +116,55 @@ def test_strings_of_a_wrong_length_are_refused(run, value, dtype, words):
 def test_wrong_arguments_are_refused_at_once(arguments, error, words):
     with pytest.raises(error, match=words):
         tf.decode_raw(**{"out_type": tf.uint8} | arguments)
+
+
+class TestFixedLength:
+    """`tf.compat.v2.io.decode_raw`."""
+
+    @pytest.mark.parametrize(
+        ("strings", "dtype", "little_endian", "length", "expected"),
+        [
+            ([b"abcd", b"ab"], tf.uint8, True, 3, [[97, 98, 99], [97, 98, 0]]),
+            ([b"\1\2\3\4", b"\1\2"], tf.int16, False, 4, [[258, 772], [258, 0]]),
+            ([[b"a"], [b""]], tf.int8, True, 2, [[[97, 0]], [[0, 0]]]),
+            (b"\1\2", tf.int32, True, 8, [513, 0]),
+            (b"\xff", tf.int64, False, 8, [-(2**56)]),
+        ],
+    )
+    def test_strings_are_cut_and_filled_up(
+        self, run, strings, dtype, little_endian, length, expected
+    ):
+        numbers = tf.compat.v2.io.decode_raw(strings, dtype, little_endian, length)
+        assert numbers.op.type == "DecodePaddedRaw"
+        assert numbers.shape.as_list() == list(np.shape(expected))
+        value = run(numbers)
+        assert value.tolist() == expected
+        assert value.dtype == dtype.as_numpy_dtype
+
+    def test_without_one_it_is_decode_raw(self, run):
+        numbers = tf.compat.v2.io.decode_raw(["ab", "cd"], tf.uint8)
+        assert (numbers.op.type, run(numbers).tolist()) == ("DecodeRaw", [[97, 98], [99, 100]])
+
+    def test_a_length_that_is_not_known_gives_an_unknown_size(self, run):
+        length = tf.placeholder(tf.int32)
+        numbers = tf.compat.v2.io.decode_raw(["abc"], tf.uint8, fixed_length=length)
+        assert numbers.shape.as_list() == [1, None]
+        assert run(numbers, {length: 2}).tolist() == [[97, 98]]
+        with pytest.raises(IAE, match=r"fixed_length \(0\) must be greater than zero"):
+            run(numbers, {length: 0})
+        numbers = tf.compat.v2.io.decode_raw(["abc"], tf.int16, fixed_length=length)
+        with pytest.raises(IAE, match=r"\(3\) must be a multiple of the size of out_type \(2\)"):
+            run(numbers, {length: 3})
+
+    @pytest.mark.parametrize(
+        ("dtype", "length", "kind", "words"),
+        [
+            (tf.int16, 3, ValueError, "evenly divisible by 2 but is 3 for 'DecodePaddedRaw'"),
+            (tf.int16, -2, ValueError, "must be non-negative but is -2"),
+            (tf.int16, [2], ValueError, "Shape must be rank 0 but is rank 1"),
+            (tf.bool, 1, TypeError, "DataType bool not in list of allowed values"),
+        ],
+    )
+    def test_lengths_and_types_that_do_not_fit(self, dtype, length, kind, words):
+        with pytest.raises(kind, match=words):
+            tf.compat.v2.io.decode_raw(["abcd"], dtype, fixed_length=length)

@@ -38,7 +38,7 @@ def parse(features):
         (
             FIXED([2, None], tf.int64),
             ValueError,
-            "All dimensions of shape for feature f need to be",
+            r"All dimensions of shape for feature f need to be known but received \[2, None\]",
         ),
         (
             ROWS([None], tf.int64, allow_missing=True),

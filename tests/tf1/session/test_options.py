@@ -58,3 +58,36 @@ def test_a_session_without_a_time_waits_for_ever(queue, ms, in_thread):
         call = in_thread.run(session, queue, queue.dequeue())
         session.run(queue.enqueue(1))
         assert call.result() == 1
+
+
+def test_the_graph_of_a_session_has_shapes_if_its_options_infer_them():
+    tf.placeholder(tf.float32, [None, 3], name="rows")
+    options = tf.GraphOptions(infer_shapes=True)
+    for config, shapes in ((tf.ConfigProto(graph_options=options), [[-1, 3]]), (None, [])):
+        with tf.Session(config=config) as session:
+            [node] = session.graph_def.node
+        found = node.attr["_output_shapes"].list.shape
+        assert [[dim.size for dim in shape.dim] for shape in found] == shapes
+
+
+def test_the_processors_have_as_many_names_as_the_options_count():
+    for counts, expected in (({}, 1), ({"CPU": 2}, 2), ({"GPU": 4}, 1), ({"CPU": 0}, 1)):
+        config = tf.ConfigProto(device_count=counts)
+        with tf.device("/cpu:1"):
+            number = tf.constant(7)
+        with tf.Session(config=config) as session:
+            names = [device.name for device in session.list_devices()]
+            assert session.run(number) == 7
+        prefix = "/job:localhost/replica:0/task:0/device:CPU:"
+        assert names == [f"{prefix}{n}" for n in range(expected)]
+
+
+def test_pools_of_threads_are_kept_and_have_no_effect():
+    config = tf.ConfigProto()
+    config.session_inter_op_thread_pool.add().num_threads = 1
+    config.session_inter_op_thread_pool.add(num_threads=2, global_name="x")
+    again = tf.ConfigProto(session_inter_op_thread_pool=config.session_inter_op_thread_pool)
+    again.session_inter_op_thread_pool.add()
+    assert [pool.num_threads for pool in again.session_inter_op_thread_pool] == [1, 2, None]
+    with tf.Session(config=again) as session:
+        assert session.run(tf.constant(1), options=tf.RunOptions(inter_op_thread_pool=1)) == 1

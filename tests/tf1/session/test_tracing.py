@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,42 @@ def test_metadata_is_written_to_event_files_under_tags(tmp_path: Path) -> None:
     (event,) = [e for e in tf.train.summary_iterator(str(path)) if e.step == 1]
     assert event.tagged_run_metadata.tag == "step1"
     assert tf.RunMetadata.FromString(event.tagged_run_metadata.run_metadata) == metadata
+
+
+def test_a_cost_graph_has_each_operation_with_its_inputs_and_outputs() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    assigned = tf.assign(tf.Variable(0.0), 1.0, name="assigned")
+    slow = tf.py_func(slowly_doubled, [x], tf.float32, name="slow")
+    with tf.control_dependencies([assigned]):
+        total = tf.square(slow, name="total")
+    metadata = tf.RunMetadata()
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(build_cost_model=1))
+    with tf.Session(config=config) as session:
+        value = session.run(total, {x: np.ones([2, 3])}, run_metadata=metadata)
+        device = session.list_devices()[0].name
+    np.testing.assert_array_equal(value, np.full([2, 3], 4))
+    assert not metadata.step_stats.dev_stats
+    nodes = {node.name: node for node in metadata.cost_graph.node}
+    assert {node.device for node in nodes.values()} == {device}
+    names = {node.id: name for name, node in nodes.items()}
+    assert len(names) == len(nodes)
+    assert names[nodes["total"].input_info[0].preceding_node] == "slow"
+    assert [names[number] for number in nodes["total"].control_input] == ["assigned"]
+    (output,) = nodes["slow"].output_info
+    assert [dim.size for dim in output.shape.dim] == [2, 3]
+    assert (output.size, output.dtype, output.alias_input_port) == (24, tf.float32, -1)
+    assert nodes["slow"].compute_cost >= 1000
+
+
+def slowly_doubled(array: Any) -> Any:
+    end = time.perf_counter() + 0.001
+    while time.perf_counter() < end:
+        pass
+    return array * 2
+
+
+def test_a_session_whose_options_do_not_ask_tells_no_costs() -> None:
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        session.run(tf.constant(1), options=FULL, run_metadata=metadata)
+    assert not metadata.cost_graph.node

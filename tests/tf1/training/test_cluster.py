@@ -36,6 +36,21 @@ class TestClusterSpec:
 
 
 class TestServer:
+    def test_its_options_count_where_a_session_has_none(self):
+        element = tf.FIFOQueue(1, [tf.int32]).dequeue()
+        config = tf.ConfigProto(operation_timeout_in_ms=50, allow_lossy_feeds=False)
+        server = tf.train.Server.create_local_server(config=config)
+        number = tf.placeholder(tf.int32, [])
+        for own in (None, tf.ConfigProto(log_device_placement=True)):
+            with tf.Session(server.target, config=own) as session:
+                with pytest.raises(tf.errors.DeadlineExceededError):
+                    session.run(element)
+                with pytest.raises(TypeError, match="allow_lossy_feeds=False"):
+                    session.run(number, {number: 1.5})
+        own = tf.ConfigProto(operation_timeout_in_ms=60_000, allow_lossy_feeds=True)
+        with tf.Session(server.target, config=own) as session:
+            assert session.run(number, {number: 1.5}) == 1
+
     def test_sessions_run_in_this_process(self):
         server = tf.train.Server.create_local_server()
         server.start()

@@ -155,6 +155,32 @@ def test_a_loop_of_steps_ends_when_a_stop_is_requested(count):
     assert steps == [1, 2, 3]
 
 
+def test_a_loop_of_steps_continues_with_a_new_session_after_an_aborted_step(count):
+    supervisor = tf.train.Supervisor()
+    sessions, steps = [], []
+
+    def train_step(sess):
+        sessions.append(sess)
+        steps.append(int(sess.run(count)))
+        if len(steps) == 2:
+            raise tf.errors.AbortedError(None, None, "the server was started anew")
+        if len(steps) == 5:
+            supervisor.request_stop()
+
+    tf.train.basic_train_loop(supervisor, train_step)
+    assert steps == [1, 2, 1, 2, 3]
+    assert [sess is sessions[0] for sess in sessions] == [True, True, False, False, False]
+    assert sessions[0].is_closed
+
+
+def test_a_loop_of_steps_ends_with_any_other_error(count):
+    def train_step(sess):
+        raise tf.errors.UnavailableError(None, None, "no answer")
+
+    with pytest.raises(tf.errors.UnavailableError, match="no answer"):
+        tf.train.basic_train_loop(tf.train.Supervisor(), train_step)
+
+
 def test_the_older_names_are_the_same_methods():
     for old, new in {
         "PrepareSession": "prepare_or_wait_for_session",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.shapes import scalar
 from headrace.graph import (
     Operation,
     Role,
@@ -60,7 +61,7 @@ def cond(
         raise TypeError("pred must not be a Python bool")
     with name_scope(name, "cond", [pred]):
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
-        predicate.shape.assert_is_compatible_with([])
+        predicate.shape.assert_is_compatible_with(scalar())
         # Each run decides once, whatever a feed or a variable says later.
         predicate = identity(predicate, name="pred_id")
         if_true = _Branch(predicate, True, true_fn, "true_fn", strict)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import scalar
 from headrace.graph import Branch, Tensor, TensorLike, get_default_graph, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.control.cond import merge_branches
@@ -66,7 +67,7 @@ def switch(
     with name_scope(name, "Switch", [data, pred]):
         value = convert_to_tensor(data, dtype=dtype, name="data")
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
-        predicate.shape.assert_is_compatible_with([])
+        predicate.shape.assert_is_compatible_with(scalar())
         # Each run decides once, whatever a feed or a variable says later.
         predicate = identity(predicate, name="pred_id")
         return Switch(_gated(value, predicate, False), _gated(value, predicate, True))
@@ -95,7 +96,7 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
     """
     if not inputs:
         raise ValueError("merge: got no inputs, expected at least one tensor.")
-    with name_scope(name, "Merge", list(inputs)):
+    with name_scope(name, "Merge", list(inputs)) as scope:
         first = convert_to_tensor(inputs[0])
         tensors = [first, *(convert_to_tensor(t, dtype=first.dtype) for t in inputs[1:])]
         paths = [tensor.op.branch.path if tensor.op.branch else [] for tensor in tensors]
@@ -105,7 +106,7 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
         for tensor, number, path in reversed(list(zip(tensors, indices, paths, strict=True))):
             output = _chosen(path[num_shared:], tensor, output)
             index = _chosen(path[num_shared:], number, index)
-        return Merge(output, index)
+        return Merge(identity(output, name=scope), index)
 
 
 def _num_shared(paths: Sequence[Sequence[Branch]]) -> int:

@@ -154,11 +154,11 @@ class FeaturePlan:
                     f"First dimension of shape for feature {key} unknown. Consider using "
                     f"FixedLenSequenceFeature. Received feature={feature}."
                 )
-            _check_known(key, shape)
+            _check_known(key, feature, shape)
             self.dense[key] = DenseFeature(key, dtype, shape, feature.default_value)
         else:
             dtype, shape = _dtype(key, feature), _shape(key, feature)
-            _check_known(key, shape)
+            _check_known(key, feature, shape)
             if of == "example":
                 if not feature.allow_missing:
                     raise ValueError(
@@ -252,10 +252,13 @@ def _shape(key: str, feature: FixedLenFeature | FixedLenSequenceFeature) -> Tens
     return TensorShape(feature.shape)
 
 
-def _check_known(key: str, shape: TensorShape) -> None:
+def _check_known(
+    key: str, feature: FixedLenFeature | FixedLenSequenceFeature, shape: TensorShape
+) -> None:
     if not shape.is_fully_defined():
         raise ValueError(
-            f"All dimensions of shape for feature {key} need to be known but received {shape}."
+            f"All dimensions of shape for feature {key} need to be known but received "
+            f"{feature.shape}."
         )
 
 

@@ -346,6 +346,9 @@ _RECORDS: Final[dict[str, Maker]] = {
         acceptable_fraction="acceptable_fraction",
         dct_method="dct_method",
     ),
+    "DecodePaddedRaw": by(
+        ops.decode_padded_raw, out_type="out_type", little_endian="little_endian"
+    ),
     "DecodePng": by(ops.decode_png, channels="channels", dtype="dtype"),
     "DecodeRaw": by(ops.decode_raw, out_type="out_type", little_endian="little_endian"),
     "EncodeJpeg": by(

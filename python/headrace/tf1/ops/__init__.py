@@ -118,6 +118,7 @@ from headrace.ops.random.numbers import *
 from headrace.ops.random.shuffle import *
 from headrace.ops.records.decode_compressed import *
 from headrace.ops.records.decode_csv import *
+from headrace.ops.records.decode_padded_raw import *
 from headrace.ops.records.decode_raw import *
 from headrace.ops.records.features import *
 from headrace.ops.records.parse_example import *

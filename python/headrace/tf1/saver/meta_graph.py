@@ -11,9 +11,10 @@ Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
 import os
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from headrace import protos
+from headrace.core.versions import GRAPH_DEF_VERSION
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.graph.node_defs import make_node_def, output_attrs
 from headrace.io.atomic_file import replacing
@@ -30,9 +31,6 @@ from headrace.tf1.ops.variables.variable import Variable
 from headrace.tf1.queue_runners import QueueRunner
 
 __all__ = ["export_meta_graph"]
-
-# The version of graphs that TensorFlow 1.15 writes.
-_PRODUCER: Final = 134
 
 
 def export_meta_graph(
@@ -66,7 +64,7 @@ def export_meta_graph(
         meta_info_def=meta_info_def,
         graph_def=GraphDef(
             node=[_node(op, most_constant_bytes) for op in graph.get_operations()],
-            versions=VersionDef(producer=_PRODUCER),
+            versions=VersionDef(producer=GRAPH_DEF_VERSION),
         ),
         collection_def={
             key: collection

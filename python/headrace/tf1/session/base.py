@@ -25,7 +25,7 @@ from headrace.tf1.session.fetching import Fetches, FetchPlan
 from headrace.tf1.session.flows import flow_of
 from headrace.tf1.session.options import ConfigProto, RunOptions
 from headrace.tf1.session.runners import Runners
-from headrace.tf1.session.targets import check_target
+from headrace.tf1.session.targets import config_of
 from headrace.tf1.session.waits import Waits, Watch
 
 if TYPE_CHECKING:
@@ -63,14 +63,23 @@ class BaseSession:
     ) -> None:
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {target!r}")
-        check_target(target)
+        of_target = config_of(target)
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
-        self._timeout_ms = None if config is None else config.operation_timeout_in_ms
-        self._lossy_feeds = LossyFeeds(None if config is None else config.allow_lossy_feeds)
+        # The options of the session, then those of its target.
+        configs = [given for given in (config, of_target) if given is not None]
+        timeouts = [given.operation_timeout_in_ms for given in configs]
+        self._timeout_ms = next(filter(None, timeouts), None)
+        self._builds_cost_graph = config is not None and config.builds_cost_graph
+        self._num_cpus = 1 if config is None else config.num_cpus
+        self._infers_shapes = config is not None and bool(config.graph_options.infer_shapes)
+        lossy_feeds = [given.allow_lossy_feeds for given in configs]
+        self._lossy_feeds = LossyFeeds(
+            next((given for given in lossy_feeds if given is not None), None)
+        )
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)

@@ -5,7 +5,7 @@ Source: `tf.Session.list_devices` of TensorFlow 1.15.
 
 from typing import Final, NamedTuple
 
-__all__ = ["CPU", "DeviceAttributes"]
+__all__ = ["CPU", "DeviceAttributes", "cpu"]
 
 
 class DeviceAttributes(NamedTuple):
@@ -24,5 +24,10 @@ class DeviceAttributes(NamedTuple):
     incarnation: int
 
 
-CPU: Final = DeviceAttributes("/job:localhost/replica:0/task:0/device:CPU:0", "CPU", 0, 0)
+def cpu(number: int) -> DeviceAttributes:
+    """Returns the device that is the processors of this machine, under a number."""
+    return DeviceAttributes(f"/job:localhost/replica:0/task:0/device:CPU:{number}", "CPU", 0, 0)
+
+
+CPU: Final = cpu(0)
 """The processors of this machine, all of them."""

@@ -5,14 +5,16 @@ field is accepted and kept; the ones that mean something here are named in each 
 """
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
 __all__ = [
     "CallableOptions",
     "ConfigProto",
     "GraphOptions",
     "OptimizerOptions",
+    "RepeatedOptions",
     "RunOptions",
+    "ThreadPoolOptionProto",
 ]
 
 
@@ -75,6 +77,9 @@ class GraphOptions(Options):
     """Options of a graph's execution.
 
     Attributes:
+        build_cost_model: Anything but 0 for `RunMetadata.cost_graph`: the cost of each operation
+            of a run, in microseconds.
+        infer_shapes: Whether the graph's messages have the attribute `_output_shapes`.
         optimizer_options: See `OptimizerOptions`.
     """
 
@@ -84,10 +89,26 @@ class GraphOptions(Options):
         super().__init__(**fields)
 
 
+class ThreadPoolOptionProto(Options):
+    """A pool of threads for operations: accepted and ignored."""
+
+
+class RepeatedOptions(list[ThreadPoolOptionProto]):
+    """A list that makes its own items."""
+
+    def add(self, **fields: object) -> ThreadPoolOptionProto:
+        """Appends an item with these fields, and returns it."""
+        item = ThreadPoolOptionProto(**fields)
+        self.append(item)
+        return item
+
+
 class ConfigProto(_TimedOptions):
     """Options of a session.
 
     Attributes:
+        device_count: For "CPU" the number of names that the processors have, as
+            `Session.list_devices` returns them; they do the same.
         graph_options: See `GraphOptions`.
         operation_timeout_in_ms: The longest time that a run may wait; None, 0 or less for no limit.
         allow_lossy_feeds: Whether fed numbers that the type of the tensor cannot hold are
@@ -105,7 +126,22 @@ class ConfigProto(_TimedOptions):
     def __init__(self, **fields: object) -> None:
         self.experimental = Options()
         self.graph_options = GraphOptions()
+        self.device_count: dict[str, int] = {}
+        self.device_filters: list[str] = []
+        pools = fields.pop("session_inter_op_thread_pool", None)
+        self.session_inter_op_thread_pool = RepeatedOptions(cast("Any", pools or ()))
         super().__init__(**fields)
+
+    @property
+    def builds_cost_graph(self) -> bool:
+        """True if a run tells what its operations cost."""
+        return bool(getattr(self.graph_options, "build_cost_model", None))
+
+    @property
+    def num_cpus(self) -> int:
+        """The number of devices of kind "CPU": 1 at least."""
+        counts = self.device_count or {}
+        return max(int(counts.get("CPU") or 1), 1)
 
     @property
     def rewrites(self) -> bool:

@@ -16,10 +16,10 @@ from headrace.core import engine
 from headrace.core.errors import CancelledError, InvalidArgumentError, OpError
 from headrace.core.live_objects import Alive
 from headrace.graph import Graph, Operation, Tensor, call_at_reset, default_session
-from headrace.graph.lowering.feeding import convert_feeds, feed_tensor
+from headrace.graph.lowering.feeding import convert_feeds, feed_tensors
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.tf1.session.base import BaseSession
-from headrace.tf1.session.devices import CPU, DeviceAttributes
+from headrace.tf1.session.devices import DeviceAttributes, cpu
 from headrace.tf1.session.fetching import Fetches, FetchPlan
 from headrace.tf1.session.options import CallableOptions, ConfigProto, RunOptions
 from headrace.tf1.session.partial import PartialRun
@@ -80,8 +80,11 @@ class Session(BaseSession):
 
     @property
     def graph_def(self) -> "GraphDef":
-        """The graph as a message; see `Graph.as_graph_def`."""
-        return self._graph.as_graph_def()
+        """The graph as a message; see `Graph.as_graph_def`.
+
+        It has the shapes of all outputs if the session's `graph_options` say `infer_shapes`.
+        """
+        return self._graph.as_graph_def(add_shapes=self._infers_shapes)
 
     @overload
     def run(
@@ -259,7 +262,7 @@ class Session(BaseSession):
         keys: Sequence[Any] = (
             feeds or () if isinstance(feeds, (list, tuple, type(None))) else [feeds]
         )
-        tensors = tuple(feed_tensor(self._graph, key) for key in keys)
+        tensors = tuple(tensor for key in keys for tensor in feed_tensors(self._graph, key))
         begun = PartialRun(FetchPlan(self._graph, fetches), tensors)
         handle = f"partial_run_{next(_partial_runs)}"
         with self._lock:
@@ -316,8 +319,11 @@ class Session(BaseSession):
         return result
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Returns the devices that the session can use: the processors, as one."""
-        return [CPU]
+        """Returns the devices that the session can use: the processors, as one.
+
+        With `device_count={"CPU": 2}` there are two names for them.
+        """
+        return [cpu(number) for number in range(self._num_cpus)]
 
     def as_default(self) -> AbstractContextManager["Session"]:
         """Makes this the default session of the current thread; does not close it."""
@@ -386,7 +392,9 @@ class Session(BaseSession):
         tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
         key = tensors, plan.targets, tuple(feeds)
         arrays = [engine.native_array(array) for array in feeds.values()]
-        tracing = None if run_metadata is None else _begin_tracing(options, run_metadata)
+        tracing = None
+        if run_metadata is not None:
+            tracing = _begin_tracing(options, run_metadata, self._builds_cost_graph)
         program = self._program(key) if tracing is None else self._lower(key, tracing)
         results = self._execute(program, arrays, self._timeout(options))
         if tracing is not None:
@@ -397,11 +405,13 @@ class Session(BaseSession):
         return plan.restore(values)
 
 
-def _begin_tracing(options: RunOptions | None, run_metadata: object) -> "Tracing | None":
+def _begin_tracing(
+    options: RunOptions | None, run_metadata: object, builds_cost_graph: bool
+) -> "Tracing | None":
     # Protocol buffers take longer to load than all the rest.
     from headrace.tf1.session.tracing import begin_tracing  # noqa: PLC0415
 
-    return begin_tracing(options, run_metadata)
+    return begin_tracing(options, run_metadata, builds_cost_graph)
 
 
 def open_sessions() -> list[Session]:

@@ -18,6 +18,7 @@ from headrace.protos import (
     TensorDescription,
     TensorShapeProto,
 )
+from headrace.tf1.session.cost_graph import make_cost_graph
 from headrace.tf1.session.devices import CPU
 from headrace.tf1.session.options import RunOptions
 
@@ -32,15 +33,19 @@ class Tracing:
     Args:
         options: The options that request the trace.
         run_metadata: Receives it.
+        builds_cost_graph: Whether it receives the cost of each operation too.
 
     Attributes:
         trace: Collects what native operations do.
     """
 
-    def __init__(self, options: RunOptions, run_metadata: RunMetadata) -> None:
+    def __init__(
+        self, options: RunOptions, run_metadata: RunMetadata, builds_cost_graph: bool
+    ) -> None:
         self.trace: Final = engine.Trace()
         self._options = options
         self._run_metadata = run_metadata
+        self._builds_cost_graph = builds_cost_graph
         self._functions: list[_Span] = []
 
     def timed(
@@ -73,9 +78,12 @@ class Tracing:
             graph: The graph.
             ops: The operations that the run needed.
         """
+        # In the order in which they began.
+        spans = sorted(self.trace.take() + self._functions, key=lambda span: span[1])
+        if self._builds_cost_graph:
+            costs = {name: (end - begin, outputs) for name, begin, end, outputs in spans}
+            self._run_metadata.cost_graph.CopyFrom(make_cost_graph(ops, costs))
         if self._options.trace_level:
-            # In the order in which they began.
-            spans = sorted(self.trace.take() + self._functions, key=lambda span: span[1])
             nodes = [_node(graph, span) for span in spans]
             self._run_metadata.step_stats.dev_stats.add(device=CPU.name, node_stats=nodes)
         if self._options.output_partition_graphs:
@@ -83,12 +91,15 @@ class Tracing:
             self._run_metadata.partition_graphs.append(make_graph_def(made))
 
 
-def begin_tracing(options: RunOptions | None, run_metadata: object) -> Tracing | None:
+def begin_tracing(
+    options: RunOptions | None, run_metadata: object, builds_cost_graph: bool
+) -> Tracing | None:
     """Empties the metadata of a run, and returns what fills it; None if nothing is asked for.
 
     Args:
         options: The options of the run.
         run_metadata: The argument that the program gave.
+        builds_cost_graph: Whether the session's options ask for costs.
 
     Raises:
         TypeError: If it is not a `RunMetadata`.
@@ -98,9 +109,10 @@ def begin_tracing(options: RunOptions | None, run_metadata: object) -> Tracing |
             f"run_metadata is {type(run_metadata).__name__}, expected tf.RunMetadata()."
         )
     run_metadata.Clear()
-    if options is None or not (options.trace_level or options.output_partition_graphs):
+    wanted = RunOptions() if options is None else options
+    if not (wanted.trace_level or wanted.output_partition_graphs or builds_cost_graph):
         return None
-    return Tracing(options, run_metadata)
+    return Tracing(wanted, run_metadata, builds_cost_graph)
 
 
 def _node(graph: Graph, span: _Span) -> NodeExecStats:

@@ -143,7 +143,7 @@ class Server:
         job_name: The job of this process; not needed if there is one.
         task_index: The task of this process; not needed if there is one.
         protocol: Accepted for TensorFlow's sake.
-        config: Accepted for TensorFlow's sake.
+        config: The options of the sessions of the target, where their own say nothing.
         start: Accepted for TensorFlow's sake.
 
     Raises:
@@ -171,14 +171,14 @@ class Server:
                 f"tf.train.Server: got a cluster of {len(tasks)} tasks ({names}), expected one. "
                 f"{_ONE_TASK}"
             )
-        self._target = add_target()
+        self._target = add_target(config)
 
     @staticmethod
     def create_local_server(config: ConfigProto | None = None, start: bool = True) -> "Server":
         """Makes a server for a cluster of this process.
 
         Args:
-            config: Accepted for TensorFlow's sake.
+            config: The options of the sessions of the target.
             start: Accepted for TensorFlow's sake.
         """
         return Server({"local": ["localhost:0"]}, config=config, start=start)

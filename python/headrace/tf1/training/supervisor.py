@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Any, Final
 
 from headrace.core.dtypes import int32, int64
+from headrace.core.errors import AbortedError
 from headrace.graph import Graph, GraphKeys, Operation, get_default_graph
 from headrace.ops.control.control_flow import group
 from headrace.protos import SessionLog, Summary
@@ -531,6 +532,8 @@ def basic_train_loop(
 ) -> None:
     """Calls a function again and again until the supervisor is to stop.
 
+    After an AbortedError it continues with a new session.
+
     Args:
         supervisor: Gives the session.
         train_step_fn: Called with the session, `args` and `kwargs`.
@@ -539,8 +542,14 @@ def basic_train_loop(
         master: Target of the session.
 
     Raises:
-        BaseException: The first error of the function or of a thread.
+        BaseException: The first other error of the function or of a thread.
     """
-    with supervisor.managed_session(master) as sess:
-        while not supervisor.should_stop():
-            train_step_fn(sess, *(args or ()), **(kwargs or {}))
+    is_aborted = True
+    while is_aborted:
+        is_aborted = False
+        try:
+            with supervisor.managed_session(master) as sess:
+                while not supervisor.should_stop():
+                    train_step_fn(sess, *(args or ()), **(kwargs or {}))
+        except AbortedError:
+            is_aborted = True

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.tf1.compat.v2 import image
+from headrace.tf1.compat.v2 import image, io
 from headrace.tf1.namespace import namespace
 
-__all__ = ["image"]
+__all__ = ["image", "io"]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,45 @@
+"""`tf.compat.v2.io`: decoding numbers of strings of several lengths, as TensorFlow 2 does."""
+
+from typing import TYPE_CHECKING
+
+from headrace.core.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike
+from headrace.tf1 import ops
+from headrace.tf1.namespace import namespace
+
+__all__ = ["decode_raw"]
+
+
+def decode_raw(
+    input_bytes: TensorLike,
+    out_type: DTypeLike,
+    little_endian: bool = True,
+    fixed_length: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Decodes numbers from the bytes of strings.
+
+    Args:
+        input_bytes: Strings of any shape: of one length, unless `fixed_length` is given.
+        out_type: Type of the numbers.
+        little_endian: Order of the bytes of one number.
+        fixed_length: The number of bytes to decode of each string: the rest of longer ones is
+            omitted, shorter ones are filled up with zeros. None to decode all bytes.
+        name: Name of the operation.
+
+    Returns:
+        The numbers, in a new last dimension.
+
+    Raises:
+        InvalidArgumentError: When run: the strings differ in length and `fixed_length` is None, or
+            a length is not a multiple of the size of a number.
+        TypeError: If there is no such type of numbers.
+        ValueError: If `fixed_length` is known, and is not a multiple of the size of a number.
+    """
+    if fixed_length is None:
+        return ops.decode_raw(input_bytes, out_type, little_endian, name)
+    return ops.decode_padded_raw(input_bytes, fixed_length, out_type, little_endian, name)
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,25 @@
+"""`tf.config.experimental`: the older places of the names of devices."""
+
+from typing import TYPE_CHECKING
+
+from headrace.tf1.config.devices import (
+    get_memory_growth,
+    get_visible_devices,
+    list_logical_devices,
+    list_physical_devices,
+    set_memory_growth,
+    set_visible_devices,
+)
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "get_memory_growth",
+    "get_visible_devices",
+    "list_logical_devices",
+    "list_physical_devices",
+    "set_memory_growth",
+    "set_visible_devices",
+]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

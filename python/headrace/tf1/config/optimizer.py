@@ -1,0 +1,49 @@
+"""`tf.config.optimizer`: options of TensorFlow's rewriting of graphs, which are only kept here.
+
+headrace rewrites programs in its own way, which changes no result. A session without it is
+`tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=-1)))`.
+
+Source: `tf.config.optimizer` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from headrace.tf1.namespace import namespace
+
+__all__ = ["get_experimental_options", "get_jit", "set_experimental_options", "set_jit"]
+
+_options: Final[dict[str, Any]] = {"disable_model_pruning": False, "disable_meta_optimizer": False}
+_is_compiled: Final = [False]
+
+
+def set_experimental_options(options: Mapping[str, Any]) -> None:
+    """Keeps options of the graph optimizer, which has no effect here.
+
+    Args:
+        options: Their names, such as "constant_folding", and values. Others keep theirs.
+    """
+    _options.update(options)
+
+
+def get_experimental_options() -> dict[str, Any]:
+    """Returns the options that were set, and the two that are always there."""
+    return dict(_options)
+
+
+def set_jit(enabled: bool) -> None:
+    """Keeps the value; there is no just-in-time compiler.
+
+    Args:
+        enabled: Whether graphs are compiled.
+    """
+    _is_compiled[0] = bool(enabled)
+
+
+def get_jit() -> bool:
+    """Returns the value that was set; False at first."""
+    return _is_compiled[0]
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

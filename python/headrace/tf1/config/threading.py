@@ -1,0 +1,51 @@
+"""`tf.config.threading`: numbers of threads, which are only kept here.
+
+The engine uses the processors that the process may use.
+
+Source: `tf.config.threading` of TensorFlow 1.15.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "get_inter_op_parallelism_threads",
+    "get_intra_op_parallelism_threads",
+    "set_inter_op_parallelism_threads",
+    "set_intra_op_parallelism_threads",
+]
+
+_counts: Final = {"inter": 0, "intra": 0}
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """Returns the number that was set; 0 at first."""
+    return _counts["inter"]
+
+
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Keeps the number of threads that run operations.
+
+    Args:
+        num_threads: The number; 0 to let the library choose.
+    """
+    _counts["inter"] = num_threads
+
+
+def get_intra_op_parallelism_threads() -> int:
+    """Returns the number that was set; 0 at first."""
+    return _counts["intra"]
+
+
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """Keeps the number of threads that one operation may use.
+
+    Args:
+        num_threads: The number; 0 to let the library choose.
+    """
+    _counts["intra"] = num_threads
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

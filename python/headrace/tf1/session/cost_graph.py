@@ -1,0 +1,58 @@
+"""The cost of each operation of a run: `RunMetadata.cost_graph`.
+
+Source: `GraphOptions.build_cost_model` and `cost_graph.proto` of TensorFlow 1.15.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from headrace.graph import Operation, Tensor
+from headrace.protos import CostGraphDef, TensorShapeProto
+from headrace.tf1.session.devices import CPU
+
+__all__ = ["make_cost_graph"]
+
+# An output's type, shape and size in bytes.
+Output = tuple[int, list[int], int]
+
+# The output is not the memory of an input.
+_NO_ALIAS = -1
+
+
+def make_cost_graph(
+    ops: Iterable[Operation], costs: Mapping[str, tuple[int, Sequence[Output]]]
+) -> CostGraphDef:
+    """Returns a node for each operation, in the order in which they were made.
+
+    Args:
+        ops: The operations of the run.
+        costs: For the name of each operation that was timed the microseconds that it took, and its
+            outputs.
+    """
+    graph = CostGraphDef()
+    ordered = sorted(ops, key=lambda op: op._id)
+    numbers = {op: number for number, op in enumerate(ordered)}
+    for op in ordered:
+        micros, outputs = costs.get(op.name, (0, ()))
+        node = graph.node.add(name=op.name, device=CPU.name, id=numbers[op], compute_cost=micros)
+        for tensor in op.inputs:
+            if tensor.op in numbers:
+                node.input_info.add(
+                    preceding_node=numbers[tensor.op], preceding_port=tensor.value_index
+                )
+        node.control_input.extend(numbers[item] for item in op.control_inputs if item in numbers)
+        for dtype, shape, size in outputs or map(_known_output, op.outputs):
+            dims = [TensorShapeProto.Dim(size=dim) for dim in shape]
+            node.output_info.add(
+                size=size,
+                alias_input_port=_NO_ALIAS,
+                shape=TensorShapeProto(dim=dims),
+                dtype=dtype,
+            )
+    return graph
+
+
+def _known_output(tensor: Tensor) -> Output:
+    """Returns what is known of an output that was not told of: 0 bytes where that is too little."""
+    dtype, shape = tensor.dtype.base_dtype, tensor.shape
+    dims = [] if shape.rank is None else [-1 if dim is None else dim for dim in shape.as_list()]
+    return dtype.as_datatype_enum, dims, (shape.num_elements() or 0) * dtype.size

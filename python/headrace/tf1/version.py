@@ -1,0 +1,29 @@
+"""`tf.version`: the version of TensorFlow whose programs run here, for programs that ask."""
+
+from typing import TYPE_CHECKING, Final
+
+from headrace.core.versions import (
+    GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER,
+    GRAPH_DEF_VERSION_MIN_PRODUCER,
+)
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "COMPILER_VERSION",
+    "GIT_VERSION",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "VERSION",
+]
+
+VERSION: Final = "1.15.0"
+"""The version of TensorFlow."""
+
+# As in a TensorFlow that was not built in a git repository.
+GIT_VERSION: Final = "unknown"
+COMPILER_VERSION: Final = "unknown"
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)
