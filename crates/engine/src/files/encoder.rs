@@ -64,6 +64,7 @@ pub struct Encoder<W: Write> {
 }
 
 impl<W: Write> Encoder<W> {
+    #[expect(clippy::disallowed_methods, reason = "a block")]
     pub(super) fn new(output: W, stream: Compress, options: DeflateOptions) -> Result<Self> {
         let interval = options.interval()?;
         Ok(Self { output, stream, interval, since: 0, deflated: Vec::with_capacity(OUTPUT_BYTES), is_finished: false })
