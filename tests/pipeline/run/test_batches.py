@@ -14,6 +14,7 @@ import pytest
 from tests.calls import wait_until
 
 from headrace import pipeline as hp
+from headrace.core.errors import FailedPreconditionError
 
 TIMEOUT = 30
 
@@ -218,6 +219,25 @@ def test_an_object_is_collected_whose_iteration_calls_its_method(options):
 
     wait_until(is_collected)
     assert_no_threads()
+
+
+def test_a_function_that_asks_for_the_batches_it_is_needed_for_is_refused():
+    is_known, is_begun, begun = threading.Event(), threading.Event(), []
+
+    def next_of_the_same(example):
+        if not is_known.is_set():
+            return example
+        assert is_begun.wait(TIMEOUT)
+        return next(begun[0])
+
+    numbers = hp.arrays({"n": np.arange(10)}).map(next_of_the_same).batch(5)
+    assert "n" in numbers.spec
+    is_known.set()
+    with iter(numbers) as batches:
+        begun.append(batches)
+        is_begun.set()
+        with pytest.raises(FailedPreconditionError, match="by a function of the pipeline itself"):
+            next(batches)
 
 
 CLOSING = """
