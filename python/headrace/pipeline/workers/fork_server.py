@@ -17,6 +17,18 @@ __all__ = ["ForkServer", "fork_server"]
 
 _START_S: Final = 120.0
 _END_S: Final = 2.0
+# Libraries keep threads for each core. Those of several workers would wait for the same cores, so
+# each worker has one, unless the program says otherwise.
+_THREADS_OF_LIBRARIES: Final = (
+    "BLIS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "RAYON_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
 class ForkServer:
@@ -98,6 +110,7 @@ class ForkServer:
                     [sys.executable, *flags, "-c", program],
                     stdin=subprocess.DEVNULL,
                     pass_fds=[other.fileno()],
+                    env={**dict.fromkeys(_THREADS_OF_LIBRARIES, "1"), **os.environ},
                     # Ctrl-C is for the program, which ends the workers.
                     process_group=0,
                 )

@@ -101,6 +101,11 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
     _end_with(server)
     connection, board, given, made = descriptors
     channel = Channel(socket.socket(fileno=connection))
+    with contextlib.closing(channel):
+        _serve(channel, board, given, made)
+
+
+def _serve(channel: Channel, board: int, given: int, made: int) -> None:
     with contextlib.suppress(Exception):  # There may be no standard error.
         faulthandler.enable()
     if (random := sys.modules.get("numpy.random")) is not None:
