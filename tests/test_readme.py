@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 top = Path(__file__).parents[1]
+# These run in `make test-frameworks`.
+FRAMEWORKS = ("accelerate", "albumentations", "jax", "torch", "torchvision")
 
 
 def examples() -> list:
@@ -30,9 +32,9 @@ def test_the_readme_has_an_example():
 
 @pytest.mark.parametrize("block", examples())
 def test_example_runs(block, tmp_path):
-    for framework in ("jax", "torch"):
-        if f"import {framework}\n" in block and find_spec(framework) is None:
-            pytest.skip(f"{framework} is not installed")
+    for name in re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE):
+        if name in FRAMEWORKS and find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
     if "import headrace.ray as" in block:
         pytest.skip("it runs where Ray is, in tests/ray/test_example.py")
     (tmp_path / "example.py").write_text(block, "utf-8")

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.frameworks
-requirements=(torch lightning accelerate torchdata torchvision albumentations jax keras ml_dtypes polars duckdb pandas pyarrow pytest pytest-timeout hypothesis mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
+requirements=(torch lightning accelerate torchdata torchvision albumentations opencv-python-headless pillow tokenizers cloudpickle jax keras ml_dtypes polars duckdb pandas pyarrow pytest pytest-timeout hypothesis mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
 
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '== installing PyTorch and JAX into %s\n' $venv
@@ -13,6 +13,6 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     $venv/bin/python -m pip install --quiet "${requirements[@]}"
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
-PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or frameworks or outputs or loops or order' \
+PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or frameworks or outputs or loops or order or functions' \
     tests/programs/test_examples.py tests/test_readme.py tests/pipeline/outputs/test_outputs.py tests/pipeline/outputs/test_loops.py
-PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/plan/test_python_values.py tests/pipeline/describe/test_tables.py tests/pipeline/plan/test_global_generators.py
+PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/plan/test_python_values.py tests/pipeline/describe/test_tables.py tests/pipeline/plan/test_global_generators.py tests/pipeline/plan/test_torch_draws.py tests/programs/test_function_examples.py

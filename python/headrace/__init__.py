@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         parquet,
         text_lines,
         tfrecords,
+        torch_draws,
         webdataset,
         zip,
     )
@@ -68,6 +69,7 @@ __all__ = [
     "text_lines",
     "tf1",
     "tfrecords",
+    "torch_draws",
     "webdataset",
     "zip",
 ]

@@ -37,7 +37,7 @@ PAGES = {
     "pipeline.md": (
         "Pipeline",
         "What is done with the examples. Each method returns a new pipeline.",
-        ["Pipeline", "native"],
+        ["Pipeline", "native", "torch_draws"],
     ),
     "batches.md": (
         "Batches",

@@ -1,0 +1,119 @@
+"""Draws of PyTorch's random functions from the generator of an example."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.core.optional_dependencies import missing_torch
+
+__all__ = ["torch_draws"]
+
+# The functions and methods of PyTorch that draw and take `generator`.
+_DRAWING: Final = (
+    "bernoulli",
+    "binomial",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "_sample_dirichlet",
+    "_standard_gamma",
+)
+_DRAWING_IN_PLACE: Final = (
+    "bernoulli_",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "normal_",
+    "random_",
+    "uniform_",
+)
+_LARGEST_SEED: Final = 2**63 - 1
+
+
+def torch_draws(rng: np.random.Generator) -> AbstractContextManager[None]:
+    """Lets PyTorch's random functions draw from a generator of `map`, within a `with` block.
+
+    Transforms of torchvision draw from PyTorch's one generator, which the whole process shares.
+    In the block they draw from a generator of its own, seeded by one draw from `rng`: the same
+    draws for each number of threads and processes, in each run and after a resume. The generator of
+    the training loop is neither used nor changed, and other threads are not affected.
+
+    That holds for `torch.rand`, `torch.randint`, `torch.randperm`, `torch.rand_like`,
+    `torch.multinomial`, `tensor.uniform_` and the other functions and methods that draw, and for
+    `torch.distributions`, all on the CPU. Functions of `torch.nn.functional` that draw, such as
+    `dropout`, keep drawing from PyTorch's own generator, and `random` and NumPy from theirs; a
+    warning names a function of a pipeline that does so.
+
+    Args:
+        rng: The second argument of a function of `map(f, seed=7)` or `flat_map(f, seed=7)`.
+
+    Raises:
+        TypeError: If `rng` is not a `numpy.random.Generator`.
+        ModuleNotFoundError: If PyTorch is not installed.
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"torch_draws: got {type(rng).__name__}, expected a numpy.random.Generator. "
+            "Give the function a seed, map(f, seed=7), and pass on its second argument."
+        )
+    if (missing := missing_torch()) is not None:
+        raise ModuleNotFoundError(f"torch_draws: {missing}.")
+    mode: AbstractContextManager[None] = _mode()(int(rng.integers(_LARGEST_SEED)))
+    return mode
+
+
+@cache
+def _mode() -> Callable[[int], Any]:
+    """Returns the class of what handles each call of PyTorch in a block. PyTorch is loaded now."""
+    torch = import_module("torch")
+    overrides = import_module("torch.overrides")
+    drawing = {
+        *(getattr(torch, name) for name in _DRAWING if hasattr(torch, name)),
+        *(getattr(torch.Tensor, name) for name in (*_DRAWING_IN_PLACE, "bernoulli", "multinomial")),
+    }
+    # Not all versions let these take a generator.
+    like: dict[Any, Callable[..., Any]] = {
+        torch.rand_like: lambda tensor, generator: tensor.uniform_(generator=generator),
+        torch.randn_like: lambda tensor, generator: tensor.normal_(generator=generator),
+        torch.randint_like: lambda tensor, *bounds, generator: tensor.random_(
+            *(bounds if len(bounds) > 1 else (0, *bounds)), generator=generator
+        ),
+    }
+
+    class Mode(overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+        """Handles the calls of one thread."""
+
+        def __init__(self, seed: int) -> None:
+            super().__init__()
+            self._generator = torch.Generator().manual_seed(seed)
+
+        def __torch_function__(
+            self,
+            function: Callable[..., Any],
+            types: Sequence[type],
+            args: Sequence[Any] = (),
+            kwargs: dict[str, Any] | None = None,
+        ) -> Any:
+            kwargs = kwargs or {}
+            if function in drawing and kwargs.get("generator") is None:
+                kwargs = {**kwargs, "generator": self._generator}
+            elif function in like and kwargs.get("generator") is None:
+                return self._like(function, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        def _like(self, function: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            bounds = [*args, *(kwargs.pop(name) for name in ("low", "high") if name in kwargs)]
+            kwargs.pop("generator", None)
+            made = torch.empty_like(tensor, **kwargs)
+            return like[function](made, *bounds, generator=self._generator)
+
+    return Mode
