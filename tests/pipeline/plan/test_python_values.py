@@ -175,6 +175,32 @@ class TestBfloat16:
         assert np.array_equal(np.asarray(batch["x"]), values)
 
 
+class TensorLike:
+    """An object that can become an array, but not a copy, as tensors of PyTorch."""
+
+    def __init__(self):
+        self.array = np.zeros(3, np.float32)
+
+    def __array__(self, dtype=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+def test_a_function_may_return_tensors_and_change_them_in_the_next_call():
+    tensor = TensorLike()
+
+    def counted(example):
+        tensor.array += 1
+        return {"x": tensor}
+
+    rows = hp.arrays({"n": np.arange(3)}).map(counted)
+    assert rows.spec["x"].dtype == np.float32
+    first = tensor.array.copy()
+    found = np.array([example["x"] for example in rows])
+    assert found.dtype == np.float32
+    assert (np.diff(found, axis=0) == 1).all()
+    assert found[0, 0] in (first[0], first[0] + 1)
+
+
 def test_operations_of_native_functions_that_mix_types_name_the_cast():
     rows = hp.arrays({"n": np.arange(3), "x": np.arange(3.0)})
     for mixed in (

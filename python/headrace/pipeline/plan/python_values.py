@@ -51,7 +51,8 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     if is_typed:
         array = native_order(np.array(value) if is_separate else np.asarray(value))
     else:
-        array = of_python(what, value)
+        # To ask a tensor of PyTorch for a copy would warn: it takes no such argument.
+        array = of_python(what, np.asarray(value) if hasattr(value, "__array__") else value)
     if array.dtype.kind in "SUO":
         return strings_of(what, array)
     array_type(what, array.dtype)

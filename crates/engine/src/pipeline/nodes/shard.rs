@@ -45,7 +45,7 @@ pub struct Shard {
     place: u64,
     /// The checkpoint of the first of these, if it has come.
     group: Checkpoint,
-    /// Those of these that may be needed: the own row if it is returned together with the last of
+    /// The rows of these that may be needed: the own row if it is returned together with the last of
     /// them, or the rows that may be repeated in its place.
     kept: Rows,
     /// The number of whole groups of `count` rows that have come since it was started.
