@@ -45,8 +45,8 @@ pub struct Shard {
     place: u64,
     /// The checkpoint of the first of these, if it has come.
     group: Checkpoint,
-    /// The rows of these that may be needed: the own row if it is returned together with the last of
-    /// them, or the rows that may be repeated in its place.
+    /// The rows of these that may be needed: the own row if it is returned together with the last
+    /// of them, or the rows that may be repeated in its place.
     kept: Rows,
     /// The number of whole groups of `count` rows that have come since it was started.
     num_groups: u64,
