@@ -1,6 +1,6 @@
 //! Columns of rows, as Python functions take and return them, and the components of batches.
 
-use crate::boundary::array::{lent_bytes, to_python as array_of, to_python_shared};
+use crate::boundary::array::{to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;
 use crate::boundary::given::given;
 use crate::boundary::view::{to_tensor, to_view};
@@ -10,7 +10,7 @@ use headrace_engine::pipeline::blocks::arrow::Strings;
 use headrace_engine::pipeline::blocks::column;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
-use numpy::{PyArray1, PyUntypedArray};
+use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -27,27 +27,8 @@ impl Column {
     /// Rows of one shape: the rows of an array.
     #[staticmethod]
     fn dense(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
-        let py = array.py();
-        let view = to_view(array, dtype(py, code)?)?;
-        let tensor = match view.num_bytes() < LARGE_BYTES {
-            true => view.into_tensor(),
-            false => py.detach(|| view.into_tensor()),
-        };
-        Ok(Self(column::Column::Dense(tensor.into_python(py)?)))
-    }
-
-    /// As `dense`, but without a copy: the array must not change as long as the rows exist.
-    #[staticmethod]
-    fn lent(array: &Bound<'_, PyUntypedArray>, code: u8) -> PyResult<Self> {
-        let py = array.py();
-        let dtype = dtype(py, code)?;
-        match lent_bytes(array, dtype) {
-            Some((shape, bytes)) => {
-                let tensor = Tensor::from_bytes(dtype, shape, bytes).into_python(py)?;
-                Ok(Self(column::Column::Dense(tensor)))
-            }
-            None => Self::dense(array, code),
-        }
+        let tensor = copied(array, dtype(array.py(), code)?)?;
+        Ok(Self(column::Column::Dense(tensor)))
     }
 
     /// Rows of any shapes, one array each.
@@ -78,7 +59,7 @@ impl Column {
     #[staticmethod]
     fn batches(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(arrays.py(), code)?;
-        let batch = |array: Bound<'_, PyAny>| to_tensor(&array, dtype).map(column::Column::Dense);
+        let batch = |array: Bound<'_, PyAny>| copied(&array, dtype).map(column::Column::Dense);
         let batches = arrays.iter().map(batch).collect::<PyResult<Vec<_>>>()?;
         Ok(Self(column::Column::Batches(batches.into())))
     }
@@ -97,6 +78,17 @@ impl Column {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         shared(py, &self.0)
     }
+}
+
+/// As [`to_tensor`], but many bytes are copied without the GIL.
+fn copied(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
+    let py = array.py();
+    let view = to_view(array, dtype)?;
+    let tensor = match view.num_bytes() < LARGE_BYTES {
+        true => view.into_tensor(),
+        false => py.detach(|| view.into_tensor()),
+    };
+    tensor.into_python(py)
 }
 
 /// Offsets that increase and are at most `limit`.

@@ -265,11 +265,11 @@ impl Execution {
         self.executor.budget().used_bytes()
     }
 
-    /// Charges the memory of the pipeline with `num_bytes` more, or less if that is negative, until
-    /// the iteration is dropped, even beyond its limit.
-    fn hold(&self, num_bytes: isize) {
+    /// Charges the memory of the pipeline with `num_bytes` more until the iteration is dropped,
+    /// even beyond its limit.
+    fn hold(&self, num_bytes: usize) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = held.as_ref().map_or(0, Charge::num_bytes).saturating_add_signed(num_bytes);
+        let sum = held.as_ref().map_or(0, Charge::num_bytes).saturating_add(num_bytes);
         held.get_or_insert_with(|| self.executor.budget().charge(0)).correct(sum);
     }
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,11 @@ from headrace.pipeline.plan.first_results import Remembered
 from headrace.pipeline.plan.global_generators import GlobalDraws
 from headrace.pipeline.plan.random_generators import Generators
 from headrace.pipeline.workers.sending import PackedError
+from headrace.pipeline.workers.shared_rows import SharedRows
 
 __all__ = ["Failure", "Result", "Step", "Steps"]
+
+_ONE: Final = (None,)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Result:
     """The results of the steps for some rows.
 
     Attributes:
-        rows: Values of each row that was made; what a function returned while that is learned.
+        rows: What a function returned for each row, while that is learned.
         kept: The numbers of the rows that came of which one was made; None if several may be.
         counts: How many were made of each row that came.
         failed: The rows that are skipped.
@@ -88,6 +91,7 @@ class Steps:
         left_out: frozenset[int],
         skips_errors: bool,
         note: Callable[[int, int], bool],
+        made_rows: SharedRows | None = None,
     ) -> Result:
         """Calls the functions for each row, up to the first error.
 
@@ -98,6 +102,8 @@ class Steps:
             skips_errors: Whether rows at which a function fails are skipped.
             note: Is told the number of the row and of the step before each call; returns whether
                 all calls are to stop.
+            made_rows: Gets the rows that the last step makes; None while these are learned, or for
+                a filter alone.
         """
         result = Result()
         seconds, made = [0.0] * len(self._steps), [0] * len(self._steps)
@@ -105,18 +111,21 @@ class Steps:
             if row in left_out:
                 result.counts.append(0)
                 continue
-            step, given, rows = 0, list(values), [list(values)]
+            step, given = 0, list(values)
+            rows: Sequence[Any] = [given]
             try:
                 for step, stage in enumerate(self._steps):
                     if note(row, step):
                         result.is_stopped = True
                         return result
                     begin = time.perf_counter()
-                    before, rows = rows, self._call(step, row, given, places)
+                    before = rows
+                    rows = self._call(step, row, given, places, made_rows)
                     seconds[step] += time.perf_counter() - begin
                     made[step] += len(rows)
                     if stage.stage == "filter":
-                        rows = before if rows else []
+                        if rows and made_rows is not None and step:
+                            made_rows.add_values(stage.where, before[0])
                     elif step + 1 < len(self._steps):
                         assert stage.made is not None
                         given = _given(rows[0], stage.made)
@@ -127,7 +136,8 @@ class Steps:
                     break
                 result.failed.append(failure)
                 rows = []
-            result.rows.extend(rows)
+            if made_rows is None:
+                result.rows.extend(rows)
             result.counts.append(len(rows))
             if rows:
                 result.kept.append(row)
@@ -135,9 +145,14 @@ class Steps:
         return result
 
     def _call(
-        self, number: int, row: int, values: Sequence[Any], places: npt.NDArray[np.uint64]
-    ) -> list[Any]:
-        """Returns the rows that one step makes of a row."""
+        self,
+        number: int,
+        row: int,
+        values: Sequence[Any],
+        places: npt.NDArray[np.uint64],
+        made_rows: SharedRows | None,
+    ) -> Sequence[Any]:
+        """Returns the rows that one step makes of a row; of the last step, as many of anything."""
         step = self._steps[number]
         example = dict(zip(step.given, values, strict=True))
         found = self._recalled(number, row, example, places)
@@ -150,9 +165,20 @@ class Steps:
             return [values] if found else []
         if step.made is None:
             return [list(found)] if step.stage == "flat_map" else [found]
-        if step.stage == "flat_map":
-            return [as_values(step.where, item, step.made) for item in found]
-        return [as_values(step.where, found, step.made)]
+        if number + 1 < len(self._steps):
+            return [as_values(step.where, found, step.made)]
+        assert made_rows is not None
+        if step.stage == "map":
+            made_rows.add(step.where, found)
+            return _ONE
+        num_before = len(made_rows)
+        try:
+            for item in found:
+                made_rows.add(step.where, item)
+        except BaseException:
+            made_rows.keep(num_before)
+            raise
+        return range(len(made_rows) - num_before)
 
     def _recalled(
         self, number: int, row: int, example: dict[str, Any], places: npt.NDArray[np.uint64]

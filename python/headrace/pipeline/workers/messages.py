@@ -48,13 +48,15 @@ class Channel:
             EOFError: If the other end is closed.
             TimeoutError: If nothing came in time.
         """
-        self._socket.settimeout(timeout)
+        if timeout is not None:
+            self._socket.settimeout(timeout)
         try:
             header, descriptors, _, _ = socket.recv_fds(
                 self._socket, _HEADER.size, _MOST_DESCRIPTORS
             )
         finally:
-            self._socket.settimeout(None)
+            if timeout is not None:
+                self._socket.settimeout(None)
         if not header:
             raise EOFError
         header += self._exactly(_HEADER.size - len(header))

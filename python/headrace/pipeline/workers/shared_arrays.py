@@ -19,6 +19,7 @@ __all__ = ["Arena", "Layout", "memory_file", "strings_at"]
 
 _ALIGNMENT: Final = 64
 _LEAST_BYTES: Final = 1 << 16
+_MOST_SPARE_BYTES: Final = 4 << 20
 
 
 def memory_file() -> int:
@@ -53,12 +54,12 @@ class Arena:
         """
         if num_bytes <= self.size:
             return
-        size = max(num_bytes + num_bytes // 4, _LEAST_BYTES)
+        size = max(num_bytes + min(num_bytes // 4, _MOST_SPARE_BYTES), _LEAST_BYTES)
         size += -size % mmap.PAGESIZE
         try:
             if hasattr(os, "posix_fallocate"):
                 # A page that is missing later would end the process.
-                os.posix_fallocate(self.descriptor, 0, size)
+                os.posix_fallocate(self.descriptor, self.size, size - self.size)
             else:
                 os.ftruncate(self.descriptor, size)
         except OSError as error:
@@ -98,8 +99,9 @@ class Layout:
         size: How many bytes they take.
     """
 
-    def __init__(self) -> None:
-        self.size = 0
+    def __init__(self, begin: int = 0) -> None:
+        """Values that lie behind the first `begin` bytes."""
+        self.size = begin
         self._pieces: list[tuple[int, npt.NDArray[np.uint8]]] = []
 
     def add(self, value: Any) -> tuple[Any, ...]:

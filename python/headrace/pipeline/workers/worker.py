@@ -26,6 +26,7 @@ from headrace.pipeline.workers.messages import Channel
 from headrace.pipeline.workers.sending import PackedError, unpacked_functions
 from headrace.pipeline.workers.served_iterator import Open, ServedIterator, is_for_iterator
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
+from headrace.pipeline.workers.shared_rows import SharedRows
 
 __all__ = ["Block", "Made", "Plan", "run_worker"]
 
@@ -123,6 +124,8 @@ class _Worker:
         self._board = board
         self._given = given
         self._made = made
+        # Components whose rows had different shapes, of the plan.
+        self._apart: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
         self._plan: tuple[Plan, Steps] | None = None
         self._iterator = ServedIterator(board, made, self._factory)
@@ -149,6 +152,7 @@ class _Worker:
         """Loads functions, which are kept as long as their bytes are asked for."""
         try:
             self._plan = plan, Steps(plan.steps, self._loaded(plan))
+            self._apart = set()
         except BaseException as error:
             return PackedError.of(error)
         return None
@@ -168,19 +172,20 @@ class _Worker:
         plan, steps = self._plan
         first, last = plan.steps[0], plan.steps[-1]
         self._given.map(block.size)
-        result = self._run(block, first.given, steps)
+        rows = None
+        if (specs := last.given if last.stage == "filter" else last.made) is not None:
+            rows = SharedRows(self._made, specs, block.limit, self._apart)
+        result = self._run(block, first.given, steps, rows)
         keeps_arrays = self._given.is_kept()
         if last.stage == "filter" and len(plan.steps) == 1:
-            num_rows, result.rows = len(result.rows), []
-            return Made(result, None, num_rows, 0, keeps_arrays)
-        if last.made is None:
+            return Made(result, None, len(result.kept), 0, keeps_arrays)
+        if rows is None:
             result.rows = [_picklable(last, row) for row in result.rows]
             return Made(result, None, len(result.rows), 0, keeps_arrays)
-        rows, result.rows = result.rows, []
-        layout = Layout()
+        if not len(rows):
+            return Made(result, (), 0, 0, keeps_arrays)
         try:
-            columns = tuple(layout.add(list(column)) for column in zip(*rows, strict=True))
-            layout.write(self._made)
+            columns = rows.places()
         except Exception as error:
             failure = Failure(
                 result.kept[0] if result.kept else 0, len(plan.steps) - 1, PackedError.of(error)
@@ -188,14 +193,14 @@ class _Worker:
             return Made(Result(error=failure), (), 0, 0, keeps_arrays)
         return Made(result, columns, len(rows), self._made.size, keeps_arrays)
 
-    def _run(self, block: Block, given: Specs, steps: Steps) -> Result:
+    def _run(self, block: Block, given: Specs, steps: Steps, rows: SharedRows | None) -> Result:
         columns = [
             list(as_rows(Layout.found(self._given, place), spec))[: block.limit]
             for place, spec in zip(block.columns, given.values(), strict=True)
         ]
         places = Layout.found(self._given, block.places)
         result = steps.run(
-            columns, places, block.left_out, block.skips_errors, self._board.begin_call
+            columns, places, block.left_out, block.skips_errors, self._board.begin_call, rows
         )
         # Whatever ends the process from now on is not the last row's fault.
         self._board.forget_calls()

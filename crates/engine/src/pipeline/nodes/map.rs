@@ -205,12 +205,14 @@ impl Map {
         match (self.is_row_wise(), self.size_estimate.task_bytes()) {
             (true, _) if self.position.in_step => (1, self.size_estimate.bytes_of(1, &self.waiting)),
             (true, _) => {
-                let wanted_bytes = SizeEstimate::wanted_bytes(limit_bytes);
                 let num_rows = match self.worker {
-                    Worker::Python { num_callers, .. } if num_callers > 1 => {
+                    Worker::Python { num_callers, .. } => {
+                        let wanted_bytes = SizeEstimate::wanted_bytes_of_call(limit_bytes);
                         self.size_estimate.part_for(num_callers, &self.waiting, wanted_bytes)
                     }
-                    _ => self.size_estimate.part_of(&self.waiting, wanted_bytes),
+                    Worker::Pool(_) => {
+                        self.size_estimate.part_of(&self.waiting, SizeEstimate::wanted_bytes(limit_bytes))
+                    }
                 };
                 (num_rows, self.size_estimate.bytes_of(num_rows, &self.waiting))
             }

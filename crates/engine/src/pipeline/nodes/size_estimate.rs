@@ -14,7 +14,11 @@ const FIRST_TIMES: usize = 16;
 /// The wanted size of a task's results, unless a single row takes more.
 const TASK_BYTES: usize = 1 << 20;
 const LEAST_TASK_BYTES: usize = 64 << 10;
-/// The longest task of one of several threads, so that each of them has one.
+/// The same for a task of a Python function. A crossing into Python, or a message to a worker
+/// process, takes as long as copying a megabyte.
+const CALL_BYTES: usize = 4 << 20;
+/// The longest task of a Python function, so that each of its threads has one, and results come
+/// steadily.
 const TASK_TIME: Duration = Duration::from_millis(8);
 /// The shortest one, if there are rows for it, since each task costs a crossing into Python.
 const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
@@ -45,6 +49,11 @@ impl SizeEstimate {
         (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, TASK_BYTES)
     }
 
+    /// The wanted size of the results of a task of a Python function.
+    pub fn wanted_bytes_of_call(limit_bytes: usize) -> usize {
+        (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, CALL_BYTES)
+    }
+
     /// Adds a task: `num_rows` rows gave a result of `num_bytes`.
     pub fn add(&self, num_rows: usize, num_bytes: usize) {
         raise(&self.0.task_bytes, num_bytes);
@@ -58,8 +67,8 @@ impl SizeEstimate {
         raise(&self.0.row_ns, time.div_ceil(num_rows.max(1)));
     }
 
-    /// The number of rows for a task of one of `num_threads` threads: at most `part_of`, and few
-    /// enough that each thread has some.
+    /// The number of rows for a task of a Python function with `num_threads` threads: at most
+    /// `part_of`, few enough that each thread has some, and for no longer than a few milliseconds.
     pub fn part_for(&self, num_threads: usize, rows: &Rows, wanted_bytes: usize) -> usize {
         let most = self.part_of(rows, wanted_bytes);
         let row_ns = self.0.row_ns.load(Ordering::Relaxed) as u128;
@@ -132,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_of_several_threads_get_rows_for_some_milliseconds_and_leave_some_to_the_others() {
+    fn tasks_of_functions_get_rows_for_some_milliseconds_and_leave_some_to_other_threads() {
         let estimate = SizeEstimate::default();
         assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
         estimate.add(1000, 1000);
@@ -141,6 +150,8 @@ mod tests {
         assert_eq!(estimate.part_for(4, &rows(100), 1 << 20), 25);
         assert_eq!(estimate.part_for(4, &rows(1000), 10), 10);
         assert_eq!(estimate.part_for(4, &rows(4), 1 << 20), 2);
+        assert_eq!(estimate.part_for(1, &rows(1000), 1 << 20), 40);
+        assert_eq!(estimate.part_for(1, &rows(20), 1 << 20), 20);
         estimate.add_time(1, Duration::from_secs(1));
         assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
     }
@@ -156,6 +167,8 @@ mod tests {
 
     #[test]
     fn the_wanted_size_is_a_fraction_of_the_budget() {
-        assert_eq!([0, 16 << 20, usize::MAX].map(SizeEstimate::wanted_bytes), [64 << 10, 256 << 10, 1 << 20]);
+        let limits = [0, 16 << 20, usize::MAX];
+        assert_eq!(limits.map(SizeEstimate::wanted_bytes), [64 << 10, 256 << 10, 1 << 20]);
+        assert_eq!(limits.map(SizeEstimate::wanted_bytes_of_call), [64 << 10, 256 << 10, 4 << 20]);
     }
 }

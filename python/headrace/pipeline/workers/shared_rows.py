@@ -1,0 +1,185 @@
+"""Rows that a worker process makes: each is written once, to where the program reads it."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.column_conversion import as_components, typed
+from headrace.pipeline.workers.shared_arrays import Arena, Layout
+
+__all__ = ["SharedRows"]
+
+_ALIGNMENT: Final = 64
+# Rows of a component lie behind each other if they have at most so many bytes together.
+_MOST_BYTES: Final = 32 << 20
+_PLAIN_TYPES: Final = {
+    np.dtype(np.bool_): bool,
+    np.dtype(np.int64): int,
+    np.dtype(np.float64): float,
+}
+
+
+class _Component:
+    """The rows of a component so far: in a region, or as a list."""
+
+    def __init__(self, name: str, spec: Spec, is_apart: bool) -> None:
+        self.name: Final = name
+        self.spec: Final = spec
+        self.plain: Final = (
+            None if isinstance(spec.dtype, type) else _PLAIN_TYPES.get(np.dtype(spec.dtype))
+        )
+        # Strings, and what had different shapes before.
+        self.is_apart = is_apart or isinstance(spec.dtype, type)
+        self.offset = 0
+        self.rows: npt.NDArray[Any] | None = None
+        self.values: list[Any] = []
+
+    def value(self, where: str, given: Any) -> Any:
+        """Returns a value; an array may be the one that was given."""
+        if type(given) is self.plain or (
+            type(given) is np.ndarray and given.dtype == self.spec.dtype and given.dtype.isnative
+        ):
+            return given
+        return typed(where, self.name, given, self.spec)
+
+    def put(self, where: str, row: int, value: Any) -> None:
+        """Sets the value of a row, which is the next one."""
+        if self.rows is not None:
+            if type(value) is self.plain and not self.rows.shape[1:]:
+                try:
+                    self.rows[row] = value
+                    return
+                except OverflowError:
+                    pass
+            value = self.as_array(where, value)
+            if value.shape == self.rows.shape[1:]:
+                self.rows[row] = value
+                return
+            self.values = [each.copy() for each in self.rows[:row]]
+            self.rows, self.is_apart = None, True
+        value = self.as_array(where, value)
+        self.values.append(np.array(value) if isinstance(value, np.ndarray) else value)
+
+    def as_array(self, where: str, value: Any) -> Any:
+        """Returns a value that `value` has returned as an array; strings as they are."""
+        is_plain = type(value) is self.plain
+        return typed(where, self.name, value, self.spec) if is_plain else value
+
+
+class SharedRows:
+    """The rows that a function makes of a block, as arrays in an arena that grow.
+
+    Args:
+        arena: Where they go, from its beginning on.
+        specs: The components.
+        num_rows: About how many rows there will be.
+        apart: The components whose rows had different shapes; more are added.
+    """
+
+    def __init__(self, arena: Arena, specs: Specs, num_rows: int, apart: set[str]) -> None:
+        self._arena: Final = arena
+        self._specs: Final = specs
+        self._room = max(num_rows, 1)
+        self._apart: Final = apart
+        self._num_rows = 0
+        # How many bytes of the arena are taken.
+        self._size = 0
+        self._components: Final = [
+            _Component(name, spec, name in apart) for name, spec in specs.items()
+        ]
+
+    def __len__(self) -> int:
+        return self._num_rows
+
+    def add(self, where: str, given: object) -> None:
+        """Adds a copy of what a function returned for a row, or nothing if that raises.
+
+        Raises:
+            TypeError: As `Results.add` does.
+            ValueError: As `Results.add` does.
+            MemoryError: If there is no memory for it.
+        """
+        found = as_components(where, given, self._specs)
+        self.add_values(where, [each.value(where, found[each.name]) for each in self._components])
+
+    def add_values(self, where: str, values: Sequence[Any]) -> None:
+        """Adds a copy of a row of values as `as_values` gives them."""
+        if self._num_rows == 0:
+            self._begin(where, values)
+        elif self._num_rows == self._room:
+            self._grow()
+        try:
+            for each, value in zip(self._components, values, strict=True):
+                each.put(where, self._num_rows, value)
+        except BaseException:
+            self.keep(self._num_rows)
+            raise
+        self._num_rows += 1
+
+    def keep(self, num_rows: int) -> None:
+        """Drops all rows but the first `num_rows`."""
+        self._num_rows = min(num_rows, self._num_rows)
+        for each in self._components:
+            del each.values[self._num_rows :]
+
+    def places(self) -> tuple[tuple[Any, ...], ...]:
+        """Returns where each component is, as `Layout.add` does.
+
+        Raises:
+            MemoryError: If there is no memory for those that are not in the arena yet.
+            TypeError: If strings and numbers are mixed.
+        """
+        layout, places = Layout(self._size), []
+        for each in self._components:
+            if each.is_apart:
+                self._apart.add(each.name)
+            if each.rows is None:
+                places.append(layout.add(each.values))
+            else:
+                shape = (self._num_rows, *each.rows.shape[1:])
+                places.append(("array", each.rows.dtype, shape, each.offset))
+        layout.write(self._arena)
+        return tuple(places)
+
+    def _begin(self, where: str, values: Sequence[Any]) -> None:
+        """Takes memory for rows of the shapes that the first has."""
+        self._size = 0
+        dense = []
+        for each, given in zip(self._components, values, strict=True):
+            each.values, each.rows = [], None
+            if each.is_apart:
+                continue
+            value = each.as_array(where, given)
+            if value.nbytes * self._room <= max(_MOST_BYTES, value.nbytes):
+                each.offset = self._taken(value.nbytes * self._room)
+                dense.append((each, value))
+        self._arena.reserve(self._size)
+        for each, value in dense:
+            each.rows = self._at(each.offset, value.dtype, value.shape)
+
+    def _grow(self) -> None:
+        """Takes memory for twice as many rows, behind that of the rows so far."""
+        had = self._room
+        dense = [(each, each.rows) for each in self._components if each.rows is not None]
+        offsets = [self._taken(2 * rows.nbytes) for _, rows in dense]
+        self._arena.reserve(self._size)
+        self._room = 2 * had
+        for (each, rows), offset in zip(dense, offsets, strict=True):
+            each.rows = self._at(offset, rows.dtype, rows.shape[1:])
+            each.rows[:had] = rows
+            each.offset = offset
+
+    def _taken(self, num_bytes: int) -> int:
+        offset = self._size + -self._size % _ALIGNMENT
+        self._size = offset + num_bytes
+        return offset
+
+    def _at(self, offset: int, dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        shape = (self._room, *shape)
+        num_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        rows: npt.NDArray[Any] = self._arena.at(offset, num_bytes).view(dtype)
+        return rows.reshape(shape)
