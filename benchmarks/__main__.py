@@ -9,6 +9,7 @@ import click
 from peers.environments import python_of
 
 from benchmarks.comparison import compare, describe_machine, table_of
+from benchmarks.functions import __main__ as functions
 from benchmarks.pipelines import data, dataset, report, running
 from benchmarks.pipelines.programs import LIMIT, PROGRAMS, programs_for
 from benchmarks.pipelines.workloads import WORKLOADS
@@ -16,6 +17,8 @@ from benchmarks.queues.__main__ import scenarios_for
 
 OURS = "headrace"
 QUEUE_SECONDS = 1.0
+FUNCTION_RATE = 2_000
+"""About how many examples a second programs of W13 make."""
 QUEUES = "W6"
 """The workload that is no pipeline: single operations of queues."""
 PLOT = Path(__file__).parent / "pipelines" / "plot.py"
@@ -36,7 +39,7 @@ def main(names: Sequence[str], rounds: int, seconds: float, contenders: str) -> 
     Writes tables and a plot to benchmarks/results. All of it takes about an hour, and some minutes
     more the first time, when libraries are installed and data are made.
     """
-    known = [*(workload.name for workload in WORKLOADS), QUEUES]
+    known = [*(workload.name for workload in WORKLOADS), QUEUES, functions.NAME]
     if unknown := sorted(set(names) - set(known)):
         raise click.BadParameter(f"{', '.join(unknown)}: the workloads are {', '.join(known)}")
     prefixes = [name for name in contenders.split(",") if name]
@@ -64,6 +67,10 @@ def main(names: Sequence[str], rounds: int, seconds: float, contenders: str) -> 
         for table in tables_of_queues(rounds, prefixes):
             tables.append(table)
             print(table, flush=True)
+    if not names or functions.NAME in names:
+        for workload, rows in functions.measured(rounds, int(seconds * FUNCTION_RATE), prefixes):
+            tables.append(functions.table_of(workload, rows))
+            print(tables[-1], flush=True)
     path = report.write(machine, tables, measured)
     plotter = python_of("plot")
     if plotter is not None:

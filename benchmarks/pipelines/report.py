@@ -59,7 +59,9 @@ def row_of(program: Program, result: Result | None) -> Row:
     )
 
 
-def table_of(workload: Workload, rows: Sequence[Row], limit: str, ours: str) -> str:
+def table_of(
+    workload: Workload, rows: Sequence[Row], limit: str, ours: str, limit_name: str = "limit"
+) -> str:
     """Returns a Markdown table, the fastest first.
 
     Args:
@@ -67,14 +69,15 @@ def table_of(workload: Workload, rows: Sequence[Row], limit: str, ours: str) -> 
         rows: What was measured.
         limit: The key of the row that all are compared with, as parts of it.
         ours: The key of the row that says how often it is as fast as the others.
+        limit_name: What the first of these is called.
     """
     rates = {row.key: row.rate for row in rows}
     measured = sorted((row for row in rows if row.rate), key=lambda row: -row.rate)
     lines = [
         f"### {workload.name}. {workload.title}",
         "",
-        f"| | {workload.unit}/s | spread | of limit | {ours} ÷ this | CPU µs each | peak MiB "
-        "| first batch, s |",
+        f"| | {workload.unit}/s | spread | of {limit_name} | {ours} ÷ this "
+        "| CPU µs each | peak MiB | first batch, s |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in measured:

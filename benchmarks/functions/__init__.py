@@ -1,0 +1,1 @@
+"""Python functions that are called for each example, measured beside other libraries (W13)."""
