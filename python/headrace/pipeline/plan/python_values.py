@@ -47,12 +47,12 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     if isinstance(value, bytes):
         return value
     what = f"{where}: the component {name!r}"
-    is_typed = isinstance(value, (np.ndarray, np.generic))
-    if is_typed:
-        array = native_order(np.array(value) if is_separate else np.asarray(value))
+    # To ask a tensor of PyTorch for a copy would warn: it takes no such argument.
+    given = np.asarray(value) if hasattr(value, "__array__") else value
+    if isinstance(given, np.ndarray):
+        array = native_order(np.array(given) if is_separate else given)
     else:
-        # To ask a tensor of PyTorch for a copy would warn: it takes no such argument.
-        array = of_python(what, np.asarray(value) if hasattr(value, "__array__") else value)
+        array = of_python(what, given)
     if array.dtype.kind in "SUO":
         return strings_of(what, array)
     array_type(what, array.dtype)
