@@ -1,5 +1,8 @@
 """Results of Python functions: each row is the value that the function returned for it."""
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -128,3 +131,27 @@ def test_results_for_batches_belong_to_each_batch():
         ["8", "9"],
     ]
     assert all(batch["n"].flags.writeable for batch in batches)
+
+
+FAULTS = """
+import resource
+import numpy as np
+import headrace as hr
+
+ones = np.ones((64, 64, 3), np.float32)
+rows = hr.arrays({"n": np.arange(4000)}).map(lambda example: {"x": ones + example["n"]}).batch(32)
+faults = []
+for number, batch in enumerate(rows):
+    if number in (62, 124):
+        faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print((faults[1] - faults[0]) / (62 * 32))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts pages as Linux does")
+def test_the_memory_of_results_is_used_again_and_not_given_back_for_each_example():
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS], capture_output=True, text=True, timeout=120, check=True
+    )
+    # A result has twelve pages.
+    assert float(done.stdout) < 6
