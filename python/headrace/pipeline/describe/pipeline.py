@@ -137,7 +137,8 @@ class Pipeline:
             seed: With a seed, from 0 to 2^63 - 1, the function gets a `numpy.random.Generator` as
                 its second argument. Its draws depend only on the seed, the epoch and the position
                 of the example in its source (after `batch` the number of the batch). Two functions
-                with one seed get the same draws.
+                with one seed get the same draws. A generator that the function keeps stays that of
+                its example.
             num_threads: The number of threads that call the function at the same time; it must be
                 safe to call from several threads then. That helps where it releases Python's global
                 lock, as OpenCV, Pillow and NumPy do for large arrays. A state serves any number.

@@ -1,6 +1,7 @@
 """Types of components: what an element of a pipeline is made of."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -118,6 +119,7 @@ def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
     return dtype if is_carried(dtype) else element_type(where, dtype)
 
 
+@lru_cache(maxsize=256)
 def engine_code(dtype: ElementType) -> int:
     """Returns the engine's number of an element type."""
     if isinstance(dtype, type):
@@ -125,6 +127,8 @@ def engine_code(dtype: ElementType) -> int:
     return dtypes.as_dtype(_CARRIED.get(dtype.name, dtype)).as_datatype_enum
 
 
+# NumPy takes some microseconds to make the name of a type, and each batch has a few.
+@lru_cache(maxsize=256)
 def is_carried(dtype: ElementType) -> bool:
     """Returns whether the engine passes a type that it does not know on, such as `bfloat16`."""
     return not isinstance(dtype, type) and dtype.name in _CARRIED
