@@ -56,6 +56,10 @@ async fn read(file: &File, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
 struct Ranges(Task<Vec<Bytes>>);
 
 impl Coming for Ranges {
+    fn is_ready(&mut self) -> bool {
+        self.0.is_ready()
+    }
+
     fn wait(mut self: Box<Self>, buffers: &mut [&mut [u8]]) -> io::Result<()> {
         let parts = self.0.wait().map_err(as_io)?;
         for (buffer, part) in buffers.iter_mut().zip(&parts) {

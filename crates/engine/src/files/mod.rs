@@ -9,4 +9,5 @@ pub mod input;
 pub mod name;
 pub mod output;
 pub mod positioned;
+pub mod ranged;
 pub mod storage;

@@ -116,6 +116,9 @@ pub trait Parts: fmt::Debug + Send + Sync {
 
 /// Parts of a file that have been requested. Dropping them cancels the request.
 pub trait Coming: Send {
+    /// True if [`Coming::wait`] would return at once.
+    fn is_ready(&mut self) -> bool;
+
     /// Fills a buffer for each range with its bytes. Fails with `UnexpectedEof` if the file ends
     /// before, and when the current run is stopped; see [`crate::run::check_current`].
     fn wait(self: Box<Self>, buffers: &mut [&mut [u8]]) -> io::Result<()>;

@@ -72,7 +72,10 @@ impl Skipped {
         rest: Option<Rest>,
     ) -> Self {
         let lost = match rest {
-            Some(rest) => error.lost().unwrap_or_else(|| rest.lost(at)),
+            Some(rest) => {
+                let record = file.record_number(at.record).unwrap_or(0);
+                error.lost().unwrap_or_else(|| rest.lost(RecordPosition { record, ..at }))
+            }
             None => error.lost().unwrap_or(Lost::Records(1)),
         };
         let row_provenance = Some(RowProvenance { file: Arc::clone(file), record: at.record, sub: 0 });

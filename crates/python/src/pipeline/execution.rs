@@ -228,7 +228,11 @@ impl Execution {
     fn reads(&self) -> Vec<(u64, usize, String, u64, f64)> {
         let read = |read: Read| {
             let Read { number, stage, file, record, thread, since } = read;
-            let what = RowProvenance { file, record, sub: 0 }.to_string();
+            // A record that would have to be counted is not: the file may be what does not answer.
+            let what = match &file.before {
+                None => RowProvenance { file, record, sub: 0 }.to_string(),
+                Some(_) => format!("{}: a {}", file.name.text(), file.numbering.word),
+            };
             (number, stage, what, thread, since.elapsed().as_secs_f64())
         };
         self.executor.meters().reads().into_iter().map(read).collect()

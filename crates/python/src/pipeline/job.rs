@@ -105,7 +105,7 @@ impl Job {
     /// the record, the file, and the number among the rows made of the record.
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         let unknown = || Error::internal("the identity of a row is not known");
-        let words = |row| self.block.row_id(row).map(|row_id| row_id.words()).ok_or_else(unknown);
+        let words = |row| self.block.row_id(row)?.map(|row_id| row_id.words()).ok_or_else(unknown);
         let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
         let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
         Ok(PyArray2::from_vec2(py, &rows)?)

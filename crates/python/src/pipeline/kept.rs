@@ -1,7 +1,7 @@
 //! Data that a pipeline's description keeps between iterations. A copy or an unpickled description
 //! starts empty.
 
-use headrace_engine::pipeline::index::Kept;
+use headrace_engine::pipeline::index::{Kept, KeptBorders};
 use headrace_engine::pipeline::nodes::cache::Store;
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -24,10 +24,11 @@ impl Cache {
     }
 }
 
-/// The offsets of the records of files, for a shuffle of all examples.
+/// The offsets of the records of files, for a shuffle of all examples, and the borders of their
+/// pieces, for a shuffle over a window.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Default)]
-pub struct Index(pub Arc<Kept>);
+pub struct Index(pub Arc<Kept>, pub Arc<KeptBorders>);
 
 #[pymethods]
 impl Index {

@@ -20,7 +20,7 @@ use headrace_engine::pipeline::nodes::groups::pack::Packing;
 use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
-use headrace_engine::pipeline::plan::{self, Mix, PieceOptions, Shuffle, Step};
+use headrace_engine::pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_engine::pipeline::stages::fetch::{Fetch, SharedLookup};
 use headrace_engine::pipeline::stages::metered::Metered;
@@ -381,9 +381,13 @@ impl Plan {
     }
 
     /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
-    /// is a seed. Steps that depend on the order keep what is before them.
-    fn in_pieces(&self, num_open: usize, seed: Option<u64>) -> Self {
-        Self(self.0.in_pieces(PieceOptions { seed, num_open }))
+    /// is a seed. Pieces are files, or runs of records of about `block_bytes`, whose borders are
+    /// kept in `index`. Steps that depend on the order keep what is before them.
+    #[pyo3(signature = (num_open, seed, block_bytes=None, index=None))]
+    fn in_pieces(&self, num_open: usize, seed: Option<u64>, block_bytes: Option<u64>, index: Option<&Index>) -> Self {
+        let kept = || index.map(|index| Arc::clone(&index.1)).unwrap_or_default();
+        let blocks = block_bytes.map(|block_bytes| Arc::new(Blocks::new(block_bytes, kept())));
+        Self(self.0.in_pieces(&PieceOptions { seed, num_open, blocks }))
     }
 
     fn window(&self, size: usize, seed: u64) -> Self {

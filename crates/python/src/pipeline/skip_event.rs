@@ -1,6 +1,6 @@
 //! Reports of an iteration over a pipeline about the examples it has skipped.
 
-use crate::error::to_python;
+use crate::error::{IntoPython, to_python};
 use headrace_engine::error::Lost;
 use headrace_engine::pipeline::skip_event::{PassedRows, Skipped};
 use pyo3::prelude::*;
@@ -32,8 +32,8 @@ impl Failure {
 
     /// The number of the record in its file, or of the example in its source, from 0.
     #[getter]
-    fn record(&self) -> Option<u64> {
-        self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.record)
+    fn record(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.record_number()).transpose().into_python(py)
     }
 
     /// The offset of the record with its framing in its uncompressed file.
@@ -44,8 +44,9 @@ impl Failure {
 
     /// The unique identity of the example over all passes.
     #[getter]
-    fn place(&self) -> Option<[u64; 4]> {
-        self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.row_id().words())
+    fn place(&self, py: Python<'_>) -> PyResult<Option<[u64; 4]>> {
+        let row_id = self.0.row_provenance.as_ref().map(|row_provenance| row_provenance.row_id());
+        Ok(row_id.transpose().into_python(py)?.map(|row_id| row_id.words()))
     }
 
     /// The reason, in words.

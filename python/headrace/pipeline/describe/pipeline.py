@@ -343,6 +343,7 @@ class Pipeline:
         seed: int | None = None,
         num_open: int = _NUM_OPEN,
         files: Literal["shuffled", "in order"] = "shuffled",
+        block_bytes: int | None = None,
     ) -> "Pipeline":
         """Puts the examples into another order, which is another one in each epoch.
 
@@ -350,6 +351,17 @@ class Pipeline:
         them at once, one example of each in turn. These are the files before it, also through
         functions, filters, `concat` and `mix`. Files before `take`, `skip`, `shard`, `zip`,
         batches, `cache` and another shuffle keep their order, since those depend on it.
+
+        With `block_bytes`, the pieces that are permuted and read in turn are not whole files but
+        runs of whole records: those that begin in the same `block_bytes` bytes of a file. So a
+        small window mixes nearly as a full shuffle does, and still reads `block_bytes` at a time.
+        Pieces of text lines, JSON lines and records of fixed lengths need no index. CSV,
+        TFRecords and tar archives are indexed when the first piece of a file is read (CSV since a
+        line end between quotes ends no record). The borders are kept as the offsets of a full
+        shuffle are. A compressed file is one piece, and so is one of Parquet, `files` or
+        `image_folder`. Line numbers in errors, `with_origin`, `split` and random draws need the
+        number of the lines before a piece: they are counted when the first one is asked for,
+        which reads the file once more.
 
         Args:
             window: The number of waiting examples from which the next is drawn, each equally
@@ -365,11 +377,14 @@ class Pipeline:
             files: For a window, "shuffled" to permute the files in each epoch, or "in order" for
                 the order of the source. With `num_open=1` and "in order", each example comes at
                 most `window` places early.
+            block_bytes: For a window, the size of the pieces that are permuted instead of whole
+                files, such as `4 << 20`. Small pieces mix better; large ones are read faster.
 
         Raises:
             ValueError: If an argument is out of range, or says how files are read but there is no
-                window; if there is no random access to all examples; or after `epochs`, also within
-                combined pipelines: epochs never mix.
+                window, or `block_bytes` stands with `files="in order"`; if there is no random
+                access to all examples; or after `epochs`, also within combined pipelines: epochs
+                never mix.
         """
         if stages.has_epochs(self.stages):
             raise ValueError(
@@ -386,13 +401,26 @@ class Pipeline:
         chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
         if window is not None:
             checked_int("shuffle", "window", window, 1)
-            return self._then(
-                stages.Shuffle(window, chosen, seed is not None, num_open=num_open, files=files)
+            if block_bytes is not None:
+                checked_int("shuffle", "block_bytes", block_bytes, 1)
+                if files == "in order":
+                    raise ValueError(
+                        f"shuffle: block_bytes is {block_bytes} and files is 'in order', expected "
+                        "one of them: blocks are parts of files in another order. Leave out files."
+                    )
+            shuffle = stages.Shuffle(
+                window,
+                chosen,
+                seed is not None,
+                num_open=num_open,
+                files=files,
+                block_bytes=block_bytes,
             )
-        if num_open != _NUM_OPEN or files != "shuffled":
+            return self._then(shuffle)
+        if num_open != _NUM_OPEN or files != "shuffled" or block_bytes is not None:
             raise ValueError(
-                "shuffle: num_open and files say how a window is filled, but there is no window. "
-                "Leave them out, or give a window, such as shuffle(window=10_000)."
+                "shuffle: num_open, files and block_bytes say how a window is filled, but there is "
+                "no window. Leave them out, or give a window, such as shuffle(window=10_000)."
             )
         check_reachable(self.stages)
         return self._then(stages.Shuffle(None, chosen, seed is not None))

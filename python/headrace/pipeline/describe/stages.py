@@ -418,10 +418,12 @@ class Shuffle(Stage):
         window: The number of waiting examples; None for all.
         seed: The seed of the orders.
         is_seed_given: Whether the program gave the seed.
-        index: The record offsets of files, once known. Kept between iterations.
+        index: The record offsets of files, or the borders of their pieces, once known. Kept
+            between iterations.
         num_open: For a window, the largest number of files that are read in turn.
         files: For a window, the order of files: "shuffled" for another one in each epoch, or "in
             order".
+        block_bytes: For a window, the size of the pieces of files; None for whole files.
     """
 
     window: int | None
@@ -431,6 +433,7 @@ class Shuffle(Stage):
     # In states, these say what they say by default of no shuffle that `Pipeline.shuffle` makes.
     num_open: int = 1
     files: Literal["shuffled", "in order"] = "in order"
+    block_bytes: int | None = None
 
 
 @dataclass(frozen=True)

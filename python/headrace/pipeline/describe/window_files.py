@@ -35,6 +35,8 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
     if not (names := _names(chain)):
         return "the examples reach the window in their order"
     files = f"the files of {' and '.join(dict.fromkeys(names))}"
+    if shuffle.block_bytes is not None:
+        files = f"pieces of {shuffle.block_bytes:,} bytes of {files}"
     order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
     at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
     return f"it reads {files} {order}, {at_once}"

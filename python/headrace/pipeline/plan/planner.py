@@ -329,7 +329,7 @@ class _Planning:
             seed = shuffle.seed if shuffle.files == "shuffled" else None
             plan = self._plan
             if (shuffle.num_open, seed) != (1, None):
-                plan = plan.in_pieces(shuffle.num_open, seed)
+                plan = plan.in_pieces(shuffle.num_open, seed, shuffle.block_bytes, shuffle.index)
             return plan.window(shuffle.window, shuffle.seed)
         # Its records are read one by one, by all threads.
         counted = self._shared.counted

@@ -274,7 +274,7 @@ def test_describe_says_which_files_are_permuted(lines):
         ({"window": 9, "num_open": 0}, "shuffle: num_open is 0, expected an int from 1 up"),
         ({"window": 9, "num_open": 10_001}, "num_open is 10001, expected at most 10,000"),
         ({"window": 9, "files": "sorted"}, "shuffle: files is 'sorted', expected 'shuffled'"),
-        ({"num_open": 4}, "num_open and files say how a window is filled, but there is no window"),
+        ({"num_open": 4}, "num_open, files and block_bytes say how a window is filled"),
         ({"files": "in order"}, "Leave them out, or give a window"),
     ],
 )

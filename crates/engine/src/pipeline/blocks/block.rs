@@ -66,8 +66,8 @@ impl Block {
     }
 
     /// The unique identity of row `row`, if it is known. It keys the random draws for the row.
-    pub fn row_id(&self, row: usize) -> Option<RowId> {
-        self.row_provenance(row).map(|row_provenance| row_provenance.row_id())
+    pub fn row_id(&self, row: usize) -> Result<Option<RowId>> {
+        self.row_provenance(row).map(|row_provenance| row_provenance.row_id()).transpose()
     }
 
     /// The block with other provenance of its rows.

@@ -34,6 +34,15 @@ pub struct FileProvenance {
     pub cache: Option<Arc<Cache>>,
     /// For a remote file: the opening in progress.
     pub begun: Arc<Begun>,
+    /// Set if records are counted from a place in the file: counts those before it, if they are
+    /// needed.
+    pub before: Option<Arc<dyn Before>>,
+}
+
+/// The number of records before a place in a file.
+pub trait Before: fmt::Debug + Send + Sync {
+    /// Reads the file up to there, once.
+    fn num_records(&self) -> Result<u64>;
 }
 
 /// The opening of a remote file, if it is in progress.
@@ -85,6 +94,24 @@ impl FileProvenance {
             locate: None,
             cache: None,
             begun: Arc::default(),
+            before: None,
+        }
+    }
+
+    /// The number of a record in the whole file. May read the file.
+    pub fn record_number(&self, record: u64) -> Result<u64> {
+        match &self.before {
+            None => Ok(record),
+            Some(before) => before.num_records().map(|before| before.saturating_add(record)),
+        }
+    }
+
+    /// The name of a record in messages: `record 7`, `line 8`. May read the file.
+    pub fn record_name(&self, record: u64) -> String {
+        match self.record_number(record) {
+            Ok(record) => self.numbering.of(record),
+            // The file cannot be read any more.
+            Err(_) => format!("a {}", self.numbering.word),
         }
     }
 
@@ -133,6 +160,11 @@ impl FileProvenance {
     /// The same file, with this layout of its records.
     pub fn laid_out(&self, layout: &Arc<Layout>) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
+    }
+
+    /// The same file, with records that are counted from a place in it.
+    pub fn counted_from(&self, before: Arc<dyn Before>) -> Arc<Self> {
+        Arc::new(Self { before: Some(before), ..self.clone() })
     }
 
     /// The same file, with `locate` to find its records.

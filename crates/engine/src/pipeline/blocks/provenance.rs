@@ -1,5 +1,6 @@
 //! The provenance of rows, for messages and as the key of random draws for a row.
 
+use crate::error::Result;
 use crate::philox::mix;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::pipeline::blocks::row_id::{Pass, RowId};
@@ -61,7 +62,7 @@ pub struct ProvenanceBuilder {
 pub struct RowProvenance {
     /// A file being scanned.
     pub file: Arc<FileProvenance>,
-    /// From 0.
+    /// From 0, or from the place where the file counts from: see [`RowProvenance::record_number`].
     pub record: u64,
     /// 0 for the record itself. The rows that a `flat_map` makes of one record have different
     /// numbers.
@@ -70,7 +71,7 @@ pub struct RowProvenance {
 
 impl fmt::Display for RowProvenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let record = self.file.numbering.of(self.record);
+        let record = self.file.record_name(self.record);
         match self.file.name.bytes().is_empty() {
             true => write!(f, "{record}"),
             false => write!(f, "{}: {record}", self.file.name.text()),
@@ -89,9 +90,15 @@ impl RowProvenance {
         Self { file: self.file.in_pass(pass), ..self }
     }
 
-    /// The unique identity of the row.
-    pub fn row_id(&self) -> RowId {
-        RowId { pass: self.file.pass, file: self.file.number, record: self.record, sub: self.sub }
+    /// The number of the record in its file, from 0. May read the file.
+    pub fn record_number(&self) -> Result<u64> {
+        self.file.record_number(self.record)
+    }
+
+    /// The unique identity of the row. May read the file.
+    pub fn row_id(&self) -> Result<RowId> {
+        let record = self.record_number()?;
+        Ok(RowId { pass: self.file.pass, file: self.file.number, record, sub: self.sub })
     }
 }
 
@@ -295,7 +302,7 @@ mod tests {
         let mut each = ProvenanceBuilder::default();
         assert!(each.push(&run, 0, 2) && each.push(&made, 0, 3) && each.push(&twice, 0, 3) && each.push(&run, 2, 1));
         let all = each.finish();
-        let places: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().words()).collect();
+        let places: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().unwrap().words()).collect();
         let records: Vec<_> = places.iter().map(|words| words[1]).collect();
         assert_eq!(records, [10, 11, 10, 10, 13, 10, 10, 10, 12]);
         assert_eq!([places[0][3], places[1][3], places[8][3]], [0; 3]);
@@ -304,7 +311,7 @@ mod tests {
 
     #[test]
     fn random_draws_differ_between_rows_passes_and_branches_and_are_repeatable() {
-        let draw = |provenance: &Provenance, row| provenance.get(row).unwrap().row_id().random(7).next_u32();
+        let draw = |provenance: &Provenance, row| provenance.get(row).unwrap().row_id().unwrap().random(7).next_u32();
         let run = Provenance::Run(file(0), 10);
         let passes =
             [(0, 0), (1, 0), (0, 1)].map(|(number, branch)| run.in_pass(Pass { number, branch, ..Pass::default() }));

@@ -213,7 +213,7 @@ impl Rows {
     }
 
     /// The unique identity of each row, if it is known. It keys the random draws for the row.
-    pub fn row_ids(&self) -> impl Iterator<Item = Option<RowId>> {
+    pub fn row_ids(&self) -> impl Iterator<Item = Result<Option<RowId>>> {
         self.iter().map(|(block, row)| block.row_id(row))
     }
 

@@ -7,13 +7,19 @@ use crate::pipeline::blocks::column::{Column, Span, Text};
 use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::formats::codec::Codec;
 use crate::pipeline::formats::source::Source;
-use crate::pipeline::formats::{RecordPosition, Scan};
+use crate::pipeline::formats::{FilePart, RecordPosition, Scan};
 use crate::pipeline::index::{ScanFault, ScanResult};
 use crate::tensor::allocate::{self, Unread};
+use memchr::memchr;
 use std::sync::Arc;
 
 /// Size of a chunk in bytes, unless a single record is larger.
 pub const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Bytes read behind the end of a part for its last record, at first.
+const BEHIND_BYTES: usize = 512;
+/// The least size of a chunk if no record of a part was found in a smaller one.
+const LEAST_BYTES: usize = 4 * 1024;
 
 /// Finds the records of a format in a chunk.
 pub trait Split: Send {
@@ -97,6 +103,8 @@ pub struct Chunks<S> {
     failure: Option<Error>,
     /// Set after an error: nothing follows, unless reading continues after the faulty record.
     stopped_at: Option<Option<Extent>>,
+    /// Records that begin at this offset or later are not read.
+    end: u64,
 }
 
 impl<S: Split> Chunks<S> {
@@ -104,14 +112,77 @@ impl<S: Split> Chunks<S> {
     pub fn open(file: &Arc<FileProvenance>, codec: Codec, split: S, at: RecordPosition) -> Result<Self> {
         let mut source = Source::open(file, codec)?;
         source.skip_to(file, at.offset_bytes)?;
+        Ok(Self::new(file, source, split, at, u64::MAX))
+    }
+
+    fn new(file: &Arc<FileProvenance>, source: Source, split: S, at: RecordPosition, end: u64) -> Self {
         let (file, rest) = (Arc::clone(file), Vec::new());
-        Ok(Self { file, source, split, rest, at, is_last: false, fault: None, failure: None, stopped_at: None })
+        Self { file, source, split, rest, at, is_last: false, fault: None, failure: None, stopped_at: None, end }
+    }
+
+    /// Opens a part of a file.
+    pub fn of_part(file: &Arc<FileProvenance>, split: S, part: FilePart) -> Result<Self> {
+        let mut chunks = Self::new(file, part.input, split, part.at, part.end);
+        if part.is_searched {
+            chunks.search()?;
+        }
+        Ok(chunks)
+    }
+
+    /// Goes to the first record behind a line feed; to the end if there is none before it.
+    fn search(&mut self) -> Result<()> {
+        loop {
+            self.fill(self.wanted())?;
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let skipped = memchr(b'\n', &self.rest).map(|position| position + 1);
+            let num_bytes = skipped.unwrap_or(self.rest.len());
+            self.rest.drain(..num_bytes);
+            self.at.offset_bytes += num_bytes as u64;
+            if skipped.is_some() || self.is_last || self.at.offset_bytes >= self.end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The number of bytes to read for the next chunk: up to the end of the part, and some more
+    /// for its last record.
+    fn wanted(&self) -> usize {
+        let left = usize::try_from(self.end.saturating_sub(self.at.offset_bytes)).unwrap_or(usize::MAX);
+        left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES)
+    }
+
+    /// True if the next record is not part of what is read.
+    fn is_behind(&self) -> bool {
+        self.at.offset_bytes >= self.end
+    }
+
+    /// Removes the records that are not part of what is read.
+    fn cut(&self, found: &mut Found) {
+        let begin = |span: &Span| self.at.offset_bytes + (span.start - self.split.header_bytes()) as u64;
+        if self.at.offset_bytes + (found.used as u64) < self.end {
+            return;
+        }
+        let num_kept = found.spans.partition_point(|span| begin(span) < self.end);
+        if let Some(span) = found.spans.get(num_kept) {
+            found.used = span.start - self.split.header_bytes();
+            found.fault = None;
+            if let Some(numbers) = &mut found.numbers {
+                numbers.next = numbers.of_records[num_kept];
+                numbers.of_records.truncate(num_kept);
+            }
+            found.spans.truncate(num_kept);
+        } else if found.fault.is_some() {
+            // The fault is behind the end, as is what begins there.
+            found.fault = None;
+        }
     }
 
     /// Reads until there are `wanted` bytes, or the file ends.
     fn fill(&mut self, wanted: usize) -> Result<()> {
         let missing = wanted.saturating_sub(self.rest.len());
-        let position = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(self.at.record));
+        let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(self.at.record));
         allocate::reserve(&mut self.rest, missing)
             .map_err(|refusal| refusal.at(position()).with_remedy("Split the record"))?;
         let before = self.rest.len();
@@ -143,16 +214,16 @@ impl<S: Split> Chunks<S> {
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
-        let record = self.file.numbering.of(self.at.record);
+        let record = self.file.record_name(self.at.record);
         let position = format!("{record}, after byte {} of the data", self.at.offset_bytes + self.rest.len() as u64);
         self.source.error(&self.file, error, &position)
     }
 
     /// The next chunk, and the records found in it: at least one.
     fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, Found)>> {
-        let mut wanted = CHUNK_BYTES;
+        let mut wanted = self.wanted();
         loop {
-            if self.stopped_at.is_some() {
+            if self.stopped_at.is_some() || self.is_behind() {
                 return Ok(None);
             }
             if let Some(Fault { error, extent }) = self.fault.take() {
@@ -163,6 +234,7 @@ impl<S: Split> Chunks<S> {
                 self.fill(wanted)?;
             }
             let mut found = self.split.split(&self.rest, self.at, self.is_last);
+            self.cut(&mut found);
             self.fault = found.fault.take();
             if found.spans.is_empty() {
                 if self.fault.is_some() {
@@ -178,13 +250,30 @@ impl<S: Split> Chunks<S> {
                 if self.is_last {
                     return Ok(None);
                 }
+                let next = found.behind(self.at);
+                if next.offset_bytes >= self.end || (found.used > 0 && self.at.offset_bytes > 0) {
+                    // These bytes have no records, such as blank lines.
+                    self.rest.drain(..found.used);
+                    self.at = next;
+                    continue;
+                }
                 // The record is larger than the chunk. A size claimed by a file is never trusted.
-                wanted = self.rest.len().saturating_mul(2).max(CHUNK_BYTES);
+                let least = if self.end == u64::MAX { CHUNK_BYTES } else { LEAST_BYTES };
+                wanted = self.rest.len().saturating_mul(2).max(least);
                 continue;
             }
-            let rest = allocate::room::<u8>(CHUNK_BYTES).map_err(|refusal| refusal.at(self.file.name.text()));
-            let mut rest = rest?;
-            rest.extend_from_slice(&self.rest[found.used..]);
+            let left = self.end.saturating_sub(self.at.offset_bytes + found.used as u64);
+            let rest = match usize::try_from(left).unwrap_or(usize::MAX) {
+                0 => Vec::new(),
+                left => {
+                    let room = left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES);
+                    let mut rest = allocate::room::<u8>(room).map_err(|refusal| refusal.at(self.file.name.text()))?;
+                    allocate::grow(&mut rest, self.rest.len() - found.used)
+                        .map_err(|refusal| refusal.at(self.file.name.text()))?;
+                    rest.extend_from_slice(&self.rest[found.used..]);
+                    rest
+                }
+            };
             return Ok(Some((std::mem::replace(&mut self.rest, rest), found)));
         }
     }

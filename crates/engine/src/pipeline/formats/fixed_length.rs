@@ -5,7 +5,7 @@ use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::blocks::column::Span;
 use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
 use crate::pipeline::formats::codec::Codec;
-use crate::pipeline::formats::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use std::sync::Arc;
 
@@ -28,6 +28,10 @@ impl Format for FixedLength {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::of_part(file, self.splitter(file), part)?))
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {

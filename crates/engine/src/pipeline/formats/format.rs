@@ -1,9 +1,9 @@
 //! The interface of a file format: cutting files into blocks of records.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::execution::budget::Charge;
-use crate::pipeline::formats::RecordPosition;
+use crate::pipeline::formats::{FilePart, RecordPosition};
 use crate::pipeline::index::RandomAccess;
 use std::sync::Arc;
 
@@ -23,6 +23,22 @@ pub trait Format: Send + Sync {
     /// True if each file is one record.
     fn is_one_record(&self) -> bool {
         false
+    }
+
+    /// Opens a part of an uncompressed file, if the format has random access.
+    fn open_part(&self, _file: &Arc<FileProvenance>, _part: FilePart) -> Result<Box<dyn Scan>> {
+        Err(Error::internal("this format has no parts"))
+    }
+
+    /// True if a record begins behind each line feed, whatever is before it.
+    fn is_of_lines(&self) -> bool {
+        false
+    }
+
+    /// True unless a file that begins with these bytes cannot be read; `is_whole` if these are all
+    /// its bytes.
+    fn is_readable(&self, _file: &FileProvenance, _start: &[u8], _is_whole: bool) -> bool {
+        true
     }
 
     /// Random access to the records; `None` if it is impossible.

@@ -7,7 +7,7 @@ use crate::pipeline::blocks::column::Span;
 use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
 use crate::pipeline::formats::codec::Codec;
 use crate::pipeline::formats::text_start::{begin_of_text, not_a_text};
-use crate::pipeline::formats::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
@@ -27,6 +27,18 @@ impl Format for Lines {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::of_part(file, Splitter::new(file, self.skips_blank), part)?))
+    }
+
+    fn is_of_lines(&self) -> bool {
+        true
+    }
+
+    fn is_readable(&self, file: &FileProvenance, start: &[u8], is_whole: bool) -> bool {
+        not_a_text(file, start, is_whole, self.skips_blank).is_none()
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {

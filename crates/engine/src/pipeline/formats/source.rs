@@ -4,6 +4,8 @@ use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};
 use crate::files::input::{Input, inner};
 use crate::files::output::retried;
+use crate::files::ranged::Ranged;
+use crate::files::storage::Status;
 use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::formats::codec::{Codec, MARK_BYTES};
 use crate::pipeline::formats::lz4::{self, Lz4};
@@ -28,6 +30,8 @@ type File = Chain<Cursor<Vec<u8>>, Input>;
 
 enum Kind {
     Plain(File),
+    /// Uncompressed, from a place on.
+    Remote(Ranged),
     Decoded(Box<Decoded<File>>),
 }
 
@@ -155,6 +159,20 @@ impl Source {
         }))
     }
 
+    /// Opens an uncompressed local file at a place.
+    pub fn at(file: &FileProvenance, offset: u64) -> Result<(Self, Status)> {
+        let (mut input, status) = file.open()?;
+        if status.is_regular {
+            input.seek(SeekFrom::Start(offset)).map_err(|error| Error::io(file.name.text(), &error))?;
+        }
+        Ok((Self(Kind::Plain(Cursor::default().chain(input))), status))
+    }
+
+    /// An uncompressed remote file from a place on.
+    pub fn of_remote(ranged: Ranged) -> Self {
+        Self(Kind::Remote(ranged))
+    }
+
     /// The error for a read that has failed at this position.
     pub fn error(&self, file: &FileProvenance, error: &io::Error, at: &str) -> Error {
         let name = file.name.text();
@@ -171,7 +189,7 @@ impl Source {
 impl Source {
     /// True if the bytes in the file differ from the bytes read.
     pub fn is_compressed(&self) -> bool {
-        !matches!(self.0, Kind::Plain(_))
+        matches!(self.0, Kind::Decoded(_))
     }
 
     /// Continues at byte `offset` of the uncompressed data, counted from the beginning of the file.
@@ -187,6 +205,7 @@ impl Source {
                 let size = input.seek(SeekFrom::End(0));
                 size.and_then(|size| input.seek(SeekFrom::Start(offset.min(size))))
             }
+            Kind::Remote(ranged) => Ok(ranged.seek(offset)),
             _ => io::copy(&mut self.by_ref().take(offset), &mut io::sink()),
         };
         let position = format!("byte {offset} of the data");
@@ -216,6 +235,7 @@ impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
             Kind::Plain(file) => file.read(buffer),
+            Kind::Remote(ranged) => ranged.read(buffer),
             Kind::Decoded(decoded) => decoded.read(buffer),
         }
     }

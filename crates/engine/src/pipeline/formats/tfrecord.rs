@@ -8,7 +8,7 @@ use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::blocks::column::Span;
 use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
 use crate::pipeline::formats::codec::Codec;
-use crate::pipeline::formats::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
 use std::sync::Arc;
@@ -26,6 +26,10 @@ impl Format for TfRecords {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::of_part(file, Splitter { name: Arc::clone(file), codec: self.codec }, part)?))
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {

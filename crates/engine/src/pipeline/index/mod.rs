@@ -1,10 +1,12 @@
 //! Record offsets: random access for the full shuffle.
 
+mod borders;
 mod header_scan;
 mod offsets;
 mod record_lookup;
 mod scan_result;
 
+pub use borders::{FilePiece, FilePieces, KeptBorders};
 pub use header_scan::HeaderScan;
 pub use offsets::Offsets;
 pub use record_lookup::{FileIndex, Kept, RecordLookup};

@@ -8,7 +8,7 @@ use crate::files::storage::Status;
 use crate::order;
 use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::blocks::column::{Span, Text};
-use crate::pipeline::blocks::file_provenance::Locate;
+use crate::pipeline::blocks::file_provenance::{Layout, Locate};
 use crate::pipeline::blocks::provenance::{ProvenanceBuilder, RowProvenance};
 use crate::pipeline::formats::{Codec, MARK_BYTES, RecordPosition};
 use crate::pipeline::nodes::sources::indexed::Indexed;
@@ -79,6 +79,17 @@ impl FileIndex {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The position of record `index`.
+    pub(super) fn position(&self, index: u64) -> RecordPosition {
+        let offset_bytes = self.found.offsets.range(index).start;
+        RecordPosition { offset_bytes, record: self.found.numbers.get(index) }
+    }
+
+    /// For a table: the columns of its records.
+    pub(super) fn layout(&self) -> Option<&Arc<Layout>> {
+        self.found.layout.as_ref()
     }
 
     /// The memory that it takes, in bytes.
@@ -270,7 +281,7 @@ fn failed(file: &FileProvenance, first: &Wanted, error: &io::Error) -> Error {
         ErrorKind::UnexpectedEof => Error::data_loss(format!(
             "{name}: {}, at {}, or a later one ends past the end of the file, which became shorter while it was \
              read. Write the files before they are read",
-            file.numbering.of(first.record),
+            file.record_name(first.record),
             first.start
         )),
         _ => Error::io(name, error),

@@ -163,7 +163,7 @@ fn looped(
     for (index, (block, row)) in rows.iter().enumerate() {
         check_current()?;
         if is_random {
-            run.set_row_key(block.row_id(row).map(|row_id| row_id.key()));
+            run.set_row_key(block.row_id(row)?.map(|row_id| row_id.key()));
         }
         let feeds = inputs.iter().map(|value| value.row(index, block, row));
         repeated.run(feeds, &run).map_err(|error| match block.row_provenance(row) {

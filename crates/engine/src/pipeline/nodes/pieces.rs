@@ -3,10 +3,13 @@
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::checkpoint::{Checkpoint, damaged};
+use crate::pipeline::execution::budget::Charge;
+use crate::pipeline::index::KeptBorders;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::buffers::row_by_row::Input;
 use crate::pipeline::permutation::Permutation;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Number of rows returned at a time.
 const GROUP_ROWS: usize = 1024;
@@ -56,6 +59,8 @@ pub struct Pieces {
     /// Returned after the rows before it.
     error: Option<Error>,
     in_step: bool,
+    /// What the borders of pieces take, and its charge.
+    borders: Option<(Arc<KeptBorders>, Option<Charge>)>,
 }
 
 struct Piece {
@@ -75,9 +80,9 @@ impl Pieces {
     ) -> Result<Self> {
         let num_open = usize::try_from(order.len()).map_or(num_open, |len| num_open.min(len)).max(1);
         let (beginning, slots, upcoming) = (checkpoint.beginning(), Vec::new(), VecDeque::new());
-        let (num_begun, turn, error, in_step) = (0, 0, None, false);
+        let (num_begun, turn, error, in_step, borders) = (0, 0, None, false, None);
         let mut pieces =
-            Self { start, order, beginning, num_begun, slots, turn, upcoming, num_upcoming, error, in_step };
+            Self { start, order, beginning, num_begun, slots, turn, upcoming, num_upcoming, error, in_step, borders };
         match checkpoint.state() {
             None => {
                 for _ in 0..num_open {
@@ -88,6 +93,22 @@ impl Pieces {
             Some(state) => pieces.restore(&state.numbers, checkpoint, num_open)?,
         }
         Ok(pieces)
+    }
+
+    /// The borders of pieces are charged too.
+    pub fn holding(self, borders: Option<Arc<KeptBorders>>) -> Self {
+        Self { borders: borders.map(|borders| (borders, None)), ..self }
+    }
+
+    /// Charges what the borders take now.
+    fn charge_borders(&mut self, context: &Context) {
+        if let Some((borders, charge)) = &mut self.borders {
+            let num_bytes = borders.held_bytes();
+            let charge = charge.get_or_insert_with(|| context.budget.charge(0));
+            if charge.num_bytes() != num_bytes {
+                charge.correct(num_bytes);
+            }
+        }
     }
 
     /// With `in_step`, rows are returned one by one, and a piece is polled only for a row that is
@@ -214,6 +235,7 @@ impl Node for Pieces {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
+        self.charge_borders(context);
         if !self.in_step {
             self.read_ahead(context)?;
         }

@@ -6,13 +6,13 @@ mod shuffle;
 mod start;
 mod step;
 
-pub use pieces::PieceOptions;
+pub use pieces::{Blocks, PieceOptions};
 pub use settings::Settings;
 
 use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::formats::Format;
 use crate::pipeline::function_states::FunctionStates;
-use crate::pipeline::index::Kept;
+use crate::pipeline::index::{FilePiece, Kept};
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::epochs::Keepers;
 use crate::pipeline::nodes::groups::batch::Turn;
@@ -29,8 +29,8 @@ use std::sync::Arc;
 pub enum Plan {
     /// The records of files of a format.
     Files(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>),
-    /// The records of one of several files, by its number.
-    File(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>, usize),
+    /// The records of one of several files, by its number, or of a piece of it.
+    File(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>, usize, Option<FilePiece>),
     /// Rows that can be read by number.
     Indexed(Arc<dyn Indexed>),
     /// Rows made by the thread of a Python worker.

@@ -2,29 +2,73 @@
 
 use crate::error::{Error, Result};
 use crate::philox::mix;
+use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::formats::Format;
 use crate::pipeline::function_states::FunctionStates;
+use crate::pipeline::index::{FilePiece, FilePieces, KeptBorders};
 use crate::pipeline::nodes::pieces::{PieceOrder, Pieces};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::plan::settings::Settings;
 use crate::pipeline::plan::{Plan, Step};
+use crate::sync::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Keeps the order of pieces apart from the draws of the window with the same seed.
 const ORDER_OF_PIECES: u64 = 0x7069_6563_6573;
 
+/// Small pieces are read ahead up to this many bytes, and this many pieces.
+const AHEAD_BYTES: u64 = 256 << 10;
+const MOST_AHEAD: usize = 32;
+
 /// The order of pieces.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct PieceOptions {
     /// The seed of the order; `None` for the order of the source.
     pub seed: Option<u64>,
     /// The largest number of pieces that are read at once, at least 1.
     pub num_open: usize,
+    /// The pieces of files; `None` if each file is one piece.
+    pub blocks: Option<Arc<Blocks>>,
+}
+
+/// Pieces of files that are runs of whole records.
+pub struct Blocks {
+    block_bytes: u64,
+    /// The borders, kept for later iterations.
+    kept: Arc<KeptBorders>,
+    /// The pieces of the files of each source, by its number, since this iteration began.
+    sources: Mutex<HashMap<u64, Arc<FilePieces>>>,
+}
+
+impl Blocks {
+    /// Pieces of about `block_bytes`.
+    pub fn new(block_bytes: u64, kept: Arc<KeptBorders>) -> Self {
+        Self { block_bytes, kept, sources: Mutex::default() }
+    }
+
+    /// The number of pieces that are read before their turn: small ones that together are as long
+    /// as a block of rows.
+    fn num_upcoming(&self) -> usize {
+        usize::try_from(AHEAD_BYTES / self.block_bytes.max(1)).map_or(MOST_AHEAD, |count| count.min(MOST_AHEAD))
+    }
+
+    /// The pieces of the files of source number `source`.
+    fn of(&self, source: u64, format: &Arc<dyn Format>, files: &[Arc<FileProvenance>]) -> Result<Arc<FilePieces>> {
+        let mut sources = self.sources.lock();
+        if let Some(pieces) = sources.get(&source) {
+            return Ok(Arc::clone(pieces));
+        }
+        let pieces = Arc::new(self.kept.of(source, format, files, self.block_bytes)?);
+        sources.insert(source, Arc::clone(&pieces));
+        Ok(pieces)
+    }
 }
 
 impl PieceOptions {
     /// One piece after the other.
-    pub(super) const IN_ORDER: Self = Self { seed: None, num_open: 1 };
+    pub(super) const IN_ORDER: Self = Self { seed: None, num_open: 1, blocks: None };
 }
 
 /// A part of a source: some files, or rows that have no pieces of their own.
@@ -33,12 +77,14 @@ struct Part {
     /// The numbers of the parts of `concat` that lead to it.
     path: Vec<usize>,
     num_pieces: u64,
+    /// The pieces of its files, if these have several.
+    pieces: Option<Arc<FilePieces>>,
 }
 
 impl Plan {
     /// The same plan, with the pieces of its sources in another order. What comes after a step that
     /// depends on the order, such as `take`, keeps it.
-    pub fn in_pieces(self: &Arc<Self>, options: PieceOptions) -> Arc<Self> {
+    pub fn in_pieces(self: &Arc<Self>, options: &PieceOptions) -> Arc<Self> {
         if !self.has_pieces() {
             return Arc::clone(self);
         }
@@ -50,7 +96,7 @@ impl Plan {
             Self::Mix(inputs, mix) => {
                 Self::Mix(inputs.iter().map(|input| input.in_pieces(options)).collect(), mix.clone())
             }
-            _ => Self::Pieces(Arc::clone(self), options),
+            _ => Self::Pieces(Arc::clone(self), options.clone()),
         })
     }
 
@@ -77,19 +123,19 @@ impl Plan {
         }
     }
 
-    /// Piece number `index` alone.
-    fn piece(self: &Arc<Self>, index: usize) -> Arc<Self> {
+    /// File number `index` alone, or a piece of it.
+    fn piece(self: &Arc<Self>, index: usize, piece: Option<&FilePiece>) -> Arc<Self> {
         Arc::new(match &**self {
-            Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index),
+            Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index, piece.cloned()),
             Self::PythonFiles(python_worker, files) => match files.get(index) {
                 Some(file) => Self::PythonFile(*python_worker, Arc::clone(file)),
                 None => return Arc::clone(self),
             },
             Self::Metered { plan, stage, counts_rows } => {
-                Self::Metered { plan: plan.piece(index), stage: *stage, counts_rows: *counts_rows }
+                Self::Metered { plan: plan.piece(index, piece), stage: *stage, counts_rows: *counts_rows }
             }
             Self::Then(input, step @ (Step::Map(..) | Step::MapPython { .. })) => {
-                Self::Then(input.piece(index), step.clone())
+                Self::Then(input.piece(index, piece), step.clone())
             }
             _ => return Arc::clone(self),
         })
@@ -100,36 +146,52 @@ impl Plan {
     fn add_parts(
         self: &Arc<Self>,
         path: &[usize],
-        options: PieceOptions,
+        options: &PieceOptions,
+        settings: Settings,
         states: Option<&Arc<FunctionStates>>,
         parts: &mut Vec<Part>,
-    ) {
+    ) -> Result<()> {
         let first = parts.len();
         match &**self {
-            Self::Files(_, files) | Self::PythonFiles(_, files) => {
+            Self::Files(format, files) => {
+                let pieces = match &options.blocks {
+                    Some(blocks) => {
+                        let source = path.iter().fold(settings, |settings, index| settings.part(*index)).branch;
+                        Some(blocks.of(source, format, files)?)
+                    }
+                    None => None,
+                };
+                let num_pieces = pieces.as_ref().map_or(files.len() as u64, |pieces| pieces.len());
+                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces, pieces });
+            }
+            Self::PythonFiles(_, files) => {
                 let num_pieces = files.len() as u64;
-                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces });
+                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces, pieces: None });
             }
             Self::Concat(inputs) => {
                 for (index, input) in inputs.iter().enumerate() {
-                    input.add_parts(&[path, &[index]].concat(), options, states, parts);
+                    input.add_parts(&[path, &[index]].concat(), options, settings, states, parts)?;
                 }
             }
             Self::Metered { plan, stage, counts_rows } => {
-                plan.add_parts(path, options, states, parts);
+                plan.add_parts(path, options, settings, states, parts)?;
                 for part in &mut parts[first..] {
                     let plan = Arc::clone(&part.plan);
                     part.plan = Arc::new(Self::Metered { plan, stage: *stage, counts_rows: *counts_rows });
                 }
             }
             Self::Then(input, step) if step.is_of_rows(states) => {
-                input.add_parts(path, options, states, parts);
+                input.add_parts(path, options, settings, states, parts)?;
                 for part in &mut parts[first..] {
                     part.plan = Arc::new(Self::Then(Arc::clone(&part.plan), step.clone()));
                 }
             }
-            _ => parts.push(Part { plan: self.in_pieces(options), path: path.to_vec(), num_pieces: 1 }),
+            _ => {
+                let plan = self.in_pieces(options);
+                parts.push(Part { plan, path: path.to_vec(), num_pieces: 1, pieces: None });
+            }
         }
+        Ok(())
     }
 
     /// The number of files that are opened before their turn.
@@ -163,18 +225,18 @@ impl Step {
 /// The nodes for pass number `pass` over the pieces of `input`, from a state on.
 pub(super) fn pieces(
     input: &Arc<Plan>,
-    options: PieceOptions,
+    options: &PieceOptions,
     pass: u64,
     settings: Settings,
     distance: usize,
     from: &Checkpoint,
 ) -> Result<Pieces> {
     let mut parts = Vec::new();
-    input.add_parts(&[], options, from.states(), &mut parts);
+    input.add_parts(&[], options, settings, from.states(), &mut parts)?;
     let ends: Vec<u64> = parts
         .iter()
         .scan(0, |end, part| {
-            *end += part.num_pieces;
+            *end = u64::saturating_add(*end, part.num_pieces);
             Some(*end)
         })
         .collect();
@@ -196,7 +258,21 @@ pub(super) fn pieces(
         let part = parts.get(index).ok_or_else(|| Error::internal("there is no such piece"))?;
         let first = ends[index] - part.num_pieces;
         let settings = part.path.iter().fold(shared, |settings, index| settings.part(*index));
-        part.plan.piece((number - first) as usize).start(pass, settings, distance + 1, from)
+        let number = number - first;
+        let plan = match &part.pieces {
+            None => part.plan.piece(number as usize, None),
+            Some(pieces) => {
+                let (file, piece) = pieces.get(number).ok_or_else(|| Error::internal("there is no such piece"))?;
+                part.plan.piece(file, Some(&piece))
+            }
+        };
+        plan.start(pass, settings, distance + 1, from)
     };
-    Ok(Pieces::new(Box::new(start), order, options.num_open, num_upcoming, &from.base())?.in_step(settings.in_step()))
+    let num_upcoming = match &options.blocks {
+        Some(blocks) => num_upcoming.max(blocks.num_upcoming()),
+        None => num_upcoming,
+    };
+    let held = options.blocks.as_ref().map(|blocks| Arc::clone(&blocks.kept));
+    let pieces = Pieces::new(Box::new(start), order, options.num_open, num_upcoming, &from.base())?;
+    Ok(pieces.holding(held).in_step(settings.in_step()))
 }

@@ -33,10 +33,10 @@ impl Plan {
                 let node = Files::new(format, files, settings.num_threads, settings.position(pass, distance));
                 Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
             }
-            Self::File(format, files, number) => {
+            Self::File(format, files, number, piece) => {
                 let (format, files) = (Arc::clone(format), Arc::clone(files));
                 let position = settings.position(pass, distance);
-                let node = Files::one_of(format, files, *number, settings.num_files, position);
+                let node = Files::one_of(format, files, *number, settings.num_files, position).of_piece(piece.clone());
                 Box::new(node.from_checkpoint(from)?)
             }
             Self::Indexed(rows) => {
@@ -50,7 +50,7 @@ impl Plan {
                     PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
                 ));
             }
-            Self::PythonFiles(..) => Box::new(pieces(self, PieceOptions::IN_ORDER, pass, settings, distance, from)?),
+            Self::PythonFiles(..) => Box::new(pieces(self, &PieceOptions::IN_ORDER, pass, settings, distance, from)?),
             Self::PythonFile(python_worker, file) => {
                 let source = PythonSource::of_file(*python_worker, file, settings.position(pass, distance));
                 return Ok(Box::new(source.from_checkpoint(from)?));
@@ -90,7 +90,7 @@ impl Plan {
                     node
                 });
             }
-            Self::Pieces(input, options) => Box::new(pieces(input, *options, pass, settings, distance, from)?),
+            Self::Pieces(input, options) => Box::new(pieces(input, options, pass, settings, distance, from)?),
             Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
             Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
         };

@@ -23,7 +23,7 @@ impl Stage for Split {
         let mut kept = Rows::new();
         for (block, row) in rows.iter() {
             let unknown = || Error::internal("split: the record of a row is not known");
-            let row_id = block.row_id(row).ok_or_else(unknown)?;
+            let row_id = block.row_id(row)?.ok_or_else(unknown)?;
             if self.kept.contains(&key(self.seed, self.depth, &row_id)) {
                 kept.push(block, row, 1);
             }

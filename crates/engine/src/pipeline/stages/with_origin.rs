@@ -21,7 +21,7 @@ impl Stage for WithOrigin {
             let unknown = || Error::internal("with_origin: the record of a row is not known");
             let row_provenance = block.row_provenance(row).ok_or_else(unknown)?;
             names.push(&row_provenance.file)?;
-            records.push(row_provenance.record.cast_signed());
+            records.push(row_provenance.record_number()?.cast_signed());
         }
         columns.push(Column::Text(Text::new(names.text.into(), names.spans)));
         columns.push(Column::Dense(Tensor::from_values(Shape::new(&[records.len()]), records)?));

@@ -5,7 +5,7 @@ use crate::pipeline::index::Kept;
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::nodes::shard::Even;
-use crate::pipeline::plan::{Mix, PieceOptions, Shuffle};
+use crate::pipeline::plan::{Blocks, Mix, PieceOptions, Shuffle};
 
 /// The rows from a checkpoint on, each with its own checkpoint.
 fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Checkpoint) -> Vec<(String, Checkpoint)> {
@@ -122,9 +122,14 @@ fn shuffles_are_resumed() {
 fn pieces_are_resumed() {
     let (one, other) = (Directory::new(), Directory::new());
     for (num_open, seed) in [(1, Some(5)), (2, Some(5)), (3, None), (16, Some(5))] {
-        let options = PieceOptions { seed, num_open };
+        let options = &PieceOptions { seed, num_open, blocks: None };
         let files = || one.lines(&[400, 37, 0, 900, 1]);
         check(&|| batches(files().in_pieces(options), 10));
+        for block_bytes in [30, 1000] {
+            let blocks = Some(Arc::new(Blocks::new(block_bytes, Arc::default())));
+            let options = &PieceOptions { blocks, ..options.clone() };
+            check(&|| batches(then(filtered(files()).in_pieces(options), Step::Window { size: 100, seed: 3 }), 10));
+        }
         check(&|| batches(then(filtered(files()).in_pieces(options), Step::Window { size: 100, seed: 3 }), 10));
         let parts = || Arc::new([filtered(files()), then(other.lines(&[30, 500]), Step::Take(200))]);
         check(&|| then(batches(Arc::new(Plan::Concat(parts())).in_pieces(options), 10), Step::Epochs(Some(2))));

@@ -21,7 +21,7 @@ use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Number
 use crate::pipeline::formats::codec::Codec;
 use crate::pipeline::formats::csv::records::{Misfit, Records, Step};
 use crate::pipeline::formats::text_start::not_a_text;
-use crate::pipeline::formats::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, RandomAccess, ScanResult};
 use crate::text::excerpt::excerpt;
 use std::sync::Arc;
@@ -68,6 +68,15 @@ impl Format for Csv {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        let file = match &part.layout {
+            Some(layout) => file.laid_out(layout),
+            None => file.reopened(),
+        };
+        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+        Ok(Box::new(Chunks::of_part(&file, splitter, part)?))
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
@@ -204,15 +213,14 @@ impl Splitter {
     /// The error for an invalid record.
     #[cold]
     fn misfit(&self, misfit: &Misfit) -> Error {
-        let numbering = self.file.numbering;
-        let position = format!("{}: {}", self.file.name.text(), numbering.of(misfit.number));
-        let text = misfit.text(|number| numbering.of(number).to_string());
+        let position = format!("{}: {}", self.file.name.text(), self.file.record_name(misfit.number));
+        let text = misfit.text(|number| self.file.record_name(number));
         Error::invalid_argument(format!("{position}: {text}")).losing(Lost::Records(misfit.num_lines))
     }
 
     /// The positions of the columns of these names in a header.
     fn layout(&self, header: &[u8], number: u64, names: &Arc<[String]>) -> Result<Layout> {
-        let position = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(number));
+        let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(number));
         let there = header_names(header, self.csv.delimiter)
             .map_err(|misfit| Error::invalid_argument(format!("{}: {misfit}. Correct the header.", position())))?;
         let mut found_fields = Vec::new();

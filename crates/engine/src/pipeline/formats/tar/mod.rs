@@ -14,7 +14,7 @@ use crate::pipeline::formats::chunks::CHUNK_BYTES;
 use crate::pipeline::formats::codec::Codec;
 use crate::pipeline::formats::tar::archive::Archive;
 use crate::pipeline::formats::tar::samples::Samples;
-use crate::pipeline::formats::{Format, RecordPosition, Scan};
+use crate::pipeline::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::pipeline::index::RandomAccess;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -32,6 +32,11 @@ impl Format for Tar {
         let archive = Archive::open(file, self.codec, at.offset_bytes)?;
         let extensions = Arc::clone(&self.extensions);
         Ok(Box::new(Samples::new(archive, extensions, at.record)))
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        let archive = Archive::new(file, part.input, part.at.offset_bytes);
+        Ok(Box::new(Samples::new(archive, Arc::clone(&self.extensions), part.at.record).before(part.end)))
     }
 
     fn block_bytes(&self) -> usize {

@@ -29,14 +29,21 @@ pub(super) struct Samples<I> {
     at_fault: Option<Vec<u8>>,
     /// After an error: the position of the sample that it is about.
     stopped_at: Option<u64>,
+    /// Samples that begin at this byte or later are not read.
+    end: u64,
 }
 
 impl<I: Input> Samples<I> {
     /// The first sample of `archive` has number `sample`.
     pub fn new(archive: Archive<I>, extensions: Arc<[(String, Option<Bytes>)]>, sample: u64) -> Self {
-        let begin = archive.begin;
+        let (begin, end) = (archive.begin, u64::MAX);
         let (next, error, at_fault, stopped_at) = (None, None, None, None);
-        Self { archive, extensions, next, sample, is_over: false, error, begin, at_fault, stopped_at }
+        Self { archive, extensions, next, sample, is_over: false, error, begin, at_fault, stopped_at, end }
+    }
+
+    /// Only the samples that begin before this byte of the archive.
+    pub fn before(self, end: u64) -> Self {
+        Self { end, ..self }
     }
 
     /// Reads a sample: the spans of its key and of its files. `None` at the end of the archive.
@@ -97,7 +104,7 @@ impl<I: Input> Samples<I> {
     #[cold]
     fn wrong(&self, key: &[u8], text: &str) -> Error {
         let file = &self.archive.file;
-        let position = format!("{}: {}", file.name.text(), file.numbering.of(self.sample));
+        let position = format!("{}: {}", file.name.text(), file.record_name(self.sample));
         Error::invalid_argument(format!("{position}, '{}', {text}", excerpt(key)))
     }
 
@@ -169,6 +176,10 @@ impl<I: Input + Send> Scan for Samples<I> {
         let mut bytes = Vec::new();
         let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
         while !self.is_over && self.error.is_none() && bytes.len() < CHUNK_BYTES {
+            if self.archive.begin >= self.end {
+                self.is_over = true;
+                break;
+            }
             match self.read(&mut bytes) {
                 Ok(Some(spans)) => columns.iter_mut().zip(spans).for_each(|(column, span)| column.push(span)),
                 Ok(None) => self.is_over = true,

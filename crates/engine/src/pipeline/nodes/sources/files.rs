@@ -1,6 +1,7 @@
 //! Reads the records of files, one file after the other, with several files open at the same time.
 
 use crate::error::{Error, Result};
+use crate::files::ranged::ComingBytes;
 use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::checkpoint::{Checkpoint, damaged};
@@ -8,6 +9,7 @@ use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::execution::meters::{Stopwatch, enter_stage};
 use crate::pipeline::execution::task::{Ring, Slot};
 use crate::pipeline::formats::{Format, RecordLocator, RecordPosition, Scan};
+use crate::pipeline::index::FilePiece;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use crate::pipeline::skip_event::{Rest, SkipEvent, Skipped, is_damage};
@@ -38,8 +40,10 @@ pub struct Files {
     end: usize,
     /// The largest number of waiting blocks of a file.
     max_blocks: usize,
-    /// The position at which the first file is opened.
-    first_record: RecordPosition,
+    /// The position at which the first file is opened, if it is not the beginning.
+    first_record: Option<RecordPosition>,
+    /// The piece of the only file that is read; `None` for the whole file.
+    piece: Option<FilePiece>,
     /// The files being read, in order.
     open: VecDeque<Stream>,
     max_open: usize,
@@ -69,8 +73,12 @@ struct Stream {
     file: Arc<FileProvenance>,
     /// The number of the file.
     number: usize,
-    /// The position at which it is opened.
-    first_record: RecordPosition,
+    /// The position at which it is opened, if it is not the beginning.
+    first_record: Option<RecordPosition>,
+    /// The piece of it that is read; `None` for the whole file.
+    piece: Option<FilePiece>,
+    /// The bytes of a piece that are coming.
+    coming: Option<ComingBytes>,
     is_opened: bool,
     /// The task that reads the file.
     reading: Ring<Part>,
@@ -95,7 +103,7 @@ impl Files {
         let is_remote = files.iter().any(|file| file.name.url().is_some());
         let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
         let (open, max_open) = (VecDeque::new(), max_open.max(least));
-        let (size_estimate, first_record) = (SizeEstimate::default(), RecordPosition::default());
+        let (size_estimate, first_record, piece) = (SizeEstimate::default(), None, None);
         let (end, max_blocks, in_any_order) = (files.len(), MAX_BLOCKS, false);
         Self {
             format,
@@ -104,6 +112,7 @@ impl Files {
             end,
             max_blocks,
             first_record,
+            piece,
             open,
             max_open,
             position,
@@ -125,6 +134,11 @@ impl Files {
         Self { next_file, end, max_blocks, max_open: num_open.max(1), ..Self::new(format, files, 1, position) }
     }
 
+    /// Reads one piece of the only file.
+    pub fn of_piece(self, piece: Option<FilePiece>) -> Self {
+        Self { piece, ..self }
+    }
+
     /// Continues from a checkpoint, without the rows to be skipped after its state.
     pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
         if let Some([file, offset_bytes, record]) = checkpoint.numbers()? {
@@ -132,7 +146,7 @@ impl Files {
                 .ok()
                 .filter(|file| (self.next_file..self.end).contains(file))
                 .ok_or_else(damaged)?;
-            self.first_record = RecordPosition { offset_bytes, record };
+            self.first_record = Some(RecordPosition { offset_bytes, record });
         }
         Ok(self)
     }
@@ -157,16 +171,17 @@ impl Files {
             && self.next_file < self.end
             && let Some(file) = self.files.get(self.next_file)
         {
-            let (number, at_record) = (self.next_file, std::mem::take(&mut self.first_record));
+            let (number, first_record) = (self.next_file, self.first_record.take());
             self.next_file += 1;
             let file = file.in_pass(self.position.pass);
+            let file = self.piece.iter().fold(file, |file, piece| piece.numbered(file));
             let locator = self.position.skipper.map(|_| Arc::new(RecordLocator::new(Arc::clone(&self.format))));
             let file = match &locator {
                 Some(locator) => file.with_locate(Arc::<RecordLocator>::clone(locator)),
                 None => file,
             };
             let file = if file.name.url().is_some() { file.reopened() } else { file };
-            self.open.push_back(Stream::new(file, number, at_record, locator));
+            self.open.push_back(Stream::new(file, number, first_record, self.piece.clone(), locator));
         }
     }
 
@@ -180,16 +195,20 @@ impl Files {
             if stream.open_charge.is_none() {
                 let ahead_bytes =
                     (context.budget.limit_bytes() / (8 * self.max_open)).clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
-                stream.open_charge = stream.begin(self.format.open_bytes(), ahead_bytes, context, is_needed);
+                let open_bytes = self.format.open_bytes();
+                let open_bytes = stream.block_bytes().map_or(open_bytes, |block_bytes| open_bytes.min(block_bytes));
+                stream.open_charge = stream.begin(open_bytes, ahead_bytes, context, is_needed);
             }
             if stream.open_charge.is_none() {
                 return;
             }
             // A worker that waited for it could not do work that others wait for.
-            if !is_needed && !stream.file.begun.is_ready() {
+            if !is_needed && !stream.has_begun() {
                 continue;
             }
-            let num_bytes = self.size_estimate.task_bytes().unwrap_or_else(|| self.format.block_bytes());
+            let most_bytes = self.format.block_bytes();
+            let most_bytes = stream.block_bytes().map_or(most_bytes, |block_bytes| most_bytes.min(2 * block_bytes));
+            let num_bytes = self.size_estimate.task_bytes().unwrap_or(most_bytes);
             let Some(charge) = context.charge(num_bytes, is_needed) else { return };
             let is_urgent = index == 0 && stream.ready.len() < FEW_BLOCKS;
             stream.start(&self.format, charge, context, self.position, is_urgent);
@@ -201,15 +220,18 @@ impl Stream {
     fn new(
         file: Arc<FileProvenance>,
         number: usize,
-        first_record: RecordPosition,
+        first_record: Option<RecordPosition>,
+        piece: Option<FilePiece>,
         locator: Option<Arc<RecordLocator>>,
     ) -> Self {
-        let (reading, ready) = (Ring::new(), VecDeque::new());
+        let (reading, ready, coming) = (Ring::new(), VecDeque::new(), None);
         Self {
             scan: None,
             file,
             number,
             first_record,
+            piece,
+            coming,
             is_opened: false,
             reading,
             ready,
@@ -221,11 +243,29 @@ impl Stream {
     }
 
     /// Charges the memory of an open file, and begins to open it if it is remote.
-    fn begin(&self, open_bytes: usize, ahead_bytes: usize, context: &Context, is_needed: bool) -> Option<Charge> {
+    fn begin(&mut self, open_bytes: usize, ahead_bytes: usize, context: &Context, is_needed: bool) -> Option<Charge> {
         let is_remote = self.file.name.url().is_some();
+        let ahead_bytes = match self.block_bytes() {
+            Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
+            None => ahead_bytes,
+        };
         let charge = context.charge(open_bytes + if is_remote { ahead_bytes } else { 0 }, is_needed)?;
-        self.file.begin(ahead_bytes);
+        match self.piece.as_ref().filter(|piece| piece.is_of_several()) {
+            Some(piece) => self.coming = piece.begin(self.first_record, ahead_bytes as u64),
+            None => self.file.begin(ahead_bytes),
+        }
         Some(charge)
+    }
+
+    /// True unless the beginning is coming and has not come yet.
+    fn has_begun(&mut self) -> bool {
+        self.coming.as_mut().is_none_or(ComingBytes::is_ready) && self.file.begun.is_ready()
+    }
+
+    /// The largest number of bytes of a piece, unless a single record is larger.
+    fn block_bytes(&self) -> Option<usize> {
+        let piece = self.piece.as_ref().filter(|piece| piece.is_of_several())?;
+        usize::try_from(piece.borders.block_bytes()).ok()
     }
 
     /// The checkpoint of a block.
@@ -246,22 +286,27 @@ impl Stream {
         let slot: Slot<Part> = self.reading.start(Checkpoint::default());
         let (format, file, first_record) = (Arc::clone(format), Arc::clone(&self.file), self.first_record);
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
+        let (piece, coming) = (self.piece.clone(), self.coming.take());
         let (meters, locator) = (Arc::clone(context.meters), self.locator.clone());
         let work = move || {
             let meter = meters.stage(position.stage);
             let watch = Stopwatch::start_with_processor(meter);
             enter_stage(position.stage);
             let read = || {
-                let first = scan.as_ref().map_or(first_record, |scan| scan.position()).record;
+                let first = scan.as_ref().map_or(first_record, |scan| Some(scan.position()));
+                let first = first.unwrap_or_default().record;
                 let reading = meters.begin_read(position.stage, &file, first);
                 let scan = match scan {
                     Some(scan) => Ok(scan),
-                    None if !is_opened => format.open(&file, first_record),
+                    None if !is_opened => match piece {
+                        Some(piece) => piece.open(&file, first_record, coming),
+                        None => format.open(&file, first_record.unwrap_or_default()),
+                    },
                     None => return Err(Error::internal("a file is read after its end")),
                 };
                 let mut scan = match scan {
                     Ok(scan) => scan,
-                    Err(error) => return left_out(None, error, &file, first_record, position),
+                    Err(error) => return left_out(None, error, &file, first_record.unwrap_or_default(), position),
                 };
                 let at_record = scan.position();
                 locator.inspect(|locator| locator.remember(at_record));

@@ -1,0 +1,94 @@
+//! The bytes of a remote file from a place on.
+
+use crate::files::positioned::Positioned;
+use crate::files::storage::Coming;
+use crate::tensor::allocate;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The least number of bytes requested at a time.
+const LEAST_BYTES: u64 = 64 << 10;
+
+/// Bytes that have been requested.
+pub struct ComingBytes {
+    range: Range<u64>,
+    coming: Box<dyn Coming>,
+}
+
+impl ComingBytes {
+    /// Requests a range of a remote file. Does not wait.
+    pub fn begin(file: &Positioned, range: Range<u64>) -> Option<Self> {
+        let coming = file.begin(std::iter::once(range.clone()))?;
+        Some(Self { range, coming })
+    }
+
+    /// True if they have come.
+    pub fn is_ready(&mut self) -> bool {
+        self.coming.is_ready()
+    }
+
+    /// The number of bytes.
+    pub fn num_bytes(&self) -> u64 {
+        self.range.end.saturating_sub(self.range.start)
+    }
+
+    fn wait(self) -> io::Result<(u64, Vec<u8>)> {
+        let num_bytes = usize::try_from(self.num_bytes()).unwrap_or(usize::MAX);
+        let mut bytes = allocate::zeros(num_bytes).map_err(|refusal| io::Error::other(refusal.at("a remote file")))?;
+        self.coming.wait(&mut [&mut bytes[..]])?;
+        Ok((self.range.start, bytes))
+    }
+}
+
+/// A remote file that is read from a place on.
+pub struct Ranged {
+    file: Arc<Positioned>,
+    /// The size of the file.
+    len: u64,
+    at: u64,
+    coming: Option<ComingBytes>,
+    /// Bytes of the file, and the offset of the first of them.
+    bytes: Vec<u8>,
+    start: u64,
+}
+
+impl Ranged {
+    /// The bytes of a file of `len` bytes from `at` on. Some of them may be coming.
+    pub fn new(file: &Arc<Positioned>, len: u64, at: u64, coming: Option<ComingBytes>) -> Self {
+        let coming = coming.filter(|coming| coming.range.contains(&at));
+        Self { file: Arc::clone(file), len, at, coming, bytes: Vec::new(), start: 0 }
+    }
+
+    /// Goes to a place, or to the end if that is before it. Returns the place.
+    pub fn seek(&mut self, at: u64) -> u64 {
+        self.at = at.min(self.len);
+        self.at
+    }
+
+    /// The next bytes, at least one unless the file ends. Requests about `wanted` if there are none.
+    fn fill(&mut self, wanted: u64) -> io::Result<&[u8]> {
+        let range = self.start..self.start + self.bytes.len() as u64;
+        if !range.contains(&self.at) && self.at < self.len {
+            let end = self.at.saturating_add(wanted.max(LEAST_BYTES)).min(self.len);
+            let coming = match self.coming.take() {
+                Some(coming) => Some(coming),
+                None => ComingBytes::begin(&self.file, self.at..end),
+            };
+            let coming = coming.ok_or_else(|| io::Error::other("the file is not a remote one"))?;
+            (self.start, self.bytes) = coming.wait()?;
+        }
+        let first = usize::try_from(self.at.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        Ok(self.bytes.get(first..).unwrap_or_default())
+    }
+}
+
+impl Read for Ranged {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill(buffer.len() as u64)?;
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        self.at += count as u64;
+        Ok(count)
+    }
+}
