@@ -191,3 +191,39 @@ def test_what_cannot_be_done_has_the_error_of_tensorflow(directory, call, error,
     (directory / "loop").symlink_to("loop")
     with pytest.raises(getattr(tf.errors, error), match=re.escape(text)):
         call()
+
+
+class TestSeek:
+    @pytest.fixture
+    def file(self, tmp_path):
+        (tmp_path / "letters").write_bytes(b"abcdefghij")
+        with tf.gfile.GFile(tmp_path / "letters") as file:
+            file.read(3)
+            yield file
+
+    @pytest.mark.parametrize(
+        ("arguments", "rest"),
+        [
+            ({"offset": 5}, "fghij"),
+            ({"position": 7}, "hij"),
+            ({"offset": 2, "whence": 1}, "fghij"),
+            ({"offset": -2, "whence": 2}, "ij"),
+        ],
+    )
+    def test_moves_the_next_read(self, file, arguments, rest):
+        assert file.seekable() is True
+        file.seek(**arguments)
+        assert file.read() == rest
+
+    @pytest.mark.parametrize(
+        ("arguments", "kind", "words"),
+        [
+            ({}, TypeError, "offset argument required"),
+            ({"offset": 1, "position": 2}, TypeError, "may not be set simultaneously"),
+            ({"offset": 1, "whence": 7}, tf.errors.InvalidArgumentError, "whence argument: 7"),
+        ],
+    )
+    def test_wrong_arguments(self, file, arguments, kind, words):
+        with pytest.raises(kind, match=words):
+            file.seek(**arguments)
+        assert file.read() == "defghij"

@@ -217,6 +217,11 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "get_all_collection_keys": lambda w: tf.get_all_collection_keys(),
     "get_collection": lambda w: tf.get_collection("variables"),
     "gfile.FastGFile.readlines": lambda w: lines_of(w.path),
+    "fixed_size_partitioner": lambda w: tf.fixed_size_partitioner(2)(w.shape),
+    "min_max_variable_partitioner": lambda w: tf.min_max_variable_partitioner(2)(w.shape, tf.int32),
+    "variable_axis_size_partitioner": lambda w: tf.variable_axis_size_partitioner(2)(
+        w.shape, tf.int32
+    ),
     "gfile.Glob": lambda w: tf.gfile.Glob(w.path),
     "gfile.ListDirectory": lambda w: tf.gfile.ListDirectory(w.path[:-2]),
     "gfile.Walk": lambda w: list(tf.gfile.Walk(w.path[:-2])),

@@ -31,6 +31,7 @@ from headrace.protos.meta_graph import (
     MetaGraphDef,
     NodeDef,
     QueueRunnerDef,
+    SaverDef,
     TensorProto,
     VariableDef,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "NodeOutput",
     "QueueRunnerDef",
     "RunMetadata",
+    "SaverDef",
     "SequenceExample",
     "SessionLog",
     "StepStats",

@@ -16,6 +16,7 @@ __all__ = [
     "MetaGraphDef",
     "NodeDef",
     "QueueRunnerDef",
+    "SaverDef",
     "TensorProto",
     "VariableDef",
 ]
@@ -94,6 +95,15 @@ _MESSAGES: Final = build_messages(
             Field("cancel_op_name", 4, "string"),
             Field("queue_closed_exception_types", 5, "int32", is_repeated=True),
         ],
+        "SaverDef": [
+            Field("filename_tensor_name", 1, "string"),
+            Field("save_tensor_name", 2, "string"),
+            Field("restore_op_name", 3, "string"),
+            Field("max_to_keep", 4, "int32"),
+            Field("sharded", 5, "bool"),
+            Field("keep_checkpoint_every_n_hours", 6, "float"),
+            Field("version", 7, "enum CheckpointFormatVersion"),
+        ],
         "MetaGraphDef": [
             Field("meta_info_def", 1, "MetaGraphDef.MetaInfoDef"),
             Field("graph_def", 2, "GraphDef"),
@@ -111,7 +121,8 @@ _MESSAGES: Final = build_messages(
             *("DT_STRING", "DT_COMPLEX64", "DT_INT64", "DT_BOOL", "DT_QINT8", "DT_QUINT8"),
             *("DT_QINT32", "DT_BFLOAT16", "DT_QINT16", "DT_QUINT16", "DT_UINT16", "DT_COMPLEX128"),
             *("DT_HALF", "DT_RESOURCE", "DT_VARIANT", "DT_UINT32", "DT_UINT64"),
-        ]
+        ],
+        "SaverDef.CheckpointFormatVersion": ["LEGACY", "V1", "V2"],
     },
 )
 
@@ -124,3 +135,4 @@ VariableDef = _MESSAGES["VariableDef"]
 CollectionDef = _MESSAGES["CollectionDef"]
 MetaGraphDef = _MESSAGES["MetaGraphDef"]
 QueueRunnerDef = _MESSAGES["QueueRunnerDef"]
+SaverDef = _MESSAGES["SaverDef"]

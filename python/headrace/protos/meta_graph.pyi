@@ -18,6 +18,7 @@ __all__ = [
     "MetaGraphDef",
     "NodeDef",
     "QueueRunnerDef",
+    "SaverDef",
     "TensorProto",
     "VariableDef",
 ]
@@ -221,6 +222,28 @@ class CollectionDef(Message):
         bytes_list: CollectionDef.BytesList | None = ...,
         int64_list: CollectionDef.Int64List | None = ...,
         float_list: CollectionDef.FloatList | None = ...,
+    ) -> None: ...
+
+@final
+class SaverDef(Message):
+    DESCRIPTOR: Descriptor
+    LEGACY: int
+    V1: int
+    V2: int
+    filename_tensor_name: str
+    save_tensor_name: str
+    restore_op_name: str
+    max_to_keep: int
+    sharded: bool
+    keep_checkpoint_every_n_hours: float
+    version: int
+    def __init__(
+        self,
+        *,
+        max_to_keep: int = ...,
+        sharded: bool = ...,
+        keep_checkpoint_every_n_hours: float = ...,
+        version: int = ...,
     ) -> None: ...
 
 @final

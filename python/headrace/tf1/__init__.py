@@ -257,6 +257,7 @@ from headrace.tf1.ops.readers.reader import *
 from headrace.tf1.ops.variables.assign import *
 from headrace.tf1.ops.variables.initialization import *
 from headrace.tf1.ops.variables.initializers import *
+from headrace.tf1.ops.variables.partitioners import *
 from headrace.tf1.ops.variables.scatter import *
 from headrace.tf1.ops.variables.scope import AUTO_REUSE as AUTO_REUSE
 from headrace.tf1.ops.variables.scope import VariableScope as VariableScope

@@ -121,13 +121,34 @@ class GFile:
         with self._complete():
             writer.write(data)
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> None:
+    def seekable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def seek(
+        self, offset: int | None = None, whence: int = os.SEEK_SET, position: int | None = None
+    ) -> None:
         """Moves the next read to a byte.
 
+        Args:
+            offset: The number of the byte, counted from `whence`.
+            whence: 0 for the beginning, 1 for the next read, 2 for the end.
+            position: The old name of `offset`, counted from the beginning.
+
         Raises:
-            InvalidArgumentError: If it is before the beginning.
+            InvalidArgumentError: If it is before the beginning, or there is no such `whence`.
             OutOfRangeError: If it is past the end.
+            TypeError: If both or neither of `offset` and `position` are given.
         """
+        if position is not None:
+            if offset is not None:
+                raise TypeError("seek(): offset and position may not be set simultaneously.")
+            offset, whence = position, os.SEEK_SET
+        if offset is None:
+            raise TypeError("seek(): offset argument required")
+        if whence not in (os.SEEK_SET, os.SEEK_CUR, os.SEEK_END):
+            text = f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
+            raise errors.InvalidArgumentError(None, None, text)
         with os_errors(self.name):
             reader = self._reading()
             size = storage.size_of(reader)

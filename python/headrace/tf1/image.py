@@ -51,7 +51,12 @@ from headrace.ops.image.random import (
     random_saturation,
 )
 from headrace.ops.image.resize import resize_area
-from headrace.ops.image.suppression import non_max_suppression, non_max_suppression_overlaps
+from headrace.ops.image.similarity import ssim, ssim_multiscale
+from headrace.ops.image.suppression import (
+    non_max_suppression,
+    non_max_suppression_overlaps,
+    non_max_suppression_padded,
+)
 from headrace.ops.random.bounding_box import sample_distorted_bounding_box
 from headrace.tf1.adapters.image import (
     ResizeMethod,
@@ -98,6 +103,7 @@ __all__ = [
     "is_jpeg",
     "non_max_suppression",
     "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
     "pad_to_bounding_box",
     "per_image_standardization",
     "psnr",
@@ -124,6 +130,8 @@ __all__ = [
     "rot90",
     "sample_distorted_bounding_box",
     "sobel_edges",
+    "ssim",
+    "ssim_multiscale",
     "total_variation",
     "transpose",
     "transpose_image",

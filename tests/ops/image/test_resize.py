@@ -184,3 +184,15 @@ def test_an_invalid_size_ends_the_run(run, hidden):
     both = tf.image.resize_bilinear(SQUARES[None], [2, 2], True, half_pixel_centers=True)
     with pytest.raises(tf.errors.InvalidArgumentError, match="align_corners must be False"):
         run(both)
+
+
+def test_resizing_with_pad_as_tensorflow_2_does_keeps_the_aspect_ratio(run):
+    image = tf.constant(np.arange(8, dtype=np.float32).reshape(2, 4, 1))
+    resized = tf.compat.v2.image.resize_with_pad(image, 4, 4)
+    assert resized.shape.as_list() == [4, 4, 1]
+    rows = run(resized)[..., 0].tolist()
+    assert rows == [[0] * 4, [0, 1, 2, 3], [4, 5, 6, 7], [0] * 4]
+    halved = run(tf.compat.v2.image.resize_with_pad(image, 2, 2, antialias=True))[..., 0]
+    inner = run(tf.compat.v2.image.resize(image, [1, 2], antialias=True))[..., 0]
+    assert np.isin(inner, halved).all()
+    assert (halved == 0).sum() == 2

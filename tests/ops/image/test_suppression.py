@@ -44,3 +44,30 @@ def test_what_does_not_fit_is_refused(run, hidden):
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             run(suppress(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("most", "is_padded", "indices", "shape"),
+    [
+        (2, False, [3, 0], [None]),
+        (9, False, [3, 0], [None]),
+        (4, True, [3, 0, 0, 0], [4]),
+        (1, True, [3], [1]),
+        (0, True, [], [0]),
+    ],
+)
+def test_a_padded_result_has_a_known_length_and_a_count(run, most, is_padded, indices, shape):
+    corners = [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11]]
+    chosen, count = tf.image.non_max_suppression_padded(
+        tf.constant(corners), [0.9, 0.75, 0.6, 0.95], most, pad_to_max_output_size=is_padded
+    )
+    assert (chosen.shape.as_list(), count.shape.as_list()) == (shape, [])
+    values, number = run([chosen, count])
+    assert (values.tolist(), values.dtype, number) == (indices, np.int32, min(most, 2))
+
+
+def test_a_negative_length_of_a_padded_result_ends_the_run(run):
+    boxes = tf.constant([[0.0, 0, 1, 1]])
+    chosen = tf.image.non_max_suppression_padded(boxes, [1.0], tf.placeholder(tf.int32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be non-negative"):
+        run(chosen, {"Placeholder:0": -1})

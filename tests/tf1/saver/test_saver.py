@@ -558,3 +558,15 @@ class TestMetaGraph:
         assert [node.name for node in written.graph_def.node] == ["n"]
         assert MetaGraphDef.FromString((tmp_path / "a").read_bytes()) == written
         assert len(tf.train.Saver().export_meta_graph().graph_def.node) == 4
+
+
+def test_a_saver_describes_itself_without_operations():
+    tf.Variable(1.0)
+    saver = tf.train.Saver(max_to_keep=3, keep_checkpoint_every_n_hours=2.5, sharded=True)
+    message = saver.as_saver_def()
+    assert (message.max_to_keep, message.keep_checkpoint_every_n_hours) == (3, 2.5)
+    assert (message.sharded, message.version) == (True, type(message).V2)
+    assert (message.restore_op_name, message.save_tensor_name) == ("", "")
+    assert saver.to_proto() == message
+    assert saver.to_proto("scope") is None
+    assert tf.train.Saver(max_to_keep=None).as_saver_def().max_to_keep == 0

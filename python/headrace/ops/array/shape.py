@@ -70,6 +70,12 @@ def rank(input: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
         return _measure("Rank", tensor, scope, dtypes.int32, lambda x: x.ndim)
 
 
+def rank_when_run(input: TensorLike) -> Tensor:
+    """Returns the rank of a tensor, which is computed in each run even if it is known."""
+    with name_scope(None, "Rank", [input]) as scope:
+        return _measure("Rank", convert_to_tensor(input), scope, dtypes.int32, lambda x: x.ndim)
+
+
 def _measure(
     op_type: str, tensor: Tensor, name: str, out_type: DTypeLike, function: Callable[[Array], Any]
 ) -> Tensor:

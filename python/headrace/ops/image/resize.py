@@ -39,6 +39,7 @@ __all__ = [
     "resize_image_with_pad",
     "resize_images",
     "resize_nearest_neighbor",
+    "resize_with_pad",
 ]
 
 
@@ -140,13 +141,7 @@ def resize(
         ValueError: If `images` has another rank, `size` is not a pair of integers, or there is no
             such method.
     """
-    kernel = (_ANTIALIASED if antialias else _KERNELS).get(method)
-    if kernel is not None:
-        way = _Way("ScaleAndTranslate", {"kernel_type": kernel, "antialias": bool(antialias)})
-    else:
-        half_pixel = method != ResizeMethod.AREA
-        attrs = {"align_corners": False, "half_pixel_centers": half_pixel}
-        way = _Way(_method(_OP_TYPES, method), attrs)
+    way = _way_of_tf2(method, antialias)
     return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=False)
 
 
@@ -268,6 +263,39 @@ def resize_image_with_pad(
     Raises:
         ValueError: If a size is not positive, or the image has another rank.
     """
+    way = _way_of_tf1(method, align_corners)
+    return _resize_with_pad(image, target_height, target_width, way)
+
+
+def resize_with_pad(
+    image: TensorLike,
+    target_height: Size,
+    target_width: Size,
+    method: str = ResizeMethod.BILINEAR,
+    antialias: bool = False,
+) -> Tensor:
+    """Resizes an image as TensorFlow 2 does, keeps its aspect ratio, and pads it with zeros.
+
+    Args:
+        image: Numbers, (height, width, channels) or (batch, height, width, channels).
+        target_height: The new height: an integer, or a scalar integer tensor.
+        target_width: The new width.
+        method: See `resize`.
+        antialias: See `resize`.
+
+    Returns:
+        float32, or for NEAREST_NEIGHBOR of the type of `image`, of the new size.
+
+    Raises:
+        ValueError: If a size is not positive, or the image has another rank.
+    """
+    way = _way_of_tf2(method, antialias)
+    return _resize_with_pad(image, target_height, target_width, way)
+
+
+def _resize_with_pad(
+    image: TensorLike, target_height: Size, target_width: Size, way: _Way
+) -> Tensor:
     with name_scope(None, "resize_image_with_pad", [image]):
         pixels = to_image(image)
         for number, text in ((target_width, "target_width"), (target_height, "target_height")):
@@ -287,7 +315,6 @@ def resize_image_with_pad(
             four = [(dtypes.int32, TensorShape([]))] * 4
             place = apply_op("FitImage", inputs, lambda *_: four).outputs
         height, width, above, left = place
-        way = _way_of_tf1(method, align_corners)
         resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
         return pad_to_bounding_box(resized, above, left, target_height, target_width)
 
@@ -302,6 +329,15 @@ def _fit(height: int, width: int, target_height: int, target_width: int) -> list
 
 def _way_of_tf1(method: str, align_corners: bool) -> _Way:
     attrs = {"align_corners": bool(align_corners), "half_pixel_centers": False}
+    return _Way(_method(_OP_TYPES, method), attrs)
+
+
+def _way_of_tf2(method: str, antialias: bool) -> _Way:
+    kernel = (_ANTIALIASED if antialias else _KERNELS).get(method)
+    if kernel is not None:
+        return _Way("ScaleAndTranslate", {"kernel_type": kernel, "antialias": bool(antialias)})
+    half_pixel = method != ResizeMethod.AREA
+    attrs = {"align_corners": False, "half_pixel_centers": half_pixel}
     return _Way(_method(_OP_TYPES, method), attrs)
 
 

@@ -1,6 +1,6 @@
 """Boxes that overlap better ones, omitted.
 
-Source: `tf.image.non_max_suppression` and `non_max_suppression_overlaps` of TensorFlow 1.15.
+Source: `tf.image.non_max_suppression` and its kin of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.shapes import bracketed, vector
+from headrace.core.shapes import bracketed, scalar, vector
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.folding import constant_value
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
 
-__all__ = ["non_max_suppression", "non_max_suppression_overlaps"]
+__all__ = [
+    "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+]
 
 _FLOATS = (dtypes.float16, dtypes.float32)
 
@@ -52,6 +57,56 @@ def non_max_suppression(
         threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
         lowest = convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold")
         return chosen_boxes(boxes, scores, max_output_size, threshold, lowest)
+
+
+def non_max_suppression_padded(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = -math.inf,
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """As `non_max_suppression`, with a result of a known length.
+
+    Args:
+        boxes: (boxes, 4), float16 or float32: two opposite corners of each, as y1, x1, y2, x2.
+        scores: The score of each box.
+        max_output_size: The largest number of boxes to choose, an int32 scalar.
+        iou_threshold: Boxes overlap whose intersection divided by their union is larger.
+        score_threshold: Boxes with lower scores are not chosen.
+        pad_to_max_output_size: Whether zeros follow the numbers, up to `max_output_size`.
+        name: Name of the scope.
+
+    Returns:
+        The numbers of the boxes, int32, the highest score first; and how many they are, an int32
+        scalar.
+
+    Raises:
+        ValueError: If shapes do not fit.
+    """
+    with name_scope(name, "non_max_suppression_padded"):
+        threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
+        lowest = convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold")
+        most = convert_to_tensor(max_output_size, dtypes.int32, name="max_output_size")
+        chosen = chosen_boxes(boxes, scores, most, threshold, lowest)
+        is_padded = bool(pad_to_max_output_size)
+
+        def infer(_: Tensor, limit: Tensor) -> Outputs:
+            known = constant_value(limit) if is_padded else None
+            length = None if known is None else int(known.item())
+            return [(dtypes.int32, vector(length)), (dtypes.int32, scalar())]
+
+        def kernel(indices: Array, limit: Array) -> tuple[Array, Array]:
+            count = np.array(len(indices), np.int32)
+            length = int(limit) if is_padded else len(indices)
+            return np.pad(indices, (0, length - len(indices))), count
+
+        inputs = [Input("indices", chosen), Input("max_output_size", most)]
+        attrs = {"pad_to_max_output_size": is_padded}
+        op = apply_op("PadChosen", inputs, infer, attrs=attrs, kernel=kernel)
+        return op.outputs[0], op.outputs[1]
 
 
 def chosen_boxes(
@@ -196,3 +251,4 @@ def _iou(boxes: Array, first: int, second: int) -> float:
 
 define("NonMaxSuppressionV3")
 define("NonMaxSuppressionWithOverlaps")
+define("PadChosen")

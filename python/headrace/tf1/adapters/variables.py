@@ -284,4 +284,7 @@ def initialize_variables(var_list: Sequence[ops.Variable], name: str = "init") -
 def _check_supported(where: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
-            raise ValueError(f"{where}: got a {name}, which is not supported. Leave it out.")
+            raise ValueError(
+                f"{where}: got a {name}, which is not supported. Variables are neither split nor "
+                "made by other functions here. Leave it out."
+            )

@@ -19,7 +19,7 @@ from headrace.core.repr_prefix import without_passwords
 from headrace.graph import SupportsTensor, Tensor
 from headrace.io.storage import is_directory, is_remote
 from headrace.io.tensor_bundle import BundleReader, write_bundle
-from headrace.protos import MetaGraphDef
+from headrace.protos import MetaGraphDef, SaverDef
 from headrace.tf1.ops.variables.variable import Variable
 from headrace.tf1.saver.meta_graph import export_meta_graph
 from headrace.tf1.saver.saveables import CheckedReader, Saveable, by_name, fetches
@@ -94,6 +94,7 @@ class Saver:
             raise ValueError("tf.train.Saver: got a saver_def, expected a var_list.")
         self._var_list = var_list
         self._reshape = reshape
+        self._is_sharded = bool(sharded)
         self._max_to_keep = max_to_keep
         self._seconds_between_kept = min(keep_checkpoint_every_n_hours, sys.maxsize) * (
             _SECONDS_PER_HOUR
@@ -259,6 +260,26 @@ class Saver:
                 sess.assign_variable(one.op, *arrays)
             else:
                 sess.fill_table(one.op, *arrays)
+
+    def as_saver_def(self) -> SaverDef:
+        """Describes the saver, without names of operations, which it does not have."""
+        return SaverDef(
+            max_to_keep=self._max_to_keep or 0,
+            sharded=self._is_sharded,
+            keep_checkpoint_every_n_hours=self._seconds_between_kept / _SECONDS_PER_HOUR,
+            version=SaverDef.V2,
+        )
+
+    def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
+        """As `as_saver_def`.
+
+        Args:
+            export_scope: The scope to describe; None for all. A saver is in none.
+
+        Returns:
+            The description; None for a scope.
+        """
+        return None if export_scope else self.as_saver_def()
 
     def export_meta_graph(
         self,

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.ops.image.resize import ResizeMethod, resize
+from headrace.ops.image.resize import ResizeMethod, resize, resize_with_pad
 from headrace.tf1.namespace import namespace
 
-__all__ = ["ResizeMethod", "resize"]
+__all__ = ["ResizeMethod", "resize", "resize_with_pad"]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -20,6 +20,8 @@ from headrace.graph import (
     get_default_graph,
     name_scope,
 )
+from headrace.ops.array.join import stack
+from headrace.ops.array.shape import rank_when_run
 from headrace.ops.control.control_flow import group
 from headrace.ops.framework.conversion import constant
 from headrace.ops.framework.kernel import NumpyKernel
@@ -27,6 +29,7 @@ from headrace.tf1.ops.variables.assign import is_variable_initialized
 from headrace.tf1.ops.variables.variable import Variable
 
 __all__ = [
+    "assert_variables_initialized",
     "global_variables",
     "global_variables_initializer",
     "local_variables",
@@ -111,6 +114,23 @@ def report_uninitialized_variables(
             kernel=uninitialized_names(names),
         )
     return op.outputs[0]
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
+    """Adds an operation whose run fails if a variable has no value.
+
+    Args:
+        var_list: The variables; None for all global and local ones there are now.
+
+    Returns:
+        The ranks of their values: an int32 vector, or a scalar for one variable. None if there are
+        no variables. A run ends with FailedPreconditionError if one has no value.
+    """
+    variables = global_variables() + local_variables() if var_list is None else list(var_list)
+    if not variables:
+        return None
+    ranks = [rank_when_run(variable) for variable in variables]
+    return ranks[0] if len(ranks) == 1 else stack(ranks)
 
 
 def uninitialized_names(names: Sequence[str]) -> NumpyKernel:
