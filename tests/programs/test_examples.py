@@ -54,6 +54,18 @@ def test_a_network_learns_from_records(records, program):
     assert accuracy > 0.6
 
 
+@pytest.mark.parametrize("library", ["numpy", "jax", "torch"])
+def test_a_tensorflow_1_input_feeds_a_model_of_another_library(records, library):
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    output = run("old_training.py", records, "--epochs", 4, "--library", library)
+    assert "4 epochs are over" in output
+    assert f"{library}: " in output
+    steps, accuracy = steps_and_accuracy(output)
+    assert steps == 80
+    assert accuracy > 0.75
+
+
 def test_a_network_is_trained_through_queues_saved_restored_and_evaluated(tmp_path):
     output = run("queued_digits.py", tmp_path / "digits", "--epochs", 4)
     assert "4 epochs are over; all were seen" in output

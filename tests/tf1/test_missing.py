@@ -44,6 +44,15 @@ class TestNamespaces:
         (tf, "erf", "`tf.py_func` calls NumPy for what is missing"),
         (tf.train, "AdamOptimizer", "Training is not part of headrace"),
         (tf, "graph_util", "`tf.import_graph_def` imports what `as_graph_def` exports"),
+        (
+            tf.train,
+            "GradientDescentOptimizer",
+            "examples/old_training.py does so, and docs/",
+        ),
+        (tf, "ConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
+        (tf.sparse, "SparseConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
+        (tf, "ragged", "`tf.VarLenFeature` and `tf.sparse.to_dense`"),
+        (tf.io, "RaggedFeature", "`tf.train.batch(dynamic_pad=True)` pads"),
         (tf.nn, "conv2d", "Training is not part of headrace"),
     ],
 )

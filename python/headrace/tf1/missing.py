@@ -12,11 +12,20 @@ from importlib.resources import files
 __all__ = ["remedy_for"]
 
 _TRAINING = (
-    "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. "
-    "examples/torch_digits.py and examples/jax_digits.py show how."
+    "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. Keep the input "
+    "as it is, fetch the batch, and take the step there: examples/old_training.py does so, and "
+    "docs/old_programs.md explains it."
 )
 _LOOPS = "`tf.map_fn` is here: it calls a function for each row, natively where its operations are."
 _DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."
+_SUMS = (
+    "Accumulators collect gradients of several steps, which is a part of training: add up in NumPy "
+    "what `sess.run` returns."
+)
+_RAGGED = (
+    "Ragged tensors are not here: parse with `tf.VarLenFeature` and `tf.sparse.to_dense`, or with "
+    "`tf.FixedLenSequenceFeature(allow_missing=True)`; `tf.train.batch(dynamic_pad=True)` pads."
+)
 _GRAPHS = (
     "Graphs are not rewritten here: `tf.import_graph_def` imports what `as_graph_def` exports."
 )
@@ -30,6 +39,8 @@ _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
     (r"vectorized_map|TensorArraySpec", _LOOPS),
     (r"graph_util", _GRAPHS),
+    (r"(sparse\.)?(Sparse)?ConditionalAccumulator", _SUMS),
+    (r"(io\.)?[Rr]agged", _RAGGED),
     (
         r"nn\.|layers|keras|estimator|gradients|hessians|distribute|feature_column"
         r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
