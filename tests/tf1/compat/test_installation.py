@@ -75,6 +75,24 @@ def test_names_are_found_where_programs_import_them_from(statement, expected):
     assert run(f"{statement}\nprint(callable({expected}))") == ["True"]
 
 
+def test_rarer_names_are_found_where_programs_import_them_from():
+    program = """
+        from tensorflow.core.framework.cost_graph_pb2 import CostGraphDef
+        from tensorflow.core.protobuf.config_pb2 import CallableOptions, ThreadPoolOptionProto
+        from tensorflow.core.protobuf.saver_pb2 import SaverDef
+        from tensorflow.python.client.session import register_session_run_conversion_functions
+        from tensorflow.python.framework import versions
+        from tensorflow.python.framework.indexed_slices import IndexedSlicesValue
+        from tensorflow.python.framework.ops import IndexedSlices
+        from tensorflow.python.ops.control_flow_ops import merge, switch
+        from tensorflow.python.ops.data_flow_ops import Barrier
+        from tensorflow.python.ops.gen_control_flow_ops import merge as generated
+        from tensorflow.python.ops.partitioned_variables import fixed_size_partitioner
+        print(versions.GRAPH_DEF_VERSION, generated is merge, fixed_size_partitioner(2)([3]))
+    """
+    assert run(program) == ["134 True [2]"]
+
+
 def test_a_path_or_name_that_is_not_here_says_what_to_do():
     program = """
         import tensorflow as tf
@@ -87,8 +105,17 @@ def test_a_path_or_name_that_is_not_here_says_what_to_do():
             tf.train.AdamOptimizer
         except AttributeError as error:
             print(error)
+        for name in ("MapStagingArea", "ConditionalAccumulator"):
+            try:
+                getattr(tf.python.ops.data_flow_ops, name)
+            except AttributeError as error:
+                print(error)
     """
-    first, second, third = run(program)
+    first, second, third, fourth, fifth = run(program)
+    assert fourth.startswith(
+        "module 'tensorflow.python.ops.data_flow_ops' has no attribute 'MapStagingArea'. headrace"
+    )
+    assert fifth.endswith("add up in NumPy what `sess.run` returns.")
     assert first.startswith("No module named 'tensorflow.keras': headrace has what input programs")
     assert second.startswith("No module named 'tensorflow.python.keras'")
     assert "Training is not part of headrace" in third

@@ -150,7 +150,8 @@ class _Stand(ModuleType):
             try:
                 return getattr(import_module(space), name)
             except AttributeError as error:
-                problem = str(error)
+                if not str(error).endswith(f"has no attribute {name!r}"):
+                    problem = str(error)  # It says what to use instead.
         raise AttributeError(problem)
 
     def _is_value(self, name: str) -> bool:

@@ -28,6 +28,7 @@ _FRAMEWORK: Final = {
     "tensor_shape": ["", "headrace.core.shapes"],
     "tensor_spec": [""],
     "tensor_util": ["", "headrace.ops.framework.folding"],
+    "versions": ["version", ""],
 }
 _OPS: Final = {
     "array_ops": ["", "nn"],
@@ -67,6 +68,7 @@ _OPS: Final = {
     "nn_ops": ["nn", ""],
     "numerics": [""],
     "parsing_ops": ["io", ""],
+    "partitioned_variables": [""],
     "random_ops": ["", "random"],
     "resources": [""],
     "script_ops": [""],
@@ -103,7 +105,11 @@ _OTHERS: Final = {
     "core.framework.summary_pb2": [""],
     "core.protobuf.config_pb2": ["", "headrace.tf1.session.options"],
     "core.util.event_pb2": [""],
+    "core.framework.cost_graph_pb2": ["headrace.protos"],
     "core.framework.step_stats_pb2": ["headrace.protos"],
+    "core.protobuf.meta_graph_pb2": ["headrace.protos"],
+    "core.protobuf.queue_runner_pb2": ["headrace.protos"],
+    "core.protobuf.saver_pb2": ["headrace.protos"],
     "python.client.device_lib": ["headrace.tf1.compat.device_lib"],
     "python.client.session": ["", "headrace.graph.lowering.composites"],
     "python.client.timeline": ["headrace.tf1.session.timeline"],
