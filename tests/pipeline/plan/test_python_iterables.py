@@ -3,12 +3,14 @@
 import pickle
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import headrace as hr
 from headrace.core import errors
+from headrace.pipeline.plan.python_iterables import Feed
 
 
 class Make:
@@ -218,6 +220,21 @@ class TestErrors:
         with pytest.raises(TypeError, match=f"returned {type(given).__name__}, exp") as caught:
             list(hr.arrays({"n": np.arange(3)}).map(lambda _: given))
         assert caught.value.__notes__[0].endswith("at arrays: row 0")
+
+    def test_an_iterator_that_raises_while_nothing_is_wanted(self):
+        job = SimpleNamespace(pass_number=1, wanted_bytes=1 << 20)
+        feed, taken = Feed(), []
+        taking = threading.Thread(target=lambda: taken.append(feed.take(job)))
+        taking.start()
+        assert feed.wait() is job
+        feed.put(1, [b"row"], None)
+        taking.join(30)
+        assert taken == [([([b"row"], None)], None)]
+        error = ValueError("no more")
+        feed.end(1, error)
+        # The iterator is asked again, and says that it is over.
+        feed.end(1)
+        assert feed.take(job) == ([], error)
 
 
 NOTHING = {

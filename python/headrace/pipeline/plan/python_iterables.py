@@ -63,7 +63,9 @@ class Feed:
         with self._changed:
             if self._pass != job.pass_number:
                 self._rows, self._num_bytes, self._error = [], 0, None
-            self._wanted, self._pass, self._is_ended = job, job.pass_number, False
+            self._wanted, self._pass = job, job.pass_number
+            # It may have failed while nothing was wanted.
+            self._is_ended = self._error is not None
             self._changed.notify_all()
             self._changed.wait_for(lambda: bool(self._rows) or self._has_ended())
             self._changed.wait_for(
@@ -98,7 +100,7 @@ class Feed:
             if number != self._pass:
                 return
             self._is_ended = True
-            self._error = error
+            self._error = self._error or error
             self._changed.notify_all()
 
     def _has_ended(self) -> bool:
