@@ -39,6 +39,30 @@ def test_a_value_has_one_type_wherever_it_comes_from(way, value, dtype):
     assert np.array_equal(batch["x"], [value, value])
 
 
+@pytest.mark.parametrize("kind", [str, bytes])
+@pytest.mark.parametrize("callers", [{}, {"num_threads": 2}, {"num_processes": 1}])
+def test_an_empty_list_of_strings_has_the_same_kind_behind_more_functions(kind, callers):
+    texts = [[], ["é"], [], ["a", "b"]]
+    given = [[text if kind is str else text.encode() for text in row] for row in texts]
+    pipeline = hp.iterable([{"x": row} for row in given]).map(dict, **callers).map(dict, **callers)
+    assert pipeline.spec["x"].dtype is kind
+    assert [example["x"].tolist() for example in pipeline] == given
+
+
+def test_an_empty_array_of_strings_says_its_kind_if_numpy_does():
+    pipeline = hp.iterable([{"x": np.zeros(0, "U3"), "y": np.zeros(0, "S3")}])
+    assert pipeline.spec["x"].dtype is str
+    assert pipeline.spec["y"].dtype is bytes
+    (example,) = pipeline
+    assert example["x"].dtype == example["y"].dtype == object
+
+
+def test_an_empty_array_of_strings_among_numbers_is_refused():
+    items = [{"x": [1]}, {"x": np.zeros(0, object)}]
+    with pytest.raises(TypeError, match="'x' has the types bytes, int64, expected the same"):
+        list(hp.iterable(items))
+
+
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
 def test_an_empty_list_has_the_type_that_the_component_has_elsewhere(way):
     lists = [[], [], [1, 2], [], [3]]

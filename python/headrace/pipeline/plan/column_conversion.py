@@ -130,8 +130,9 @@ def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = Fal
             first example.
     """
     value = as_value(where, name, given, is_separate)
-    if not has_type(given, value):
-        return np.empty(value.shape, object if isinstance(spec.dtype, type) else spec.dtype)
+    is_of_strings = isinstance(spec.dtype, type)
+    if not has_type(given, value) and (is_of_strings or value.dtype != object):
+        return np.empty(value.shape, object if is_of_strings else spec.dtype)
     _check_type(name, spec, given, value)
     return value
 
@@ -143,7 +144,8 @@ def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
         found = str if isinstance(given, str) else bytes
     elif value.dtype == object:
         is_text = value.size > 0 and isinstance(np.asarray(given, object).flat[0], str)
-        found = spec.dtype if value.size == 0 else str if is_text else bytes
+        is_either = value.size == 0 and isinstance(spec.dtype, type)
+        found = spec.dtype if is_either else str if is_text else bytes
     else:
         found = value.dtype
     if found != spec.dtype:

@@ -62,13 +62,16 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
 def has_type(given: Any, made: Any) -> bool:
     """Returns whether a value says of itself which type it has.
 
-    All but empty lists and the like do.
+    All but empty lists and the like do. An empty array of strings may be one of `str` or of
+    `bytes`.
 
     Args:
         given: The value.
         made: The result of `as_value` for it.
     """
-    return isinstance(made, bytes) or made.size > 0 or hasattr(given, "dtype")
+    if isinstance(made, bytes) or made.size > 0:
+        return True
+    return hasattr(given, "dtype") and (made.dtype != object or given.dtype.kind != "O")
 
 
 def spec_of(where: str, name: str, value: Any) -> Spec:
@@ -78,7 +81,7 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
         return Spec(str if isinstance(value, str) else bytes, ())
     if made.dtype == object:
         texts = np.asarray(value, object).ravel()
-        is_text = len(texts) > 0 and isinstance(texts[0], str)
+        is_text = isinstance(texts[0], str) if len(texts) else np.asarray(value).dtype.kind == "U"
         return Spec(str if is_text else bytes, (None,) * made.ndim)
     return Spec(made.dtype, (None,) * made.ndim)
 
