@@ -97,6 +97,12 @@ def fails_often(example):
     return example
 
 
+def fails_elsewhere(example):
+    if example["n"] % 7 == 2:
+        raise KeyError(f"at {int(example['n'])}")
+    return {**example, "second": os.getpid()}
+
+
 def exits(example):
     if example["n"] == 30:
         os._exit(7)
@@ -273,3 +279,16 @@ def wide(count, num_bytes):
 def forks_and_prints(count):
     for number in range(count):
         yield prints_forks_and_starts_threads({"n": number})
+
+
+def four_megabytes(example):
+    return {"x": np.full(4 << 20, int(example["n"]), np.uint8)}
+
+
+def large():
+    for number in range(6):
+        yield four_megabytes({"n": number})
+
+
+def strided(example):
+    return {"turned": example["n"] + np.arange(6).reshape(2, 3).T, "none": np.zeros((0, 5))}

@@ -133,6 +133,7 @@ impl MadeUp {
                     python_worker: self.num_python_workers - 1,
                     keeps_count: false,
                     num_callers: 1,
+                    num_functions: 1,
                     size_estimate: SizeEstimate::default(),
                 };
                 ("function".to_owned(), self.then(step))

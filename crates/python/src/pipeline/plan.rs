@@ -354,9 +354,11 @@ impl Plan {
         self.then(Step::Map(stages, SizeEstimate::default()))
     }
 
-    /// Work by the `num_callers` threads of a Python worker.
-    fn map_python(&self, python_worker: usize, keeps_count: bool, num_callers: usize) -> Self {
-        self.then(Step::MapPython { python_worker, keeps_count, num_callers, size_estimate: SizeEstimate::default() })
+    /// Work by the `num_callers` threads of a Python worker, which calls `num_functions` functions
+    /// for each row.
+    fn map_python(&self, python_worker: usize, keeps_count: bool, num_callers: usize, num_functions: usize) -> Self {
+        let size_estimate = SizeEstimate::default();
+        self.then(Step::MapPython { python_worker, keeps_count, num_callers, num_functions, size_estimate })
     }
 
     fn take(&self, count: u64) -> Self {

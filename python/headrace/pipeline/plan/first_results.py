@@ -5,14 +5,13 @@ The iteration that follows takes them, so that a function is called once for eac
 
 import hashlib
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["FirstResults", "Key", "Remembered", "digest_of"]
+__all__ = ["FirstResults", "Key", "digest_of", "key_of"]
 
 # Results beyond this are made again.
 _MOST_BYTES: Final = 64 << 20
@@ -23,45 +22,15 @@ _ENTRY_BYTES: Final = 256
 Key = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """The result of one example, for a function in another process.
+def key_of(place: Sequence[int], is_drawn: bool) -> Key:
+    """Returns the key of an example.
 
-    Attributes:
-        place: Epoch, record, file, and number within the record: the key of random draws.
-        example: The values that the function was called with.
-        made: Its result.
+    Args:
+        place: Its epoch, record, file, and number within the record.
+        is_drawn: Whether the function draws, so that its result depends on all of those.
     """
-
-    place: tuple[int, ...]
-    example: Mapping[str, Any]
-    made: Any
-
-    @classmethod
-    def of(
-        cls, place: tuple[int, ...], example: Mapping[str, Any], made: Any
-    ) -> "Remembered | None":
-        """Remembers copies, which a later call cannot change; None if they cannot be copied."""
-        try:
-            return cls(place, deepcopy(dict(example)), deepcopy(made))
-        except Exception:  # An object of the user's that is not copied is made again.
-            return None
-
-    def is_of(self, place: tuple[int, ...], example: Mapping[str, Any]) -> bool:
-        """Returns whether the function would be called with the same again."""
-        return (
-            self.place == place
-            and self.example.keys() == example.keys()
-            and all(_are_same(value, example[name]) for name, value in self.example.items())
-        )
-
-
-def _are_same(one: Any, other: Any) -> bool:
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and bool(np.array_equal(one, other))
-    return bool(one == other)
+    # In a part of a combination, the files have other numbers than alone.
+    return tuple(place) if is_drawn else (place[1], place[3])
 
 
 class FirstResults:
@@ -72,15 +41,17 @@ class FirstResults:
         is_for_cache: Whether only iterations that keep the results in a cache may have them.
             Elsewhere, a function that was called because somebody asked for `spec` is called again,
             as it may have changed meanwhile.
-        remembered: The result of a function in another process for the first example.
     """
 
     def __init__(self, of: object) -> None:
         self.of: Final = of
         self.is_for_cache = False
-        self.remembered: Remembered | None = None
         self._made: dict[Key, list[tuple[bytes, Any]]] = {}
         self._num_bytes = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the results alone: another process has the function already."""
+        return {**vars(self), "of": None}
 
     def __bool__(self) -> bool:
         return bool(self._made)
@@ -122,6 +93,10 @@ class FirstResults:
                 return (made,)
         return None
 
+    def made(self) -> list[Any]:
+        """Returns all results."""
+        return [made for results in self._made.values() for _, made in results]
+
     def take(self, is_cached: bool) -> "FirstResults":
         """Returns all results for an iteration; the next one gets none of them.
 
@@ -131,14 +106,13 @@ class FirstResults:
         taken = FirstResults(self.of)
         if is_cached or not self.is_for_cache:
             taken._made, self._made, self._num_bytes = self._made, {}, 0
-            taken.remembered, self.remembered = self.remembered, None
         return taken
 
     def forget(self, is_cached: bool) -> None:
         """Forgets results that a later iteration must not have; see `is_for_cache`."""
         self.is_for_cache |= is_cached
         if not self.is_for_cache:
-            self._made, self._num_bytes, self.remembered = {}, 0, None
+            self._made, self._num_bytes = {}, 0
 
 
 def digest_of(example: Mapping[str, Any]) -> bytes | None:

@@ -20,7 +20,7 @@ from headrace.pipeline.describe.source import Source, check_paths
 from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
-from headrace.pipeline.plan.first_results import FirstResults, Remembered
+from headrace.pipeline.plan.first_results import FirstResults
 from headrace.pipeline.plan.function_state import keeps_state
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.python_functions import (
@@ -95,7 +95,11 @@ class Planned:
 
 
 def plan(
-    chain: Sequence[Stage], known: Known, kept: Kept | None = None, is_learning: bool = False
+    chain: Sequence[Stage],
+    known: Known,
+    kept: Kept | None = None,
+    is_learning: bool = False,
+    is_resumed: bool = False,
 ) -> Planned:
     """Plans a pipeline.
 
@@ -104,11 +108,12 @@ def plan(
         known: The components after each of them.
         kept: The cache directory of remote files and its limit in bytes.
         is_learning: Whether iterators are only peeked at.
+        is_resumed: Whether the iteration continues with a state.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    shared = _Shared([], [], [], kept, is_learning, [])
+    shared = _Shared([], [], [], kept, is_learning, is_resumed, [])
     planning = _Planning(chain, known, shared)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
@@ -122,6 +127,7 @@ class _Shared(NamedTuple):
     files: list[Sequence[bytes]]
     kept: Kept | None
     is_learning: bool
+    is_resumed: bool
     sightings: list[engine.Sightings]
 
     def keeping(self, source: engine.Plan) -> engine.Plan:
@@ -427,19 +433,23 @@ class _Planning:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
         are_maps = all(isinstance(self._chain[n], stages.Map) for n, _ in self._apart)
+        num_functions = max(len(self._apart), 1)
         self._apart = []
         # A function that keeps a state must see the same examples as before.
         keeps_count = isinstance(stage, stages.Map) and are_maps and not keeps_state(stage.function)
-        self._plan = self._plan.map_python(self._lane(lane), keeps_count, lane.num_callers)
+        self._plan = self._plan.map_python(
+            self._lane(lane), keeps_count, lane.num_callers, num_functions
+        )
         return None
 
     def _goes_on(self, index: int) -> bool:
         """Returns whether the next stage is done by the same call of a worker process."""
         stage, behind = self._chain[index], self._chain[index + 1 : index + 2]
-        # Where failures are skipped, a state says which of the stages an example has passed.
+        # Where failures are skipped, a state may be between two of the stages.
+        is_between = self._shared.is_resumed and index < self._covered
         return (
             isinstance(stage, stages.Map)
-            and index >= self._covered
+            and not is_between
             and any(
                 isinstance(after, (stages.Map, stages.Filter, stages.FlatMap))
                 and after.num_processes == stage.num_processes
@@ -458,7 +468,7 @@ class _Planning:
             seed = None if isinstance(stage, stages.Filter) else stage.seed
             kind = cast("Literal['map', 'filter', 'flat_map']", stage.name)
             specs = (self._specs[index - 1], self._specs[index])
-            first = self._first_results(stage, index).remembered
+            first = self._first_results(stage, index)
             found.append(apart.ProcessStage(kind, stage.function, seed, *specs, number, first))
             holders.append(stage.holder)
             if index != self._apart[-1][0]:
@@ -473,12 +483,7 @@ class _Planning:
         stage = learn.stage
         kind = cast("Literal['map', 'flat_map']", stage.name)
         found = apart.ProcessStage(kind, stage.function, stage.seed, before, None, self._number)
-        results = self._known.first_of(stage)
-
-        def remember(made: Remembered) -> None:
-            results.remembered = made
-
-        return apart.LearnInProcess(found, stage.holder, learn.made, remember)
+        return apart.LearnInProcess(found, stage.holder, learn.made, self._known.first_of(stage))
 
     def _first(self, stage: Stage, index: int) -> First:
         """Returns what a function made of the first examples; an iteration takes it."""

@@ -19,7 +19,7 @@ import numpy as np
 from headrace.core import engine
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
-from headrace.pipeline.plan.first_results import FirstResults, Key, digest_of
+from headrace.pipeline.plan.first_results import FirstResults, Key, digest_of, key_of
 from headrace.pipeline.plan.function_state import initial, keeps_state, kept, restore, using
 from headrace.pipeline.plan.global_generators import GlobalDraws
 from headrace.pipeline.plan.opened_iterators import name_of
@@ -219,11 +219,7 @@ class First:
         return call
 
     def _keys(self, job: engine.Job) -> list[Key]:
-        places = job.places().tolist()
-        if self._is_drawn:
-            return list(map(tuple, places))
-        # In a part of a combination, the files have other numbers than alone.
-        return [(record, number) for _, record, _, number in places]
+        return [key_of(place, self._is_drawn) for place in job.places().tolist()]
 
     def _learn(
         self,

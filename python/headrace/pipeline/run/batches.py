@@ -151,7 +151,7 @@ class Batches:
     def _begin_with(self, known: Known) -> None:
         """Starts the threads."""
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
-        planned = plan(chain, known, _kept(options), self._is_learning)
+        planned = plan(chain, known, _kept(options), self._is_learning, resumed is not None)
         if resumed is not None:
             check_files(planned.files, resumed.files)
         self._files = planned.files

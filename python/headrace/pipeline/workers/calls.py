@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_conversion import as_values, decoded
-from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.first_results import FirstResults, digest_of, key_of
 from headrace.pipeline.plan.global_generators import GlobalDraws
 from headrace.pipeline.plan.random_generators import Generators
 from headrace.pipeline.workers.sending import PackedError
@@ -40,7 +40,7 @@ class Step:
     seed: int | None
     given: Specs
     made: Specs | None
-    first: Remembered | None = None
+    first: FirstResults | None = None
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,12 @@ class Steps:
         self, number: int, row: int, example: dict[str, Any], places: npt.NDArray[np.uint64]
     ) -> Any:
         """Returns what the function made of the first example, if it is that; None otherwise."""
-        first = self._steps[number].first
-        if row > 0 or first is None or not first.is_of(tuple(places[0].tolist()), example):
+        step = self._steps[number]
+        if row > 0 or not step.first:
             return None
-        self._steps[number] = replace(self._steps[number], first=None)
-        return first.made
+        key = key_of(places[0].tolist(), step.seed is not None)
+        found = step.first.pop(key, digest_of(example)) if key in step.first else None
+        return None if found is None else found[0]
 
 
 def _drawing(

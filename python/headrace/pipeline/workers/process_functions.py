@@ -24,7 +24,7 @@ from headrace.pipeline.plan.column_conversion import (
     column_of,
     values_of,
 )
-from headrace.pipeline.plan.first_results import Remembered
+from headrace.pipeline.plan.first_results import FirstResults, digest_of, key_of
 from headrace.pipeline.plan.python_functions import Running, name_of, noted
 from headrace.pipeline.plan.python_values import spec_of
 from headrace.pipeline.workers.calls import Failure, Step
@@ -67,7 +67,7 @@ class ProcessStage:
     given: Specs
     made: Specs | None
     number: int
-    first: Remembered | None = None
+    first: FirstResults | None = None
 
     @property
     def where(self) -> str:
@@ -76,7 +76,7 @@ class ProcessStage:
 
     def step(self) -> Step:
         """Returns the stage as workers get it."""
-        first = self.first if self.first is not None and _is_plain(self.first.made) else None
+        first = self.first if self.first and all(map(_is_plain, self.first.made())) else None
         return Step(self.kind, self.where, self.seed, self.given, self.made, first)
 
 
@@ -322,12 +322,12 @@ class LearnInProcess(ProcessFunctions):
         stage: ProcessStage,
         holder: WorkerHolder,
         made: "deque[Mapping[str, Any]]",
-        remember: Callable[[Remembered], None],
+        first: FirstResults,
     ) -> None:
-        """Adds what the function makes to `made`; `remember` gets what it makes of the first."""
+        """Adds what the function makes to `made`, and what it makes of the first to `first`."""
         super().__init__([stage], 1, False, [holder])
         self._learned = made
-        self._remember: Callable[[Remembered], None] | None = remember
+        self._first: FirstResults | None = first
 
     def _give(
         self,
@@ -354,15 +354,14 @@ class LearnInProcess(ProcessFunctions):
         job.keep(kept, error, None, failed)
 
     def _note_first(self, job: engine.Job, row: int, made: Any) -> None:
-        remember, self._remember = self._remember, None
-        if remember is None or row > 0:
+        results, self._first = self._first, None
+        if results is None or row > 0:
             return
         columns = [values_of(job.column(n), spec) for n, spec in enumerate(self._given.values())]
         first = [next(iter(column)) for column in columns]
         example = dict(zip(self._given, first, strict=True))
-        place = tuple(job.places()[0].tolist())
-        if (found := Remembered.of(place, example, made)) is not None:
-            remember(found)
+        key = key_of(job.places()[0].tolist(), self._stages[0].seed is not None)
+        results.add(key, digest_of(example), made)
 
 
 def _remedy(code: int | None) -> str:

@@ -58,6 +58,8 @@ pub enum Worker {
         keeps_count: bool,
         /// Number of threads that work on its tasks at the same time.
         num_callers: usize,
+        /// The number of functions that it calls one behind the other.
+        num_functions: usize,
     },
 }
 
@@ -192,12 +194,14 @@ impl Map {
         }
     }
 
-    /// The checkpoint for the result of a task that begins at a checkpoint of the input.
+    /// The checkpoint for the result of a task that begins at a checkpoint of the input. Where
+    /// failures are skipped it has a level for each function, as if each had a node of its own.
     fn checkpoint(&self, input: Checkpoint) -> Checkpoint {
-        match self.worker.keeps_count() && self.position.skipper.is_none() {
-            true => input,
-            false => Checkpoint::new([], [input]),
-        }
+        let num_levels = match (&self.worker, self.position.skipper) {
+            (Worker::Python { num_functions, .. }, Some(_)) => *num_functions,
+            _ => usize::from(!self.worker.keeps_count() || self.position.skipper.is_some()),
+        };
+        (0..num_levels).fold(input, |input, _| Checkpoint::new([], [input]))
     }
 
     /// The number of waiting rows for the next task, and the estimated size of its result.

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::pipeline::blocks::row_id::Path;
-use crate::pipeline::checkpoint::Checkpoint;
+use crate::pipeline::checkpoint::{Checkpoint, damaged};
 use crate::pipeline::function_states::FunctionState;
 use crate::pipeline::node::Node;
 use crate::pipeline::nodes::buffers::replay::Restart;
@@ -106,7 +106,20 @@ impl Step {
 
     /// The checkpoint of the input, for a step that works on rows.
     pub(super) fn before(&self, from: &Checkpoint, settings: Settings) -> Result<Checkpoint> {
-        if self.keeps_count(settings) { Ok(from.clone()) } else { from.input(0) }
+        if self.keeps_count(settings) {
+            return Ok(from.clone());
+        }
+        let mut input = from.input(0)?;
+        if let (Self::MapPython { num_functions, .. }, Some(_)) = (self, settings.skipper) {
+            for _ in 1..*num_functions {
+                // Its rows have gone through some of the functions, which no call begins behind.
+                if input.skip() > 0 {
+                    return Err(damaged());
+                }
+                input = input.input(0)?;
+            }
+        }
+        Ok(input)
     }
 
     fn keeps_count(&self, settings: Settings) -> bool {
@@ -129,9 +142,10 @@ impl Step {
     ) -> Box<dyn Node> {
         let (worker, size_estimate) = match self {
             Self::Map(stages, size_estimate) => (Worker::Pool(Arc::clone(stages)), size_estimate),
-            Self::MapPython { python_worker, keeps_count, num_callers, size_estimate } => {
+            Self::MapPython { python_worker, keeps_count, num_callers, num_functions, size_estimate } => {
                 let (python_worker, keeps_count) = (*python_worker, *keeps_count);
-                (Worker::Python { python_worker, keeps_count, num_callers: *num_callers }, size_estimate)
+                let (num_callers, num_functions) = (*num_callers, *num_functions);
+                (Worker::Python { python_worker, keeps_count, num_callers, num_functions }, size_estimate)
             }
             // The others leave each row unchanged.
             _ => return node,
