@@ -1,30 +1,61 @@
-"""Worker processes are killed at random moments: each example comes once, or there is an error."""
+"""Worker processes are killed at random moments: each example comes once, or there is an error.
+
+So are programs that have workers, none of which stays; and many epochs leave nothing behind.
+"""
 
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
 
 import headrace as hr
 from headrace.pipeline.workers.fork_server import fork_server
+from torture.footprint import footprint
 from torture.part import Options, Result
 
 NUM_EXAMPLES = 400
 _WHOLE = 1000
+_WHOLE_PARENTS = 50
+_WHOLE_EPOCHS = 1000
+# A worker may outlive its program for so long.
+_MOST_SECONDS = 2.0
+_PATIENCE_S = 20.0
+# So much may come and go while nothing leaks, and so much more for each epoch.
+_NOISE_BYTES = 4 << 20
+_ALLOWED_BYTES = 400
+_PROGRAM = """
+import sys
+import headrace as hr
+from torture.parts import worker_deaths
+if __name__ == "__main__":
+    rows = hr.arrays({"n": list(range(10**6))}).map(worker_deaths.with_process, num_processes=2)
+    parts = hr.iterable(worker_deaths.endless_part, num_processes=2)
+    found = set()
+    for one, other in zip(rows, parts):
+        before = len(found)
+        found |= {int(one["process"]), int(other["process"])}
+        if len(found) != before:
+            print(*found, flush=True)
+"""
 
 
 def run(options: Options) -> Result:
-    """Kills workers while pipelines run, with and without `skip_errors`."""
+    """Kills workers while pipelines run, and their programs, and counts what epochs leave."""
     result = Result()
     num_kills, num_errors, num_skipped = 0, 0, 0
     for number in range(options.times(_WHOLE)):
         random = Random(f"{options.seed} worker deaths {number}")
         with _killing(random) as kills:
-            if number % 2:
+            if number % 3 == 2:
+                num_errors += _iterate_parts(random, number, result.failures)
+            elif number % 3:
                 skipped = _iterate_skipping(random, number, result.failures)
                 num_skipped += skipped
             else:
@@ -36,12 +67,106 @@ def run(options: Options) -> Result:
     result.figures["kills"] = num_kills
     result.figures["iterations that ended with an error"] = num_errors
     result.figures["examples that were skipped"] = num_skipped
+    _kill_parents(options, result)
+    _iterate_epochs(options, result)
     return result
 
 
 def busy(example: dict[str, int]) -> dict[str, int]:
     """Takes a fraction of a millisecond."""
     return {"n": example["n"], "sum": sum(range(3000))}
+
+
+def with_process(example: dict[str, int]) -> dict[str, int]:
+    """Says who calls it."""
+    return {**busy(example), "process": os.getpid()}
+
+
+def endless_part(worker: int, num_workers: int) -> Iterator[dict[str, int]]:
+    """Yields who yields."""
+    while True:
+        yield {"part": worker, "process": os.getpid()}
+
+
+def part(worker: int, num_workers: int, count: int) -> Iterator[dict[str, int]]:
+    """Yields every `num_workers`-th number, each of which takes a fraction of a millisecond."""
+    return (busy({"n": number}) for number in range(worker, count, num_workers))
+
+
+def _iterate_parts(random: Random, number: int, failures: list[str]) -> int:
+    """Returns 1 if a death was an error."""
+    given: list[int] = []
+    parts = hr.iterable(partial(part, count=NUM_EXAMPLES), num_processes=random.randint(2, 3))
+    try:
+        given.extend(int(example["n"]) for example in parts)
+    except RuntimeError as error:
+        if "worker process" not in str(error) or given != list(range(len(given))):
+            failures.append(f"worker deaths {number}: {len(given)} examples of parts, {error}")
+        return 1
+    if given != list(range(NUM_EXAMPLES)):
+        failures.append(f"worker deaths {number}: {len(given)} examples of parts and no error")
+    return 0
+
+
+def _kill_parents(options: Options, result: Result) -> None:
+    """Kills programs that iterate, and waits for the ends of their workers."""
+    random, longest, num_workers = Random(f"{options.seed} parents"), 0.0, 0
+    times = options.times(_WHOLE_PARENTS)
+    for number in range(times):
+        program = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE)
+        assert program.stdout is not None
+        workers: list[int] = []
+        while len(workers) < 3 and (line := program.stdout.readline()):
+            workers = list(map(int, line.split()))
+        time.sleep(random.random() * 0.1)
+        program.kill()
+        begin = time.monotonic()
+        program.wait()
+        program.stdout.close()
+        while left := [worker for worker in workers if not _is_dead(str(worker))]:
+            if time.monotonic() - begin > _PATIENCE_S:
+                break
+            time.sleep(0.001)
+        seconds = time.monotonic() - begin
+        longest, num_workers = max(longest, seconds), num_workers + len(workers)
+        if left or seconds > _MOST_SECONDS:
+            result.failures.append(f"program {number}: workers {workers} end after {seconds:.1f} s")
+    result.figures["programs that were killed"] = times
+    result.figures["their workers"] = num_workers
+    result.figures["seconds until the last worker had ended"] = round(longest, 2)
+
+
+def _iterate_epochs(options: Options, result: Result) -> None:
+    """Runs many epochs that keep their workers, and many that do not."""
+    rows = hr.arrays({"n": list(range(50))}).map(busy, num_processes=2)
+    parts = hr.iterable(partial(part, count=50), num_processes=2)
+    times = options.times(_WHOLE_EPOCHS)
+    for what, is_kept in (("kept", True), ("new", False)):
+        first = None
+        for number in range(-20, times):
+            for pipeline in (rows, parts):
+                epoch = pipeline.epoch(max(number, 0)) if is_kept else pipeline
+                given = [int(example["n"]) for example in epoch]
+                if given != list(range(50)):
+                    result.failures.append(f"epoch {number} with {what} workers: {given}")
+            if number == -1:
+                first, num_files = footprint(), _num_memory_files()
+        assert first is not None
+        last = footprint(first.threads)
+        more = last.num_bytes - first.num_bytes
+        if last.descriptors > first.descriptors or _num_memory_files() > num_files:
+            result.failures.append(
+                f"{times} epochs with {what} workers leave files: {first} {last}"
+            )
+        if more > _NOISE_BYTES + times * _ALLOWED_BYTES:
+            result.failures.append(f"{times} epochs with {what} workers leave {more} bytes")
+        result.figures[f"epochs with {what} workers"] = times
+        result.figures[f"KiB more after them, {what}"] = more // 1024
+
+
+def _num_memory_files() -> int:
+    """Returns how many memory files are mapped."""
+    return Path("/proc/self/maps").read_text().count("memfd:headrace")
 
 
 def _pipeline(random: Random) -> "hr.Pipeline":

@@ -12,9 +12,12 @@ from typing import Final
 
 from headrace.pipeline.workers.main_module import is_importing
 from headrace.pipeline.workers.messages import Channel, channels
+from headrace.pipeline.workers.server import program
 
 __all__ = ["ForkServer", "fork_server"]
 
+# Apple's libraries do not bear a fork without a new program.
+_spawns_workers = sys.platform == "darwin"
 _START_S: Final = 120.0
 _END_S: Final = 2.0
 # Libraries keep threads for each core. Those of several workers would wait for the same cores, so
@@ -99,15 +102,10 @@ class ForkServer:
         if self._channel is None:
             self._channel, other = channels()
             self._ended.clear()
-            flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-            program = (
-                f"import sys; sys.path[:] = {sys.path!r}; "
-                "from headrace.pipeline.workers.server import main; "
-                f"main({other.fileno()})"
-            )
+            call = f"main({other.fileno()}, {_spawns_workers})"
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, *flags, "-c", program],
+                    program("headrace.pipeline.workers.server", call),
                     stdin=subprocess.DEVNULL,
                     pass_fds=[other.fileno()],
                     env={**dict.fromkeys(_THREADS_OF_LIBRARIES, "1"), **os.environ},

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.pipeline.workers.main_module import MainModule, main_module
+from headrace.pipeline.workers.main_module import MainModule, is_importing, main_module
 
 __all__ = ["PackedError", "loads", "packed_functions", "unpacked_functions"]
 
@@ -38,10 +38,13 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
             f"{where}: num_processes is given, and the function cannot be sent to another process "
             f"({error}), expected one that can be pickled. {hint}."
         ) from error
-    if pickler is not pickle or b"__main__" not in data:
+    # In a child of multiprocessing that was not forked, the program has the second name.
+    is_of_main = b"__main__" in data and pickler is pickle
+    if not (is_of_main or b"__mp_main__" in data):
         return data, None
     main = main_module()
-    if main is None:
+    # Who imports a program cannot start a worker, which says why.
+    if main is None and not is_importing():
         raise TypeError(
             f"{where}: num_processes is given, and the function is of a program that is in no "
             f"file, expected one that another process can import. {hint}."

@@ -1,7 +1,8 @@
 """The fork server: a process without threads that starts worker processes and tells how they end.
 
 Forking the program itself would copy locks that its threads hold. The server ends all workers, and
-itself, when the program has ended.
+itself, when the program has ended. Where libraries of the system do not bear a fork, as on macOS,
+each worker is a new interpreter instead.
 """
 
 import contextlib
@@ -9,25 +10,41 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any, Final
 
 from headrace.pipeline.workers.messages import Channel
 from headrace.pipeline.workers.worker import run_worker
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
 
 _MOST_BYTES: Final = 4096
 
 
-def main(descriptor: int) -> None:
+def program(module: str, call: str) -> list[str]:
+    """Returns the command of a new interpreter like this one, which calls a function of a module.
+
+    Args:
+        module: The name of the module.
+        call: The call, as code.
+    """
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    name = call.partition("(")[0]
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {name}; {call}"
+    return [sys.executable, *flags, "-c", code]
+
+
+def main(descriptor: int, spawns: bool) -> None:
     """Serves until the other end of the connection is closed.
 
     Args:
         descriptor: Of the connection to the program.
+        spawns: Whether workers are new interpreters.
     """
-    server = _Server(Channel(socket.socket(fileno=descriptor)))
+    server = _Server(Channel(socket.socket(fileno=descriptor)), spawns)
     try:
         server.serve()
     finally:
@@ -36,8 +53,9 @@ def main(descriptor: int) -> None:
 
 
 class _Server:
-    def __init__(self, program: Channel) -> None:
+    def __init__(self, program: Channel, spawns: bool) -> None:
         self._program = program
+        self._spawns = spawns
         self._workers: set[int] = set()
         # A byte comes through here when a child has ended.
         self._woken, self._wakes = os.pipe()
@@ -77,14 +95,25 @@ class _Server:
             if worker in self._workers:
                 os.kill(worker, signal.SIGKILL)
             return
-        server = os.getpid()
-        worker = os.fork()
-        if worker == 0:
-            self._become_worker(descriptors, server)
+        worker = self._spawned(descriptors) if self._spawns else self._forked(descriptors)
         for end in descriptors:
             os.close(end)
         self._workers.add(worker)
         self._program.send(("begun", worker, 0))
+
+    def _forked(self, descriptors: list[int]) -> int:
+        server = os.getpid()
+        worker = os.fork()
+        if worker == 0:
+            self._become_worker(descriptors, server)
+        return worker
+
+    def _spawned(self, descriptors: Sequence[int]) -> int:
+        for end in descriptors:
+            os.set_inheritable(end, True)
+        call = f"run_worker({list(descriptors)}, {os.getpid()})"
+        command = program("headrace.pipeline.workers.worker", call)
+        return os.posix_spawn(sys.executable, command, os.environ)
 
     def _become_worker(self, descriptors: list[int], server: int) -> None:
         code = 1

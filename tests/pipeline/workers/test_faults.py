@@ -1,0 +1,199 @@
+"""Faults around worker processes: little shared memory, other kinds of parents, other systems."""
+
+import gc
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.pipeline.workers import sent
+from tests.pipeline.workers.test_processes import (
+    TIMEOUT,
+    environment,
+    is_there,
+    rows,
+    taken,
+    wait_until,
+)
+
+import headrace as hr
+from headrace.pipeline.workers import fork_server as servers
+from headrace.pipeline.workers.fork_server import fork_server
+
+pytestmark = pytest.mark.timeout(2 * TIMEOUT)
+
+_ALONE = ("unshare", "--user", "--map-root-user", "--mount")
+
+
+def run(*command, **more):
+    return subprocess.run(
+        command,
+        timeout=TIMEOUT,
+        capture_output=True,
+        text=True,
+        env={**environment(), **more},
+        check=False,
+    )
+
+
+def may_mount():
+    """Returns True if file systems may be mounted in a namespace of one's own."""
+    mount = (*_ALONE, "mount", "-t", "tmpfs", "none", "/dev/shm")
+    return shutil.which("unshare") is not None and run(*mount).returncode == 0
+
+
+LARGE = """
+import os, tempfile
+import headrace as hr
+from tests.pipeline.workers import sent
+
+if {hides}:
+    del os.memfd_create
+    tempfile.tempdir = "/dev/shm"
+pipeline = hr.arrays({{"n": range(6)}}).map(sent.four_megabytes, num_processes=2)
+try:
+    print(sum(int(example["x"].sum()) for example in pipeline))
+    print(sum(int(example["x"].sum()) for example in hr.iterable(sent.large, 1)))
+except MemoryError as error:
+    print("MemoryError:", error)
+"""
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_shared_memory_needs_no_room_in_dev_shm_or_says_what_is_missing(hides):
+    if not may_mount():
+        pytest.skip("no file system may be mounted")
+    program = LARGE.format(hides=hides)
+    script = f"mount -t tmpfs -o size=1M none /dev/shm && exec {sys.executable} -c '{program}'"
+    found = run(*_ALONE, "sh", "-c", script)
+    if hides:
+        # Memory files are files of the small disk then.
+        assert found.stdout.startswith("MemoryError: worker processes: no memory to share ")
+        assert "No space left on device" in found.stdout
+    else:
+        whole = sum(n << 22 for n in range(6))
+        assert found.stdout == f"{whole}\n{whole}\n"
+    assert found.returncode == 0
+
+
+@pytest.fixture
+def as_on_macos(monkeypatch):
+    """Workers are new interpreters, and memory files are files of the temporary directory."""
+    fork_server().close()
+    monkeypatch.setattr(servers, "_spawns_workers", True)
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    yield
+    gc.collect()
+    fork_server().close()
+
+
+@pytest.mark.usefixtures("as_on_macos")
+def test_workers_run_without_fork_and_memory_files():
+    found = taken(rows(100).map(sent.with_process, num_processes=2))
+    assert [example["n"] for example in found] == list(range(100))
+    assert [example["text"] for example in found] == [f"é{n}" for n in range(100)]
+    processes = {example["process"] for example in found}
+    assert os.getpid() not in processes
+    assert not any(map(is_there, processes))
+    parts = hr.iterable(sent.part, num_processes=4)
+    assert len(taken(parts)) == 22
+    with pytest.raises(RuntimeError, match=r"SIGKILL \(signal 9\) at arrays: row 30"):
+        list(rows().map(sent.kills_itself, num_processes=1))
+
+
+def test_processes_are_refused_at_the_call_where_they_cannot_run(monkeypatch):
+    monkeypatch.delattr(os, "fork")
+    expected = "num_processes is 2, and this system cannot fork, expected Linux or macOS"
+    for stage in ("map", "filter", "flat_map"):
+        with pytest.raises(ValueError, match=f"^{stage}: {expected}"):
+            getattr(rows(), stage)(dict, num_processes=2)
+    with pytest.raises(ValueError, match=f"^iterable: {expected}"):
+        hr.iterable(sent.part, num_processes=2)
+    assert len(list(rows().map(dict, num_processes=0))) == 100
+
+
+DAEMON = """
+import multiprocessing, os, sys
+import headrace as hr
+{hidden}
+
+def with_process(example):
+    return {{**example, "process": os.getpid()}}
+
+def iterate(results):
+    pipeline = hr.arrays({{"n": range(40)}}).map(with_process, num_processes=2)
+    for number in range(2):
+        found = [(int(e["n"]), int(e["process"])) for e in pipeline.epoch(number)]
+        results.put(([n for n, _ in found], sorted({{process for _, process in found}})))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    results = context.Queue()
+    child = context.Process(target=iterate, args=(results,), daemon=True)
+    child.start()
+    for _ in range(2):
+        numbers, processes = results.get(timeout=50)
+        assert numbers == list(range(40))
+        print(*processes)
+    child.join(50)
+    assert child.exitcode == 0, child.exitcode
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize("hides", [False, True])
+def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hides):
+    """Its functions are of the program, which has another name in a child that was not forked."""
+    hidden = 'sys.modules["cloudpickle"] = None' if hides else ""
+    (tmp_path / "program.py").write_text(DAEMON.format(hidden=hidden))
+    found = run(sys.executable, str(tmp_path / "program.py"), method)
+    assert (found.returncode, found.stderr) == (0, "")
+    first, second = (set(map(int, line.split())) for line in found.stdout.splitlines())
+    assert second <= first | second
+    assert len(first | second) <= 2, "workers are kept between epochs"
+    wait_until(lambda: not any(map(is_there, first)))
+
+
+def test_a_fork_behind_the_start_of_workers_has_workers_of_its_own():
+    pipeline = rows().map(sent.with_process, num_processes=2)
+    parts = hr.iterable(sent.part, num_processes=4)
+    numbers = [example["n"] for example in taken(parts)]
+    mine = {example["process"] for example in taken(pipeline.epoch(0))}
+    assert len(taken(parts.epoch(0))) == len(taken(parts.epoch(1))) == 22
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(TIMEOUT)
+        try:
+            found = taken(pipeline.epoch(1))
+            ours = {example["process"] for example in found}
+            is_right = [example["n"] for example in found] == list(range(100))
+            is_right &= [example["n"] for example in taken(parts.epoch(2))] == numbers
+            os.write(writing, b"yes" if is_right and not ours & mine else b"no")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    assert os.read(reading, 10) == b"yes"
+    os.close(reading)
+    os.waitpid(child, 0)
+    again = taken(pipeline.epoch(1))
+    assert {example["process"] for example in again} <= mine, "the child has left them alone"
+    assert [example["n"] for example in taken(parts.epoch(2))] == numbers
+
+
+def test_the_memory_that_is_shared_is_charged():
+    pipeline = rows(12).map(sent.four_megabytes, num_processes=1)
+    with iter(pipeline.options(memory_bytes=200 << 20)) as batches:
+        next(batches)
+        assert batches._execution.used_bytes >= 4 << 20
+
+
+def test_arrays_that_are_not_contiguous_or_empty_go_there_and_back():
+    found = list(rows(4).map(sent.strided, num_processes=1))
+    for number, example in enumerate(found):
+        np.testing.assert_array_equal(example["turned"], number + np.arange(6).reshape(2, 3).T)
+        assert example["none"].shape == (0, 5)
