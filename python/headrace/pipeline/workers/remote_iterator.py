@@ -4,13 +4,15 @@ Each worker makes examples ahead. They are taken in turn, one of each worker, so
 not depend on who is faster; the turn passes over a worker whose iterator has ended.
 """
 
+import contextlib
 import json
 import os
 import signal
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -32,6 +34,7 @@ _MOST_ROWS: Final = 128
 _MOST_RESTARTS: Final = 3
 # The end of an iteration waits so long for a call of an iterator.
 _PATIENCE_S: Final = 0.15
+_LEAST_S: Final = 0.001
 # Examples are in the memory of the worker, in that which is shared, and here.
 _NUM_COPIES: Final = 3
 
@@ -207,9 +210,7 @@ class RemoteIterator(Elsewhere):
             if worker not in idle:
                 # A thread waits for it, and gives back what is shared.
                 worker.kill()
-        for worker in idle:
-            if not _has_let_go(worker):
-                continue
+        for worker in _that_let_go(idle):
             if keeps_workers:
                 self._holder.put(worker)
             else:
@@ -383,19 +384,25 @@ class IteratorProcesses:
             iterator.close(self.keeps_workers)
 
 
-def _has_let_go(worker: RemoteWorker) -> bool:
-    """Lets a worker that nobody waits for close its iterator; returns whether it still runs."""
-    try:
-        worker.tell(Close())
-        worker.answer(_PATIENCE_S)
-    except TimeoutError:
-        # A call takes long.
-        worker.kill()
-        worker.close()
-        return False
-    except WorkerEnded:
-        return False
-    return True
+def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
+    """Lets workers that nobody waits for close their iterators; yields those that still run."""
+    asked = []
+    for worker in workers:
+        with contextlib.suppress(WorkerEnded):
+            worker.tell(Close())
+            asked.append(worker)
+    deadline = time.monotonic() + _PATIENCE_S
+    for worker in asked:
+        try:
+            worker.answer(max(deadline - time.monotonic(), _LEAST_S))
+        except TimeoutError:
+            # A call takes long.
+            worker.kill()
+            worker.close()
+        except WorkerEnded:
+            continue
+        else:
+            yield worker
 
 
 def _values(arena: Arena, places: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
