@@ -35,6 +35,35 @@ def test_every_type_can_be_imported_or_is_refused_as_control_flow():
     ] == []
 
 
+def test_similarities_and_padded_suppression_come_back_with_their_attributes():
+    def build():
+        image = tf.reshape(tf.range(2 * 23 * 25, dtype=tf.float32), [2, 23, 25, 1]) / 1150.0
+        other = tf.image.flip_up_down(image[0])
+        tf.identity(tf.image.ssim(image, other, 1.0, 7, 1.0, 0.02, 0.05), name="one")
+        tf.identity(tf.image.ssim_multiscale(image, other, 1.0, (0.7, 0.3)), name="two")
+        boxes = tf.constant([[0.0, 0, 1, 1], [0.0, 0, 1, 1], [3.0, 3, 4, 4]])
+        chosen = tf.image.non_max_suppression_padded(
+            boxes, [0.5, 0.9, 0.7], 4, pad_to_max_output_size=True
+        )
+        tf.identity(chosen[0], name="chosen")
+        tf.identity(chosen[1], name="count")
+
+    fetches = ["one:0", "two:0", "chosen:0", "count:0"]
+    values = []
+    message = exported(build)
+    for imported in (False, True):
+        with tf.Graph().as_default(), tf.Session() as session:
+            if imported:
+                tf.import_graph_def(message, name="")
+            else:
+                build()
+            values.append([value.tolist() for value in session.run(fetches)])
+    for built, imported in zip(*values, strict=True):
+        # Messages have the constants in single precision.
+        np.testing.assert_allclose(imported, built, rtol=1e-6)
+    assert values[1][2:] == [[1, 2, 0, 0], 2]
+
+
 class TestNames:
     def test_operations_get_the_scope_import(self):
         assert tf.import_graph_def(exported(small)) is None

@@ -7,7 +7,7 @@ quality assessment: from error visibility to structural similarity, 2004.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,15 +30,15 @@ _POWERS: Final = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 class _Filter(NamedTuple):
     """The window in which pixels are compared, and the constants of the formula."""
 
-    size: int
-    sigma: float
+    filter_size: int
+    filter_sigma: float
     k1: float
     k2: float
 
     def weights(self) -> Array:
         """Returns the weights along one axis; they sum up to 1."""
-        places = np.arange(self.size) - (self.size - 1) / 2
-        weights: Array = np.exp(-(places**2) / (2 * self.sigma**2))
+        places = np.arange(self.filter_size) - (self.filter_size - 1) / 2
+        weights: Array = np.exp(-(places**2) / (2 * self.filter_sigma**2))
         normalised: Array = weights / weights.sum()
         return normalised
 
@@ -70,14 +70,8 @@ def ssim(
     Raises:
         ValueError: If the shapes do not fit, or have fewer than three axes.
     """
-    window = _Filter(filter_size, filter_sigma, k1, k2)
-
-    def kernel(first: Array, second: Array, peak: Array) -> Array:
-        similarity, _ = _compare(first, second, peak, window)
-        result: Array = similarity.mean(-1)
-        return result
-
-    return _apply("SSIM", (img1, img2), max_val, (window.size, 1), kernel)
+    window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
+    return _prepared("SSIM", (img1, img2), max_val, window, ())
 
 
 def ssim_multiscale(
@@ -109,56 +103,70 @@ def ssim_multiscale(
     Raises:
         ValueError: If the shapes do not fit, or have fewer than three axes.
     """
-    window = _Filter(filter_size, filter_sigma, k1, k2)
+    window = _Filter(int(filter_size), float(filter_sigma), float(k1), float(k2))
     powers = [float(power) for power in power_factors]
-
-    def kernel(first: Array, second: Array, peak: Array) -> Array:
-        product: Any = 1.0
-        for number, power in enumerate(powers):
-            if number:
-                first, second = _halved(first), _halved(second)
-            similarity, contrast = _compare(first, second, peak, window)
-            compared = similarity if number == len(powers) - 1 else contrast
-            product = product * np.maximum(compared, 0) ** power
-        result: Array = product.mean(-1)
-        return result
-
-    return _apply("MS-SSIM", (img1, img2), max_val, (window.size, len(powers)), kernel)
+    return _prepared("MS-SSIM", (img1, img2), max_val, window, powers)
 
 
-def _apply(
+def _prepared(
     scope: str,
     images: tuple[TensorLike, TensorLike],
     max_val: Any,
-    least: tuple[int, int],
-    kernel: Callable[[Array, Array, Array], Array],
+    window: _Filter,
+    powers: Sequence[float],
 ) -> Tensor:
-    """Adds the operation.
-
-    Args:
-        scope: Name of the scope.
-        images: The images.
-        max_val: The range of their values.
-        least: The smallest size of an image at the last scale, and the number of scales.
-        kernel: Computes it.
-    """
+    """Converts images to floats, and adds the operation."""
     with name_scope(None, scope, list(images)):
         first = convert_to_tensor(images[0], name="img1")
         second = convert_to_tensor(images[1], name="img2")
         peak = convert_image_dtype(cast(max_val, first.dtype.base_dtype), dtypes.float32)
-        _check(first.shape, second.shape, *least)
+        _check(first.shape, second.shape, window.filter_size, len(powers) or 1)
+        first = convert_image_dtype(first, dtypes.float32)
+        second = convert_image_dtype(second, dtypes.float32)
+        return structural_similarity(first, second, peak, *window, power_factors=powers)
 
-        def infer(a: Tensor, b: Tensor, _: Tensor) -> Outputs:
-            if a.shape.rank is None or b.shape.rank is None:
-                return [(dtypes.float32, unknown_shape())]
-            return [(dtypes.float32, broadcast_shapes(a.shape[:-3], b.shape[:-3]))]
 
-        inputs = [
-            Input("img1", convert_image_dtype(first, dtypes.float32)),
-            Input("img2", convert_image_dtype(second, dtypes.float32)),
-            Input("max_val", peak),
-        ]
-        return apply_op("StructuralSimilarity", inputs, infer, kernel=kernel).outputs[0]
+def structural_similarity(
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+    power_factors: Sequence[float] = (),
+    name: str | None = None,
+) -> Tensor:
+    """Adds the operation of `ssim`, and of `ssim_multiscale` if there are powers."""
+    window = _Filter(filter_size, filter_sigma, k1, k2)
+
+    def infer(a: Tensor, b: Tensor, _: Tensor) -> Outputs:
+        if a.shape.rank is None or b.shape.rank is None:
+            return [(dtypes.float32, unknown_shape())]
+        return [(dtypes.float32, broadcast_shapes(a.shape[:-3], b.shape[:-3]))]
+
+    def kernel(first: Array, second: Array, peak: Array) -> Array:
+        product: Any = 1.0
+        for number, power in enumerate(power_factors or (None,)):
+            if number:
+                first, second = _halved(first), _halved(second)
+            similarity, contrast = _compare(first, second, peak, window)
+            if power is None:
+                product = similarity
+            else:
+                is_last = number == len(power_factors) - 1
+                product = product * np.maximum(similarity if is_last else contrast, 0) ** power
+        result: Array = product.mean(-1)
+        return result
+
+    inputs = [
+        Input("img1", img1, dtypes.float32),
+        Input("img2", img2, dtypes.float32),
+        Input("max_val", max_val, dtypes.float32),
+    ]
+    attrs = {**window._asdict(), "power_factors": list(power_factors)}
+    op = apply_op("StructuralSimilarity", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
 
 
 def _check(first: TensorShape, second: TensorShape, window: int, num_scales: int) -> None:
@@ -180,8 +188,8 @@ def _compare(first: Array, second: Array, peak: Array, window: _Filter) -> tuple
     """Returns the similarity and the contrast-structure of each channel, in double precision."""
     if first.ndim < 3 or second.ndim < 3 or first.shape[-3:] != second.shape[-3:]:
         fail(f"Incompatible shapes: {bracketed(first.shape)} vs. {bracketed(second.shape)}")
-    if min(first.shape[-3:-1]) < window.size:
-        fail(f"assertion failed: {_too_small(first.shape[-3:-1], window.size)}")
+    if min(first.shape[-3:-1]) < window.filter_size:
+        fail(f"assertion failed: {_too_small(first.shape[-3:-1], window.filter_size)}")
     a, b = first.astype(np.float64), second.astype(np.float64)
     largest = float(peak)
     c1, c2 = (window.k1 * largest) ** 2, (window.k2 * largest) ** 2

@@ -6,7 +6,7 @@ Source: `tf.image.non_max_suppression` and its kin of TensorFlow 1.15.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.shapes import bracketed, scalar, vector
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.folding import constant_value
 from headrace.ops.framework.inference import ShapeConflict, check_rank
@@ -90,23 +90,40 @@ def non_max_suppression_padded(
         threshold = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
         lowest = convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold")
         most = convert_to_tensor(max_output_size, dtypes.int32, name="max_output_size")
-        chosen = chosen_boxes(boxes, scores, most, threshold, lowest)
-        is_padded = bool(pad_to_max_output_size)
+        return padded_boxes(boxes, scores, most, threshold, lowest, pad_to_max_output_size)
 
-        def infer(_: Tensor, limit: Tensor) -> Outputs:
-            known = constant_value(limit) if is_padded else None
-            length = None if known is None else int(known.item())
-            return [(dtypes.int32, vector(length)), (dtypes.int32, scalar())]
 
-        def kernel(indices: Array, limit: Array) -> tuple[Array, Array]:
-            count = np.array(len(indices), np.int32)
-            length = int(limit) if is_padded else len(indices)
-            return np.pad(indices, (0, length - len(indices))), count
+def padded_boxes(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike,
+    score_threshold: TensorLike,
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Adds the operation of `non_max_suppression_padded`."""
+    is_padded = bool(pad_to_max_output_size)
 
-        inputs = [Input("indices", chosen), Input("max_output_size", most)]
-        attrs = {"pad_to_max_output_size": is_padded}
-        op = apply_op("PadChosen", inputs, infer, attrs=attrs, kernel=kernel)
-        return op.outputs[0], op.outputs[1]
+    def infer(corners: Tensor, values: Tensor, limit: Tensor, *thresholds: Tensor) -> Outputs:
+        _check_boxes(corners, values, limit, *thresholds)
+        known = constant_value(limit) if is_padded else None
+        length = None if known is None else int(known.item())
+        if length is not None and length < 0:
+            raise ShapeConflict(
+                f"Dimension size, given by scalar input 2, must be non-negative but is {length}"
+            )
+        return [(dtypes.int32, vector(length)), (dtypes.int32, scalar())]
+
+    def kernel(corners: Array, values: Array, limit: Array, *thresholds: Array) -> Sequence[Array]:
+        indices = _choose(corners, values, limit, *thresholds)
+        missing = int(limit) - len(indices) if is_padded else 0
+        return np.pad(indices, (0, missing)), np.array(len(indices), np.int32)
+
+    inputs = _inputs(boxes, scores, max_output_size, iou_threshold, score_threshold)
+    attrs = {"pad_to_max_output_size": is_padded}
+    op = apply_op("NonMaxSuppressionV4", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0], op.outputs[1]
 
 
 def chosen_boxes(
@@ -120,33 +137,48 @@ def chosen_boxes(
     """Adds the operation of `non_max_suppression`."""
 
     def infer(corners: Tensor, values: Tensor, *scalars: Tensor) -> Outputs:
-        check_rank(corners.shape, 2)
-        known = corners.shape.with_rank(2)
-        if not known[1].is_compatible_with(4):
-            raise ShapeConflict(f"Dimension must be 4 but is {known[1]}")
-        return _chosen(known[0].value, values, *scalars)
+        return _check_boxes(corners, values, *scalars)
 
-    def kernel(corners: Array, values: Array, *scalars: Array) -> Array:
-        if corners.ndim != 2:
-            fail(f"boxes must be 2-D{bracketed(corners.shape)}")
-        if corners.shape[1] != 4:
-            fail("boxes must have 4 columns")
-        bound = float(scalars[1].item())
-        if not 0 <= bound <= 1:
-            fail("iou_threshold must be in [0, 1]")
-        ordered = np.concatenate(
-            [np.minimum(corners[:, :2], corners[:, 2:]),
-             np.maximum(corners[:, :2], corners[:, 2:])], axis=1)  # fmt: skip
-        return _suppress(values, scalars, len(corners), lambda a, b: _iou(ordered, a, b))
+    inputs = _inputs(boxes, scores, max_output_size, iou_threshold, score_threshold)
+    return apply_op("NonMaxSuppressionV3", inputs, infer, name=name, kernel=_choose).outputs[0]
 
-    inputs = [
+
+def _inputs(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: TensorLike,
+    iou_threshold: TensorLike,
+    score_threshold: TensorLike,
+) -> list[Input | InputList]:
+    return [
         Input("boxes", boxes, allowed=_FLOATS),
         Input("scores", scores),
         Input("max_output_size", max_output_size, dtypes.int32),
         Input("iou_threshold", iou_threshold, var="T_threshold", allowed=_FLOATS),
         Input("score_threshold", score_threshold, var="T_threshold"),
     ]
-    return apply_op("NonMaxSuppressionV3", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _check_boxes(corners: Tensor, values: Tensor, *scalars: Tensor) -> Outputs:
+    check_rank(corners.shape, 2)
+    known = corners.shape.with_rank(2)
+    if not known[1].is_compatible_with(4):
+        raise ShapeConflict(f"Dimension must be 4 but is {known[1]}")
+    return _chosen(known[0].value, values, *scalars)
+
+
+def _choose(corners: Array, values: Array, *scalars: Array) -> Array:
+    if corners.ndim != 2:
+        fail(f"boxes must be 2-D{bracketed(corners.shape)}")
+    if corners.shape[1] != 4:
+        fail("boxes must have 4 columns")
+    bound = float(scalars[1].item())
+    if not 0 <= bound <= 1:
+        fail("iou_threshold must be in [0, 1]")
+    ordered = np.concatenate(
+        [np.minimum(corners[:, :2], corners[:, 2:]),
+         np.maximum(corners[:, :2], corners[:, 2:])], axis=1)  # fmt: skip
+    return _suppress(values, scalars, len(corners), lambda a, b: _iou(ordered, a, b))
 
 
 def non_max_suppression_overlaps(
@@ -250,5 +282,5 @@ def _iou(boxes: Array, first: int, second: int) -> float:
 
 
 define("NonMaxSuppressionV3")
+define("NonMaxSuppressionV4")
 define("NonMaxSuppressionWithOverlaps")
-define("PadChosen")

@@ -5,7 +5,8 @@ from typing import Final
 
 from headrace.graph import Tensor
 from headrace.ops.array.sort import bound
-from headrace.ops.image.suppression import chosen_boxes, chosen_by_table
+from headrace.ops.image.similarity import structural_similarity
+from headrace.ops.image.suppression import chosen_boxes, chosen_by_table, padded_boxes
 from headrace.ops.math.at_k import average_precision_of, matches_at_k
 from headrace.ops.math.cross_entropy import softmax_losses, sparse_softmax_losses
 from headrace.ops.math.histogram import count_integers, counts_in_bins
@@ -78,6 +79,7 @@ NUMERIC: Final[dict[str, Maker]] = {
     "MatrixDiagV2": by(ops.matrix_diag),
     "MatrixSetDiagV2": by(ops.matrix_set_diag),
     "NonMaxSuppressionV3": by(chosen_boxes),
+    "NonMaxSuppressionV4": by(padded_boxes, pad_to_max_output_size="pad_to_max_output_size"),
     "NonMaxSuppressionWithOverlaps": by(chosen_by_table),
     "Relu6": by(ops.relu6),
     "ReverseSequence": by(ops.reverse_sequence, seq_axis="seq_dim", batch_axis="batch_dim"),
@@ -93,6 +95,14 @@ NUMERIC: Final[dict[str, Maker]] = {
     "Softsign": by(ops.softsign),
     "SpaceToDepth": by(ops.space_to_depth, block_size="block_size", data_format="data_format"),
     "SparseSoftmaxCrossEntropyWithLogits": by(sparse_softmax_losses),
+    "StructuralSimilarity": by(
+        structural_similarity,
+        filter_size="filter_size",
+        filter_sigma="filter_sigma",
+        k1="k1",
+        k2="k2",
+        power_factors="power_factors",
+    ),
     "Svd": by(singular_values),
     "TensorScatterAdd": by(ops.tensor_scatter_add),
     "TensorScatterSub": by(ops.tensor_scatter_sub),
