@@ -29,10 +29,12 @@ class Pieces(NamedTuple):
     Attributes:
         seed: The seed of their order; None for that of the source.
         num_open: How many are read in turn.
+        block_bytes: The size of the pieces of files; None for whole files.
     """
 
     seed: int | None
     num_open: int
+    block_bytes: int | None = None
 
 
 class At(NamedTuple):

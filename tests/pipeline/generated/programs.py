@@ -9,7 +9,13 @@ from random import Random
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
 from tests.pipeline.generated.program import At, Beginning, Model, Program, Ranks, Shape
-from tests.pipeline.generated.sources import ONCE, SPLIT, Pace, draw_source
+from tests.pipeline.generated.sources import (
+    ONCE,
+    SPLIT,
+    Pace,
+    draw_source,
+    sizes_of_pieces,
+)
 from tests.pipeline.generated.steps import (
     ANYWHERE,
     batch,
@@ -41,22 +47,23 @@ def _beginning(random: Random, nesting: int) -> Program:
         return _combined(random, nesting - 1)
     source = draw_source(random)
 
-    def files() -> list[list[Example]]:
+    def files(at: At) -> list[list[Example]]:
         items = map(dict, source.examples)
-        return [list(islice(items, size)) for size in source.sizes or ()]
+        block_bytes = None if at.pieces is None else at.pieces.block_bytes
+        return [list(islice(items, size)) for size in sizes_of_pieces(source, block_bytes)]
 
     def kept(items: Items) -> Items:
         return (item for item in items if item["n"] not in source.lost)
 
     def pieces(at: At) -> list[Items]:
-        return [kept(iter(file)) for file in files()]
+        return [kept(iter(file)) for file in files(at)]
 
     has_pieces = source.sizes is not None and source.seed is None
 
     def model(at: At) -> Items:
         if has_pieces and source.kind == SPLIT:
             # Files take turns before the examples of other parts are dropped.
-            return kept(at.in_turn([iter(file) for file in files()]))
+            return kept(at.in_turn([iter(file) for file in files(at)]))
         if has_pieces:
             return at.in_turn(pieces(at))
         items = map(dict, source.examples)

@@ -1,14 +1,16 @@
 """Sources that are drawn: files of every format, arrays and Python's own, with what they hold."""
 
+import re
 import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,7 @@ class Source:
         seed: That of a shuffle of all examples.
         lost: The numbers that are dropped behind it.
         sizes: How many examples each file has; None without files.
+        ending: That of the files if they have pieces; empty if each file is one piece.
         kind: The word for it that tests count; empty for the first word of the text.
         places: The numbers of the file and the record of each example, if they are known.
         pace: Holds examples back that are not needed yet; None for what does not wait.
@@ -54,6 +57,7 @@ class Source:
     seed: int | None = None
     lost: frozenset[int] = frozenset()
     sizes: Sequence[int] | None = tuple(map(len, NUMBERS))
+    ending: str = ""
     kind: str = ""
     places: Sequence[tuple[int, int]] | None = None
     pace: "Pace | None" = None
@@ -76,6 +80,61 @@ def draw_source(random: Random) -> Source:
     except ValueError:  # A shuffle of all examples, of a source that is not reached by numbers.
         return source
     return part
+
+
+def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
+    """How many examples each piece of the files has."""
+    if block_bytes is None or not source.ending:
+        return source.sizes or ()
+    sizes: list[int] = []
+    for begins, num_bytes in _layouts()[source.ending]:
+        pieces = [0] * max(1, -(-num_bytes // block_bytes))
+        for begin in begins:
+            pieces[begin // block_bytes] += 1
+        sizes.extend(pieces)
+    return sizes
+
+
+@cache
+def _layouts() -> dict[str, list[tuple[list[int], int]]]:
+    """The bytes at which the records of each file begin, and its size, by the ending."""
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        write_files(directory)
+        layouts = {
+            ending: [(begins(path), path.stat().st_size) for path in sorted(directory.glob(names))]
+            for ending, (names, begins) in _BEGINS.items()
+        }
+    assert all(sum(len(begins) for begins, _ in layout) == len(_ALL) for layout in layouts.values())
+    return layouts
+
+
+def _begins_of_matches(pattern: bytes) -> Callable[[Path], list[int]]:
+    return lambda path: [found.start() for found in re.finditer(pattern, path.read_bytes())]
+
+
+def _begins_of_records(path: Path) -> list[int]:
+    raw, begins, place = path.read_bytes(), [], 0
+    while place < len(raw):
+        begins.append(place)
+        place += 12 + int.from_bytes(raw[place : place + 8], "little") + 4
+    return begins
+
+
+def _begins_of_samples(path: Path) -> list[int]:
+    with tarfile.open(path) as archive:
+        return [member.offset for member in archive if member.name.endswith(".n")]
+
+
+_BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
+    "txt": ("*.txt", _begins_of_matches(rb"(?m)^\d+$")),
+    "csv": ("*.csv", _begins_of_matches(rb"(?m)^\d+,")),
+    "jsonl": ("*.jsonl", _begins_of_matches(rb"(?m)^\{")),
+    "fixed": ("*.fixed", lambda path: list(range(0, path.stat().st_size, 8))),
+    "tfrecord": ("*.tfrecord", _begins_of_records),
+    "damaged": ("damaged/*.tfrecord", _begins_of_records),
+    "tar": ("*.tar", _begins_of_samples),
+}
 
 
 def keys_of(seed: int, places: Sequence[tuple[int, int]]) -> list[int]:
@@ -172,7 +231,8 @@ def _records(random: Random, ending: str = "tfrecord") -> Source:
         return records.parse({name: features[name] for name in names})
 
     text = f"tfrecords(*.{ending}).parse{names}"
-    return Source(text, begin, _only(*names), frozenset(names), places=_PLACES)
+    pieces = "" if ending == "gz" else ending
+    return Source(text, begin, _only(*names), frozenset(names), ending=pieces, places=_PLACES)
 
 
 def _with_origin(random: Random) -> Source:
@@ -185,7 +245,8 @@ def _with_origin(random: Random) -> Source:
         for n, (file, number) in zip(_ALL, _origins(".tfrecord"), strict=True)
     ]
     names = frozenset({"n", "file", "record_number"})
-    return Source("tfrecords(*.tfrecord).with_origin()", begin, examples, names)
+    text = "tfrecords(*.tfrecord).with_origin()"
+    return Source(text, begin, examples, names, ending="tfrecord")
 
 
 def _base_name(example: Example) -> Example:
@@ -208,14 +269,14 @@ def _damaged(random: Random) -> Source:
     examples: list[Example] = [{"n": n} for n in range(97)]
     lost = frozenset(filter(_is_damaged, range(97)))
     text = f"tfrecords(damaged){shuffle}.skip_errors()"
-    return Source(text, begin, examples, seed=seed, lost=lost, sizes=(97,))
+    return Source(text, begin, examples, seed=seed, lost=lost, sizes=(97,), ending="damaged")
 
 
 def _lines(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.text_lines(directory / "*.txt").map(_number_of_text)
 
-    return Source("text_lines(*.txt)", begin, _only("n"), places=_PLACES)
+    return Source("text_lines(*.txt)", begin, _only("n"), ending="txt", places=_PLACES)
 
 
 def _number_of_text(example: Example) -> Example:
@@ -227,14 +288,15 @@ def _csv(random: Random) -> Source:
         return hr.csv(directory / "*.csv", {"n": int, "text": bytes})
 
     examples = [{"n": n, "text": b"text\n%d" % n} for n in _ALL]
-    return Source("csv(*.csv)", begin, examples, frozenset({"n", "text"}))
+    return Source("csv(*.csv)", begin, examples, frozenset({"n", "text"}), ending="csv")
 
 
 def _json(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.json_lines(directory / "*.jsonl", {"n": int, "list": hr.Ragged(int)})
 
-    return Source("json_lines(*.jsonl)", begin, _only("n", "list"), frozenset({"n", "list"}))
+    names = frozenset({"n", "list"})
+    return Source("json_lines(*.jsonl)", begin, _only("n", "list"), names, ending="jsonl")
 
 
 @hr.native
@@ -246,14 +308,15 @@ def _fixed(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.fixed_length_records(directory / "*.fixed", 8).map(_decoded)
 
-    return Source("fixed_length_records(*.fixed)", begin, _only("n"), places=_PLACES)
+    text = "fixed_length_records(*.fixed)"
+    return Source(text, begin, _only("n"), ending="fixed", places=_PLACES)
 
 
 def _archive(random: Random) -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.webdataset(directory / "*.tar").map(_number_of_member)
 
-    return Source("webdataset(*.tar)", begin, _only("n"))
+    return Source("webdataset(*.tar)", begin, _only("n"), ending="tar")
 
 
 def _number_of_member(example: Example) -> Example:

@@ -78,7 +78,9 @@ def _window(random: Random, shape: Shape) -> Step:
     window, seed = random.choice([1, 2, 5, 30, 200]), random.randrange(2**20)
     num_open = random.choice([1, 2, 16, 100])
     files = random.choice(["shuffled", "shuffled", "in order"])
-    pieces = Pieces(seed if files == "shuffled" else None, num_open)
+    blocks = [None, None, 16, 100, 700, 5000] if files == "shuffled" else [None]
+    block_bytes = random.choice(blocks)
+    pieces = Pieces(seed if files == "shuffled" else None, num_open, block_bytes)
 
     def drawn(before: Model) -> Model:
         def model(at: At) -> Items:
@@ -90,9 +92,9 @@ def _window(random: Random, shape: Shape) -> Step:
         return model
 
     return Step(
-        "window",
-        f"shuffle({window}, {seed}, {num_open}, {files!r})",
-        lambda p, _: p.shuffle(window, seed, num_open, files),
+        "window" if block_bytes is None else "window over blocks",
+        f"shuffle({window}, {seed}, {num_open}, {files!r}, {block_bytes})",
+        lambda p, _: p.shuffle(window, seed, num_open, files, block_bytes),
         drawn,
         order="own",
     )

@@ -11,6 +11,7 @@ KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
     *("image_folder", "webdataset", "arrays", "iterable", "mix", "concat", "zip"),
     *("take", "skip", "shard", "shard of ranks", "window", "shuffle", "epochs", "cache"),
+    "window over blocks",
     *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "padded_batch", "bucket_by_length", "pack", "unbatch"),
