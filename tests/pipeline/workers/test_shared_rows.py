@@ -18,7 +18,7 @@ def arena():
 
 
 def found(arena, rows):
-    """What another process reads of the rows."""
+    """Returns the columns that another process reads of the rows."""
     return [Layout.found(arena, place) for place in rows.places()]
 
 
