@@ -26,8 +26,36 @@ def examples() -> list:
     ]
 
 
-def test_the_readme_has_an_example():
-    assert any("README" in str(example.id) for example in examples())
+# As after an installation without extras.
+NUMPY_ALONE = """
+import runpy
+import sys
+
+class Refuse:
+    known = {*sys.stdlib_module_names, "headrace", "numpy"}
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in self.known:
+            raise ModuleNotFoundError(f"{name} is not installed")
+
+sys.meta_path.insert(0, Refuse())
+runpy.run_path("example.py")
+"""
+
+
+def test_the_first_example_needs_numpy_alone(tmp_path):
+    first = next(example for example in examples() if "README" in str(example.id))
+    (tmp_path / "example.py").write_text(first.values[0], "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", NUMPY_ALONE],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 3 * 79
 
 
 @pytest.mark.parametrize("block", examples())
