@@ -59,8 +59,8 @@ def _warn(where: str, generator: str) -> None:
         "%s: the function draws from the generator of %s, which the whole process shares. It runs "
         "in a thread beside the training loop, so neither gets the same draws in each run, and a "
         "resume does not repeat them. Draw from the generator that map(f, seed=7) gives: "
-        "f(example, rng). PyTorch does so within hr.torch_draws(rng). docs/functions.md says how to "
-        "use torchvision and albumentations with it.",
+        "f(example, rng). PyTorch does so within hr.torch_draws(rng). docs/functions.md says how "
+        "to use torchvision and albumentations with it.",
         where,
         generator,
     )
