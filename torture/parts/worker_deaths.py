@@ -63,8 +63,10 @@ def run(options: Options) -> Result:
             else:
                 num_errors += _iterate(random, number, result.failures)
         num_kills += len(kills)
-    time.sleep(0.1)
-    if left := _workers():
+    begin = time.monotonic()
+    while (left := _workers()) and time.monotonic() < begin + _PATIENCE_S:
+        time.sleep(0.01)
+    if left:
         result.failures.append(f"workers are left: {left}")
     result.figures["kills"] = num_kills
     result.figures["iterations that ended with an error"] = num_errors

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from tests.pipeline.workers.test_processes import (
 
 import headrace as hr
 from headrace.core import errors
+from headrace.pipeline.workers.fork_server import fork_server
 from headrace.testing import dump_waits
 
 pytestmark = pytest.mark.timeout(TIMEOUT)
@@ -177,6 +179,26 @@ def test_an_exception_of_a_part_comes_in_its_turn():
         "by worker 1 of 3, at its item 5",
         "in iterable(partial), at item 16, counted from 0",
     ]
+
+
+def test_no_worker_is_left_behind_an_error_that_somebody_holds():
+    factory = partial(sent.failing_part, how=sent.raises)
+    before, caught = children_of_server(), []
+    for pipeline in (hr.iterable(factory, 3), hr.iterable(sent.fails_to_open, 1).map(dict)):
+        with pytest.raises((ValueError, KeyError)) as error:
+            list(pipeline)
+        caught.append(error)
+    wait_until(lambda: children_of_server() <= before)
+    assert len(caught) == 2
+
+
+def children_of_server():
+    """The processes that the fork server has started."""
+    if fork_server()._process is None:
+        return set()
+    server = fork_server()._process.pid
+    children = Path(f"/proc/{server}/task/{server}/children").read_text()
+    return {int(child) for child in children.split()}
 
 
 def test_a_factory_that_raises():

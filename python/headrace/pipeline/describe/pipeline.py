@@ -1037,7 +1037,11 @@ class Pipeline:
             pipe = None if _has_skipped(pipe.stages) else pipe._base
         known = None if pipe is None else pipe._known
         for pipe in reversed(unknown):
-            known = chain_specs(pipe.stages, known, options=self._options)
+            try:
+                known = chain_specs(pipe.stages, known, options=self._options)
+            except BaseException:
+                release_workers(self.stages)
+                raise
             if known.is_whole:
                 # Otherwise there may be examples the next time.
                 pipe._known = known

@@ -97,6 +97,10 @@ class RemoteIterator(Elsewhere):
 
     def open(self, factory: Callable[..., Any]) -> None:
         """Lets each worker ask the factory for its iterator."""
+        with self._ending_at_error():
+            self._open(factory)
+
+    def _open(self, factory: Callable[..., Any]) -> None:
         data, main = packed_functions(self._where, [factory])
         for number in range(self._num_processes):
             arguments = () if self._num_processes == 1 else (number, self._num_processes)
@@ -111,6 +115,15 @@ class RemoteIterator(Elsewhere):
         self._specs, self._num_bytes = specs, max(num_bytes // self._num_processes, 1)
 
     def __next__(self) -> Any:
+        try:
+            return self._next()
+        except StopIteration:
+            raise
+        except BaseException:
+            self.close(keeps_workers=False, is_alone=True)
+            raise
+
+    def _next(self) -> Any:
         while (part := self._at_turn()) is not None:
             if not part.rows and not part.has_ended:
                 self._fill(part)
@@ -128,6 +141,10 @@ class RemoteIterator(Elsewhere):
 
     def skip(self, number: int) -> None:
         """See `Elsewhere`. Where there are several workers, each passes over its share."""
+        with self._ending_at_error():
+            self._skip(number)
+
+    def _skip(self, number: int) -> None:
         while number and any(part.rows for part in self._parts):
             if next(self, None) is None:
                 return
@@ -173,6 +190,10 @@ class RemoteIterator(Elsewhere):
         return {"turn": self._turn, "states": kept}
 
     def _restore(self, state: Any) -> None:
+        with self._ending_at_error():
+            self._restore_parts(state)
+
+    def _restore_parts(self, state: Any) -> None:
         states = [json.dumps(state)]
         if self._num_processes > 1:
             states, self._turn = state["states"], state["turn"]
@@ -199,8 +220,21 @@ class RemoteIterator(Elsewhere):
         for worker in busy:
             worker.kill()
 
-    def close(self, keeps_workers: bool) -> None:
-        """Ends the workers, or keeps them for another iterator."""
+    @contextlib.contextmanager
+    def _ending_at_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close(keeps_workers=False, is_alone=True)
+            raise
+
+    def close(self, keeps_workers: bool, is_alone: bool = False) -> None:
+        """Ends the workers, or keeps them for another iterator.
+
+        Args:
+            keeps_workers: Whether they are kept.
+            is_alone: Whether no other thread may wait for a worker.
+        """
         with self._lock:
             self._is_closed = True
             workers = list(self._workers)
@@ -208,8 +242,10 @@ class RemoteIterator(Elsewhere):
             idle = [worker for worker in workers if not worker.is_busy]
         for worker in workers:
             if worker not in idle:
-                # A thread waits for it, and gives back what is shared.
                 worker.kill()
+                if is_alone:
+                    worker.close()
+                # Otherwise the thread that waits for it gives back what is shared.
         for worker in _that_let_go(idle):
             if keeps_workers:
                 self._holder.put(worker)
