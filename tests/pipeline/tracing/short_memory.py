@@ -103,6 +103,7 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
         e["image"], 2000, 1000
     ),
     "resize_image_with_pad": lambda e: ops.resize_image_with_pad(e["image"], 2000, 2000),
+    "resize_with_pad": lambda e: ops.resize_with_pad(e["image"], 2000, 2000),
     "crop_and_resize": lambda e: ops.crop_and_resize(
         e["image"][None], [[0, 0, 1, 1]], [0], [1000, 1000]
     ),

@@ -204,6 +204,7 @@ CALLS = {
     "resize": lambda e: ops.resize(e["image"], (2, 2)),
     "resize_image_with_crop_or_pad": lambda e: ops.resize_image_with_crop_or_pad(e["image"], 2, 8),
     "resize_image_with_pad": lambda e: ops.resize_image_with_pad(e["image"], 4, 4),
+    "resize_with_pad": lambda e: ops.resize_with_pad(e["image"], 4, 4, antialias=True),
     "reverse": lambda e: ops.reverse(e["f"], [1]),
     "roll": lambda e: ops.roll(e["f"], 1, 0),
     "saturate_cast": lambda e: ops.saturate_cast(e["f"], "uint8"),

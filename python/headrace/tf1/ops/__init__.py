@@ -84,6 +84,7 @@ from headrace.ops.image.flip import *
 from headrace.ops.image.patches import *
 from headrace.ops.image.random import *
 from headrace.ops.image.resize import *
+from headrace.ops.image.similarity import *
 from headrace.ops.image.suppression import *
 from headrace.ops.image.transform import (
     angles_to_projective_transforms as angles_to_projective_transforms,
@@ -171,6 +172,7 @@ from headrace.tf1.ops.variables.assign import *
 from headrace.tf1.ops.variables.global_step import *
 from headrace.tf1.ops.variables.initialization import *
 from headrace.tf1.ops.variables.initializers import *
+from headrace.tf1.ops.variables.partitioners import *
 from headrace.tf1.ops.variables.scatter import *
 from headrace.tf1.ops.variables.scope import AUTO_REUSE as AUTO_REUSE
 from headrace.tf1.ops.variables.scope import VariableScope as VariableScope
