@@ -51,7 +51,7 @@ def test_the_first_example_needs_numpy_alone(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=55,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -71,7 +71,7 @@ def test_example_runs(block, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=55,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
