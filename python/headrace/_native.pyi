@@ -57,6 +57,9 @@ __all__ = [
     "labelled_files",
     "linger_at_exit",
     "memory_limit",
+    "parquet_columns",
+    "parquet_counts",
+    "parquet_rows",
     "prepare_resource",
     "remote_copy",
     "remote_is_directory",
@@ -101,6 +104,16 @@ def json_fields(given: Sequence[_Given]) -> Stage: ...
 def infer_json(path: bytes, compression: str, filled: Sequence[str]) -> list[_Found] | None: ...
 def infer_tar(path: bytes, compression: str) -> list[str]: ...
 def is_compressed(path: bytes, compression: str) -> bool: ...
+
+# Its name, the number of its type, whether it is text, whether it is a list, and the length of its
+# lists if it is the same for all.
+_TableColumn = tuple[str, int, bool, bool, int | None]
+
+def parquet_columns(path: bytes) -> list[tuple[str, str, _TableColumn | None]]: ...
+def parquet_counts(paths: Sequence[bytes]) -> list[int]: ...
+def parquet_rows(
+    paths: Sequence[bytes], columns: Sequence[_TableColumn]
+) -> tuple[Plan, int]: ...
 def tar_samples(
     paths: Sequence[bytes], compression: str, given: Sequence[tuple[str, bytes | None]]
 ) -> Plan: ...

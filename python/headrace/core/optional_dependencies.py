@@ -31,8 +31,8 @@ def missing_arrow() -> str | None:
 
 
 def missing_parquet() -> str | None:
-    """Returns what to install for Parquet files; None if nothing is missing."""
-    return _missing(("pyarrow",), "which reads Parquet files", "parquet")
+    """Returns what to install for commands on Parquet files; None if nothing is missing."""
+    return _missing(("pyarrow",), "which writes and inspects Parquet files", "parquet")
 
 
 def missing_absl() -> str | None:

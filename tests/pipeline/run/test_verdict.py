@@ -325,18 +325,19 @@ def test_no_share_is_above_all_of_the_time(lines):
             assert max(percentages(found)) <= 100, found
 
 
-def test_advice_for_parquet_can_be_followed(tmp_path):
+def test_advice_for_parquet_names_row_groups(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"n": list(range(100))}), tmp_path / "n.parquet")
-    for columns, advice in ((None, "name the columns you need"), (["n"], "name fewer columns")):
-        with iter(hr.parquet(tmp_path / "n.parquet", columns)) as batches:
-            [source] = batches._counted
-        found = verdict(readings([stage_readings(source, 9.0)], consumer_waiting=9.5))
-        assert found.startswith("parquet (Python) limits: its one thread was busy 90% of the time")
-        assert advice in found
-        assert "native" not in found
-        assert "batch(" not in found
+    with iter(hr.parquet(tmp_path / "n.parquet")) as batches:
+        [source] = batches._counted
+    assert (source.num_parallel, source.is_python, source.reads_files) == (1, False, True)
+    busy = readings([stage_readings(source, 9.0, 9.0)], consumer_waiting=9.5, tasks_busy=9.0)
+    assert verdict(busy).startswith(
+        "parquet limits: each row group is read by one thread, and the threads of the one row "
+        "group were busy"
+    )
+    assert "divide the data into more row groups" in verdict(busy)
 
 
 def test_a_function_of_batches_is_not_told_to_take_batches(lines):

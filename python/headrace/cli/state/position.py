@@ -44,7 +44,10 @@ _SAYINGS: Final = {
     ("shuffle", 5): "It has drawn {total:,} examples. Its window is read from the place below.",
     ("arrays", 1): "The next row is number {total:,}, counted from 0.",
     ("iterable", 1): "The iterator has yielded {total:,} examples.",
-    ("parquet", 1): "The next row is number {total:,} of its file, counted from 0.",
+    ("parquet", 3): (
+        "The next row is number {record:,} of its file, in row group {first} of all files, both "
+        "counted from 0."
+    ),
     **{
         (name, 3): "The next record is number {record:,} of file {first}, both counted from 0."
         for name in _FILES
@@ -117,7 +120,7 @@ def _lines_of_inputs(words: Any, checkpoint: Checkpoint, behind: int) -> Iterato
         yield f"{name}: It has given {taken} since these places of its parts."
         yield from _lines_of_parts(words, checkpoint.inputs)
         return
-    begun = count_of(checkpoint.numbers[0], "file")
+    begun = count_of(checkpoint.numbers[0], "row group" if name == "parquet" else "file")
     yield f"{name}: It had begun {begun}, and has given {taken} since. Those that were open:"
     if name != "concat":
         for place in checkpoint.inputs:

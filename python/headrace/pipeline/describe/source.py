@@ -61,6 +61,11 @@ class Source(Stage, ABC):
         """The names of the classes, in the order of their labels; None if there are none."""
         return None
 
+    @property
+    def piece(self) -> str:
+        """The word for what one thread reads from its beginning to its end."""
+        return "file"
+
     def counts(self) -> Sequence[int] | None:
         """Returns how many examples each file has, if that is known without reading them.
 

@@ -34,7 +34,7 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
     """
     if not (names := _names(chain)):
         return "the examples reach the window in their order"
-    files = f"the files of {' and '.join(dict.fromkeys(names))}"
+    files = " and ".join(dict.fromkeys(names))
     if shuffle.block_bytes is not None:
         files = f"pieces of {shuffle.block_bytes:,} bytes of {files}"
     order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
@@ -43,7 +43,7 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
 
 
 def _names(chain: Sequence[Stage]) -> list[str]:
-    """Returns the names of the sources whose files may be read in another order."""
+    """Returns the sources whose pieces may be read in another order, in words."""
     source, *behind = chain
     if any(isinstance(stage, _ORDERED) for stage in behind):
         return []
@@ -51,7 +51,7 @@ def _names(chain: Sequence[Stage]) -> list[str]:
         case stages.Concat(parts=parts) | stages.Mix(parts=parts):
             return [name for part in parts for name in _names(part)]
         case stages.Files():
-            return [source.name]
-        case Source(has_pieces=True):
-            return [source.name]
+            return [f"the files of {source.name}"]
+        case Source(has_pieces=True, piece=piece):
+            return [f"the {piece}s of {source.name}"]
     return []

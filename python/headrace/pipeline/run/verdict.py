@@ -173,13 +173,14 @@ def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
     parallel = _parallel(stage, readings)
     computing = stage.busy - _stored(stage, readings)
     is_alone = parallel < readings.num_threads
-    files = "the one file" if parallel == 1 else f"{parallel} files"
+    piece = getattr(stage.counted.stage, "piece", "file")
+    pieces = f"the one {piece}" if parallel == 1 else f"{parallel} {piece}s"
     load = _share(computing, _scheduled(readings) * parallel) if is_alone else 0.0
     return _Suspect(
         load,
-        f"{stage.name} limits: each file is read by one thread, and the threads of {files} were "
-        f"busy {load:.0%} of the time",
-        "divide the data into more files",
+        f"{stage.name} limits: each {piece} is read by one thread, and the threads of {pieces} "
+        f"were busy {load:.0%} of the time",
+        f"divide the data into more {piece}s",
     )
 
 

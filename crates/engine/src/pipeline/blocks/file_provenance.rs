@@ -4,8 +4,8 @@
 use crate::error::Result;
 use crate::files::input::Input;
 use crate::files::name::FileName;
-use crate::files::positioned;
-use crate::files::storage::{self, Ahead, Cache, OpeningStream, Status};
+use crate::files::positioned::{self, Positioned};
+use crate::files::storage::{self, Ahead, Cache, Coming, OpeningStream, Status};
 use crate::numbering::Numbering;
 use crate::philox::mix;
 use crate::pipeline::blocks::row_id::Pass;
@@ -22,6 +22,8 @@ pub struct FileProvenance {
     pub numbering: Numbering,
     /// Its number among the files of the source.
     pub number: u64,
+    /// The number of the part of the file that is read, for formats that are read in parts.
+    pub part: usize,
     /// The pass in which it is read.
     pub pass: Pass,
     /// True for rows that repeat those of another rank, so that all ranks have equally many.
@@ -45,14 +47,25 @@ pub trait Before: fmt::Debug + Send + Sync {
     fn num_records(&self) -> Result<u64>;
 }
 
-/// The opening of a remote file, if it is in progress.
+/// The opening of a remote file, or the request of parts of it, if it is in progress.
 #[derive(Default)]
-pub struct Begun(Mutex<Option<OpeningStream>>);
+pub struct Begun(Mutex<Option<OpeningStream>>, Mutex<Option<BegunParts>>);
+
+/// Parts of an open remote file that have been requested.
+pub struct BegunParts {
+    /// The file.
+    pub file: Positioned,
+    /// Its status.
+    pub status: Status,
+    /// The request.
+    pub coming: Box<dyn Coming>,
+}
 
 impl Begun {
     /// True unless the file is being opened and cannot be read yet.
     pub fn is_ready(&self) -> bool {
         self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
+            && self.1.lock().as_mut().is_none_or(|parts| parts.coming.is_ready())
     }
 }
 
@@ -88,6 +101,7 @@ impl FileProvenance {
             name,
             numbering,
             number,
+            part: 0,
             pass: Pass::default(),
             is_repeated: false,
             layout: OnceLock::new(),
@@ -120,6 +134,11 @@ impl FileProvenance {
         Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
     }
 
+    /// Part number `part` of the file.
+    pub fn in_part(&self, part: usize) -> Arc<Self> {
+        Arc::new(Self { part, ..self.clone() })
+    }
+
     /// The same file; if it is remote, parts of it are kept in `cache`.
     pub fn cached(&self, cache: &Arc<Cache>) -> Arc<Self> {
         Arc::new(Self { cache: Some(Arc::clone(cache)), ..self.clone() })
@@ -134,6 +153,16 @@ impl FileProvenance {
             let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
             *self.begun.0.lock() = Some(storage.begin(url, &ahead));
         }
+    }
+
+    /// Keeps a request of parts of the file, until [`FileProvenance::take_parts`] takes it.
+    pub fn keep_parts(&self, parts: BegunParts) {
+        *self.begun.1.lock() = Some(parts);
+    }
+
+    /// The request of parts that was kept.
+    pub fn take_parts(&self) -> Option<BegunParts> {
+        self.begun.1.lock().take()
     }
 
     /// Opens the file to read it from its beginning to its end. Continues an opening that

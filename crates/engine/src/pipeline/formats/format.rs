@@ -12,12 +12,23 @@ pub trait Format: Send + Sync {
     /// Opens a file at a position where a block begins.
     fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>>;
 
+    /// Begins to open a remote file, and to read up to `num_bytes` of it. Does not wait.
+    fn begin(&self, file: &FileProvenance, num_bytes: usize) {
+        file.begin(num_bytes);
+    }
+
     /// The largest size of a block in bytes, unless a single record is larger.
     fn block_bytes(&self) -> usize;
 
     /// The memory of an open file beside its blocks, in bytes.
-    fn open_bytes(&self) -> usize {
+    fn open_bytes(&self, _file: &FileProvenance) -> usize {
         self.block_bytes()
+    }
+
+    /// True if files are read in parts, several of one file at the same time; see
+    /// [`FileProvenance::in_part`].
+    fn has_parts(&self) -> bool {
+        false
     }
 
     /// True if each file is one record.

@@ -1,5 +1,6 @@
 //! File formats: cutting files into blocks of records.
 
+mod arrow;
 mod chunks;
 mod codec;
 mod csv;
@@ -9,6 +10,7 @@ mod json_inference;
 mod lines;
 mod locate;
 mod lz4;
+mod parquet;
 mod part;
 mod record_position;
 mod source;
@@ -17,6 +19,7 @@ mod text_start;
 mod tfrecord;
 mod whole;
 
+pub use arrow::types::{Element, Lists, TableColumn};
 pub use codec::{Codec, MARK_BYTES};
 pub use csv::inference::{Inferred, infer_csv, is_flag};
 pub use csv::{Columns, Csv};
@@ -25,6 +28,7 @@ pub use format::{Format, Scan};
 pub use json_inference::infer_json;
 pub use lines::Lines;
 pub use locate::RecordLocator;
+pub use parquet::{ColumnKind, Parquet, parquet_columns, parquet_counts};
 pub use part::FilePart;
 pub use record_position::RecordPosition;
 pub use source::{Source, is_compressed, uncompressed};

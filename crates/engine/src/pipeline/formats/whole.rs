@@ -29,7 +29,7 @@ impl Format for Whole {
         EXPECTED_BYTES
     }
 
-    fn open_bytes(&self) -> usize {
+    fn open_bytes(&self, _file: &FileProvenance) -> usize {
         0
     }
 
@@ -61,7 +61,7 @@ impl Format for Labelled {
         EXPECTED_BYTES
     }
 
-    fn open_bytes(&self) -> usize {
+    fn open_bytes(&self, _file: &FileProvenance) -> usize {
         0
     }
 

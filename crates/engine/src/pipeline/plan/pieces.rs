@@ -154,7 +154,7 @@ impl Plan {
         let first = parts.len();
         match &**self {
             Self::Files(format, files) => {
-                let pieces = match &options.blocks {
+                let pieces = match options.blocks.as_ref().filter(|_| !format.has_parts()) {
                     Some(blocks) => {
                         let source = path.iter().fold(settings, |settings, index| settings.part(*index)).branch;
                         Some(blocks.of(source, format, files)?)

@@ -24,6 +24,8 @@ const MAX_BLOCKS: usize = 4;
 /// anything else is done. A file is read by one task at a time: if that task began only when
 /// nothing else is left to do, all other workers would wait for it.
 const FEW_BLOCKS: usize = 2;
+/// Limit on the waiting blocks of a part of a file, in bytes.
+const MAX_PART_BYTES: usize = 64 << 20;
 /// The least number of remote files read at the same time: for files of one record each, and for
 /// others.
 const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
@@ -40,6 +42,8 @@ pub struct Files {
     end: usize,
     /// The largest number of waiting blocks of a file.
     max_blocks: usize,
+    /// True if the files after the first are read ahead as far as memory allows.
+    are_parts: bool,
     /// The position at which the first file is opened, if it is not the beginning.
     first_record: Option<RecordPosition>,
     /// The piece of the only file that is read; `None` for the whole file.
@@ -105,12 +109,14 @@ impl Files {
         let (open, max_open) = (VecDeque::new(), max_open.max(least));
         let (size_estimate, first_record, piece) = (SizeEstimate::default(), None, None);
         let (end, max_blocks, in_any_order) = (files.len(), MAX_BLOCKS, false);
+        let are_parts = format.has_parts();
         Self {
             format,
             files,
             next_file: 0,
             end,
             max_blocks,
+            are_parts,
             first_record,
             piece,
             open,
@@ -131,7 +137,8 @@ impl Files {
     ) -> Self {
         let (next_file, end) = (number, number + 1);
         let max_blocks = if num_open > 1 { FEW_BLOCKS } else { MAX_BLOCKS };
-        Self { next_file, end, max_blocks, max_open: num_open.max(1), ..Self::new(format, files, 1, position) }
+        let (max_open, are_parts) = (num_open.max(1), false);
+        Self { next_file, end, max_blocks, max_open, are_parts, ..Self::new(format, files, 1, position) }
     }
 
     /// Reads one piece of the only file.
@@ -185,19 +192,32 @@ impl Files {
         }
     }
 
+    /// The largest number of waiting blocks of a file that is not the first. While the parts of a
+    /// file are read in order, that file is read by as many tasks as parts fit into memory.
+    fn max_later_blocks(&self, context: &Context) -> usize {
+        let block_bytes = self.size_estimate.task_bytes().unwrap_or_else(|| self.format.block_bytes());
+        let part_bytes = (context.budget.room_bytes() / (4 * self.max_open)).min(MAX_PART_BYTES);
+        match self.are_parts {
+            true => self.max_blocks.max(part_bytes / block_bytes.max(1)),
+            false => self.max_blocks,
+        }
+    }
+
     fn start_tasks(&mut self, context: &mut Context) {
+        let max_later_blocks = self.max_later_blocks(context);
         for (index, stream) in self.open.iter_mut().enumerate() {
             stream.collect(&self.size_estimate);
             let is_needed = index == 0 && stream.ready.is_empty();
-            if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= self.max_blocks {
+            let max_blocks = if index == 0 { self.max_blocks } else { max_later_blocks };
+            if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= max_blocks {
                 continue;
             }
             if stream.open_charge.is_none() {
                 let ahead_bytes =
                     (context.budget.limit_bytes() / (8 * self.max_open)).clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
-                let open_bytes = self.format.open_bytes();
+                let open_bytes = self.format.open_bytes(&stream.file);
                 let open_bytes = stream.block_bytes().map_or(open_bytes, |block_bytes| open_bytes.min(block_bytes));
-                stream.open_charge = stream.begin(open_bytes, ahead_bytes, context, is_needed);
+                stream.open_charge = stream.begin(&*self.format, open_bytes, ahead_bytes, context, is_needed);
             }
             if stream.open_charge.is_none() {
                 return;
@@ -243,16 +263,24 @@ impl Stream {
     }
 
     /// Charges the memory of an open file, and begins to open it if it is remote.
-    fn begin(&mut self, open_bytes: usize, ahead_bytes: usize, context: &Context, is_needed: bool) -> Option<Charge> {
-        let is_remote = self.file.name.url().is_some();
+    fn begin(
+        &mut self,
+        format: &dyn Format,
+        open_bytes: usize,
+        ahead_bytes: usize,
+        context: &Context,
+        is_needed: bool,
+    ) -> Option<Charge> {
+        // What is requested of a part is a part of `open_bytes`.
+        let is_remote = self.file.name.url().is_some() && !format.has_parts();
         let ahead_bytes = match self.block_bytes() {
             Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
             None => ahead_bytes,
         };
-        let charge = context.charge(open_bytes + if is_remote { ahead_bytes } else { 0 }, is_needed)?;
+        let charge = context.charge(open_bytes.saturating_add(if is_remote { ahead_bytes } else { 0 }), is_needed)?;
         match self.piece.as_ref().filter(|piece| piece.is_of_several()) {
             Some(piece) => self.coming = piece.begin(self.first_record, ahead_bytes as u64),
-            None => self.file.begin(ahead_bytes),
+            None => format.begin(&self.file, ahead_bytes),
         }
         Some(charge)
     }
