@@ -160,7 +160,7 @@ def test_a_damaged_footer_names_the_file(written):
 def test_strings_that_are_not_text_name_the_file_and_the_column(written):
     broken = pa.array([b"x", b"\xff"]).view(pa.string())
     path = written({"s": broken}) / "0.parquet"
-    with pytest.raises(errors.DataLossError, match=r"0.parquet: row 1, .* the column 's'"):
+    with pytest.raises(errors.DataLossError, match=r"0.parquet: row 0, .* the column 's'"):
         list(hp.parquet(path))
 
 

@@ -40,8 +40,8 @@ def table(num_rows=NUM_ROWS, first=0):
             "i": pa.array([n * n - 7 for n in numbers], pa.int64()),
             "h": pa.array([n % 100 for n in numbers], pa.uint8()),
             "f": pa.array([None if n % 5 == 3 else n / 3 for n in numbers], pa.float32()),
-            "b": pa.array([n % 3 == 0 for n in numbers]),
-            "s": pa.array([f"é{n % 17}" * (n % 4) for n in numbers]),
+            "b": pa.array([n % 3 == 0 for n in numbers], pa.bool_()),
+            "s": pa.array([f"é{n % 17}" * (n % 4) for n in numbers], pa.string()),
             "y": pa.array([bytes([n % 251]) * (n % 9) for n in numbers], pa.binary()),
             "x": pa.array([bytes([n % 7, 1, 2]) for n in numbers], pa.binary(3)),
             "l": pa.array([list(range(n % 4)) for n in numbers], pa.list_(pa.int32())),
@@ -352,3 +352,33 @@ def test_other_types_are_refused_by_name(tmp_path):
         with pytest.raises(errors.InvalidArgumentError, match=message):
             list(hr.parquet(path))
         assert rows(hr.parquet(path, ["b"])) == [{"b": 1}]
+
+
+def test_all_rows_are_shuffled_from_memory(tmp_path):
+    all_of_them = many_files(tmp_path)
+    pipe = hr.parquet(tmp_path, ["i", "l"])
+    shuffled = pipe.shuffle(seed=7)
+    orders = [numbers(shuffled.epoch(epoch)) for epoch in range(2)]
+    assert orders[0] != orders[1]
+    assert [sorted(order) for order in orders] == [sorted(all_of_them)] * 2
+    # The same order as other sources have.
+    arrays = hr.arrays({"i": np.array(all_of_them)}).shuffle(seed=7)
+    assert orders[0] == numbers(arrays)
+    assert len(shuffled) == len(all_of_them)
+    assert numbers(shuffled.shard(1, 3)) == orders[0][1::3]
+    assert "a first pass over Parquet files keeps them in memory" in shuffled.describe()
+    testing.assert_resumes(shuffled.epochs(2).take(200), every=7)
+    both = hr.concat([pipe, pipe.take(10).cache()]).shuffle(seed=7)
+    assert sorted(numbers(both)) == sorted(all_of_them + all_of_them[:10])
+
+
+def test_a_shuffle_of_more_rows_than_memory_holds_is_refused(tmp_path):
+    strings = pa.array([bytes([n % 251]) * 1000 for n in range(30_000)], pa.binary())
+    pq.write_table(pa.table({"s": strings}), tmp_path / "a.parquet", row_group_size=1000)
+    pipe = hr.parquet(tmp_path).shuffle(seed=7).options(memory_bytes=16 << 20)
+    message = (
+        "shuffle: all rows of the Parquet files are kept, which takes more than .* bytes, expected "
+        "at most the 16777216 of memory_bytes. Read fewer columns"
+    )
+    with pytest.raises(errors.ResourceExhaustedError, match=message):
+        next(iter(pipe))

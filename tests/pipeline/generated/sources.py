@@ -30,6 +30,9 @@ MANY = 10_000
 # Who waits longer than this waits for ever.
 _PATIENCE_S = 30
 NUMBERS = (range(53), range(53, 53), range(53, 97))
+# The rows of each row group of Parquet files.
+_GROUP_ROWS = 17
+_ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,9 @@ def write_files(directory: Path) -> None:
             image.write_bytes(b"%d" % n)
         if pq is not None:
             columns = {"n": pa.array(numbers, pa.int64())}
-            pq.write_table(pa.table(columns), directory / f"{index}.parquet", row_group_size=17)
+            pq.write_table(
+                pa.table(columns), directory / f"{index}.parquet", row_group_size=_GROUP_ROWS
+            )
     _damage(directory / "damaged" / "0.tfrecord")
 
 
@@ -342,9 +347,16 @@ def _files(random: Random) -> Source:
 
 
 def _parquet(random: Random) -> Source:
-    return Source(
-        "parquet(*.parquet)", lambda directory: hr.parquet(directory / "*.parquet"), _only("n")
-    )
+    seed = random.choice([None, None, random.randrange(2**20)])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        rows = hr.parquet(directory / "*.parquet")
+        return rows if seed is None else rows.shuffle(seed=seed)
+
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    text = f"parquet(*.parquet){shuffle}"
+    places = _PLACES if seed is None else None
+    return Source(text, begin, _only("n"), seed=seed, places=places, sizes=_ROW_GROUPS)
 
 
 def _arrays(random: Random) -> Source:

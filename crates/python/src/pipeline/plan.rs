@@ -14,6 +14,7 @@ use headrace_engine::pipeline::blocks::block::FileProvenance;
 use headrace_engine::pipeline::blocks::strided::Strided;
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::native::function::{Function, Segment};
+use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::groups::batch::Turn;
 use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::groups::pack::Packing;
@@ -324,6 +325,11 @@ impl Plan {
         let lookup = Arc::new(SharedLookup::default());
         let fetch = Stage(Arc::new(Fetch(Arc::clone(&lookup))));
         (self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), lookup: Some(lookup) }), fetch)
+    }
+
+    /// The rows of a source without random access, kept by a shuffle of all of them.
+    fn kept_for_shuffle(&self) -> Self {
+        self.then(Step::Cache(Arc::new(Store::of_shuffle())))
     }
 
     fn cache(&self, cache: &Cache) -> Self {

@@ -24,7 +24,12 @@ from headrace.pipeline.describe.even_ranks import check_even
 from headrace.pipeline.describe.features import as_feature
 from headrace.pipeline.describe.lengths import length_of
 from headrace.pipeline.describe.padding import as_values
-from headrace.pipeline.describe.random_access import check_reachable, check_skippable, needs_scan
+from headrace.pipeline.describe.random_access import (
+    check_reachable,
+    check_skippable,
+    keeps_all,
+    needs_scan,
+)
 from headrace.pipeline.describe.source import InferredSource, Source
 from headrace.pipeline.describe.specs import (
     Known,
@@ -979,6 +984,8 @@ class Pipeline:
 
     def _described(self, number: int, stage: Stage) -> str:
         is_full = isinstance(stage, stages.Shuffle) and stage.window is None
+        if is_full and keeps_all(self.stages[:number]):
+            return f"{stage}: all examples; a first pass over Parquet files keeps them in memory"
         if is_full and needs_scan(self.stages[:number]):
             return f"{stage}: all examples; a first scan finds out where they begin in the files"
         if isinstance(stage, stages.Shuffle) and stage.window is not None:

@@ -8,7 +8,14 @@ from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 
-__all__ = ["check_reachable", "check_skippable", "is_read_late", "needs_scan"]
+__all__ = [
+    "check_reachable",
+    "check_skippable",
+    "is_read_late",
+    "is_shuffled_whole",
+    "keeps_all",
+    "needs_scan",
+]
 
 # Sources with random access through an index, if the files are not compressed.
 _INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
@@ -81,6 +88,30 @@ def _waits(stage: Stage) -> bool:
         return isinstance(stage.function, NativeFunction)
     waiting = (stages.Parse, stages.Select, stages.Rename, stages.WithOrigin, stages.Prefetch)
     return isinstance(stage, waiting)
+
+
+def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_behind: bool) -> bool:
+    """Returns whether a shuffle of all examples needs those of the source itself.
+
+    Args:
+        chain: All stages.
+        is_shuffled_behind: Whether a shuffle of all examples follows them.
+    """
+    for stage in chain[1:]:
+        if isinstance(stage, stages.Cache):
+            return False
+        if isinstance(stage, stages.Shuffle):
+            return stage.window is None
+    return is_shuffled_behind
+
+
+def keeps_all(chain: Sequence[Stage]) -> bool:
+    """Returns whether a shuffle of all examples keeps those of some source in memory."""
+    source = chain[0]
+    is_kept = isinstance(source, Source) and source.is_kept_for_shuffle
+    return (is_kept or any(map(keeps_all, stages.parts_of(source)))) and not any(
+        isinstance(stage, stages.Cache) for stage in chain
+    )
 
 
 def needs_scan(chain: Sequence[Stage]) -> bool:

@@ -40,10 +40,13 @@ class Source(Stage, ABC):
     Attributes:
         is_reachable: Whether there is random access to its examples, for a full shuffle, if the
             files are not compressed.
+        is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since single ones
+            cannot be read.
         has_pieces: Whether a shuffle over a window may read its files in another order.
     """
 
     is_reachable: ClassVar[bool] = False
+    is_kept_for_shuffle: ClassVar[bool] = False
     has_pieces: ClassVar[bool] = True
 
     @property

@@ -30,6 +30,8 @@ class Parquet(InferredSource):
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
+    is_reachable = True
+    is_kept_for_shuffle = True
 
     @property
     def name(self) -> str:

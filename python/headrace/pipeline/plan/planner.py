@@ -15,7 +15,7 @@ from headrace.core import engine
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.padding import fillers
-from headrace.pipeline.describe.random_access import is_read_late
+from headrace.pipeline.describe.random_access import is_read_late, is_shuffled_whole
 from headrace.pipeline.describe.source import Source, check_paths
 from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
 from headrace.pipeline.describe.stages import Stage
@@ -146,6 +146,7 @@ class _Planning:
         is_covered: bool = False,
         is_cached: bool = False,
         depth: int = 0,
+        is_shuffled: bool = False,
     ) -> None:
         """Plans the stages of one pipeline.
 
@@ -156,6 +157,7 @@ class _Planning:
             is_covered: True if failing examples are skipped by a stage after all of these.
             is_cached: True if the results are kept by a stage after all of these.
             depth: The number of combinations around them, up to the next cache.
+            is_shuffled: True if a shuffle of all examples follows after all of these.
         """
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
@@ -180,6 +182,7 @@ class _Planning:
         self._covered = len(chain) if is_covered else max(skippers, default=0)
         self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._depth = depth
+        self._is_shuffled = is_shuffled_whole(chain, is_shuffled)
         self._plan = self._source().metered(self._number, counts_rows=True)
         for index in range(1, len(chain)):
             self._add(index)
@@ -213,7 +216,9 @@ class _Planning:
                     self._shared.counted.append(Counted(source, part="fields"))
                     number = len(self._shared.counted) - 1
                     self._waiting.extend(stage.metered(number) for stage in planned.stages)
-                return self._shared.keeping(planned.plan)
+                plan = self._shared.keeping(planned.plan)
+                is_kept = self._is_shuffled and source.is_kept_for_shuffle
+                return plan.kept_for_shuffle() if is_kept else plan
             case stages.Arrays() as arrays:
                 return _rows(arrays)
             case stages.Iterable_(factory=factory, openings=openings):
@@ -223,7 +228,7 @@ class _Planning:
 
     def _combined(self, source: Stage) -> engine.Plan:
         pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
-        behind = self._covered > 0, self._num_cached > 0, self._depth_of(0) + 1
+        behind = self._covered > 0, self._num_cached > 0, self._depth_of(0) + 1, self._is_shuffled
         parts = [_Planning(part, known, self._shared, *behind).whole() for part, known in pairs]
         match source:
             case stages.Concat():

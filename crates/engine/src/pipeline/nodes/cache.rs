@@ -13,7 +13,11 @@ use std::sync::Arc;
 
 /// The content of one `cache()`. Lives as long as the description.
 #[derive(Default)]
-pub struct Store(Mutex<Found>);
+pub struct Store {
+    found: Mutex<Found>,
+    /// True if a shuffle of all rows keeps them, and not a `cache()`.
+    is_of_shuffle: bool,
+}
 
 /// The rows that passes have left in a store.
 #[derive(Default)]
@@ -24,22 +28,27 @@ struct Found {
 }
 
 impl Store {
+    /// A store for a shuffle of all rows of a source without random access.
+    pub fn of_shuffle() -> Self {
+        Self { is_of_shuffle: true, ..Self::default() }
+    }
+
     /// The rows of a whole pass, if a pass has finished.
     pub fn get(&self) -> Option<Arc<Cached>> {
-        self.0.lock().whole.clone()
+        self.found.lock().whole.clone()
     }
 
     fn begun(&self) -> Option<Arc<Cached>> {
-        self.0.lock().begun.clone()
+        self.found.lock().begun.clone()
     }
 
     fn keep_whole(&self, kept: Kept, budget: &Arc<Budget>) {
         let whole = Arc::new(Cached { kept, budget: Arc::clone(budget) });
-        *self.0.lock() = Found { whole: Some(whole), begun: None };
+        *self.found.lock() = Found { whole: Some(whole), begun: None };
     }
 
     fn keep_begun(&self, kept: Kept, budget: Arc<Budget>) {
-        let mut found = self.0.lock();
+        let mut found = self.found.lock();
         let num_rows = |cached: &Arc<Cached>| cached.kept.num_rows();
         if found.whole.is_none() && found.begun.as_ref().map_or(0, num_rows) < kept.num_rows() {
             found.begun = Some(Arc::new(Cached { kept, budget }));
@@ -67,6 +76,7 @@ struct Kept {
     /// The skip events, each with the number of blocks before it.
     skip_events: Vec<(usize, SkipEvent)>,
     num_bytes: usize,
+    is_of_shuffle: bool,
 }
 
 impl Kept {
@@ -77,6 +87,22 @@ impl Kept {
 
     fn num_rows(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn too_large(&self, needed: &str, budget: &Budget) -> Error {
+        let limit = budget.limit_bytes();
+        let text = match self.is_of_shuffle {
+            true => format!(
+                "shuffle: all rows of the Parquet files are kept, which takes {needed}, expected at most the {limit} of \
+                 memory_bytes. Read fewer columns, raise options(memory_bytes=...), or give a window, such as \
+                 shuffle(window=10_000)"
+            ),
+            false => format!(
+                "cache needs {needed}, expected at most the {limit} of memory_bytes. Raise options(memory_bytes=...), keep \
+                 less (select components, cache before the examples are decoded), or leave cache out"
+            ),
+        };
+        Error::new(Code::ResourceExhausted, text)
     }
 }
 
@@ -91,20 +117,11 @@ impl Cached {
         match Arc::ptr_eq(&self.budget, budget) {
             true => Ok(None),
             false if self.kept.num_bytes > budget.limit_bytes() => {
-                Err(too_large(&format!("{} bytes", self.kept.num_bytes), budget))
+                Err(self.kept.too_large(&format!("{} bytes", self.kept.num_bytes), budget))
             }
             false => Ok(Some(budget.charge(self.kept.num_bytes))),
         }
     }
-}
-
-fn too_large(needed: &str, budget: &Budget) -> Error {
-    let text = format!(
-        "cache needs {needed}, expected at most the {} of memory_bytes. Raise options(memory_bytes=...), keep less (select \
-         components, cache before the examples are decoded), or leave cache out",
-        budget.limit_bytes()
-    );
-    Error::new(Code::ResourceExhausted, text)
 }
 
 /// Returns the rows of its input and caches them, after the rows cached by an earlier pass that was
@@ -136,6 +153,7 @@ impl Fill {
     ) -> Result<Self> {
         let begun = if in_any_order { None } else { store.begun() };
         let kept = begun.as_ref().map(|begun| begun.kept.clone()).unwrap_or_default();
+        let kept = Kept { is_of_shuffle: store.is_of_shuffle, ..kept };
         let input = start(&kept.rest)?;
         let is_ordered = !in_any_order;
         Ok(Self { input, store, pass, kept, next: (0, 0), budget: None, begun, _charge: None, is_ordered })
@@ -158,7 +176,7 @@ impl Fill {
         kept.rest = rows.checkpoint(rows.len());
         kept.ends.push(kept.num_rows() + rows.len() as u64);
         match kept.num_bytes > budget.limit_bytes() {
-            true => Err(too_large(&format!("more than {} bytes", kept.num_bytes), budget)),
+            true => Err(kept.too_large(&format!("more than {} bytes", kept.num_bytes), budget)),
             false => Ok(()),
         }
     }

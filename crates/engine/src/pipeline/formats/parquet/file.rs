@@ -184,6 +184,10 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
         ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => text.clone(),
         other => other.to_string(),
     };
+    // Errors within others have their kinds before them.
+    let text = ["Parquet argument error: ", "Parquet error: "]
+        .iter()
+        .fold(&text[..], |text, kind| text.strip_prefix(kind).unwrap_or(text));
     Error::data_loss(format!("{name}: {what}: {text}. {COPY_AGAIN}"))
 }
 
