@@ -126,12 +126,18 @@ def test_data_in_messages_are_escaped(path):
         (b"<html>404", r"It is an HTML page\. A server has sent it"),
         (b"version https://git-lfs.github.com/spec/v1\n", "It is a pointer of Git LFS"),
         (b"\x1f\x8b\x08\0\0\0\0\0", r"It is compressed by gzip\. Decompress it first\."),
-        (b"PAR1 and no more", "Is it a Parquet file"),
+        (b"neither", "Is it a Parquet file"),
     ],
 )
 def test_what_is_not_parquet_is_named(path, data, what):
     path.write_bytes(data)
     with pytest.raises(errors.InvalidArgumentError, match=what):
+        list(hr.parquet(path))
+
+
+def test_the_beginning_of_a_parquet_file_is_cut_short(path):
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(errors.DataLossError, match=r"do not end with the mark .* cut short"):
         list(hr.parquet(path))
 
 
