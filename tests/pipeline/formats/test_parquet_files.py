@@ -185,6 +185,12 @@ def test_a_window_permutes_row_groups(tmp_path):
         assert sorted(order[place : place + 13] for place in range(0, 130, 13)) == sorted(groups)
 
 
+def test_row_groups_stay_the_pieces_with_block_bytes(tmp_path):
+    many_files(tmp_path)
+    pipe = hr.parquet(tmp_path, ["i"])
+    assert numbers(pipe.shuffle(9, 7, block_bytes=100)) == numbers(pipe.shuffle(9, 7))
+
+
 def test_random_draws_are_keyed_by_the_row_in_its_file(tmp_path):
     def drawn(example, rng):
         return {"i": example["i"], "draw": rng.integers(1 << 40)}
