@@ -77,8 +77,8 @@ def run(options: Options) -> Result:
 
 
 def busy(example: dict[str, int]) -> dict[str, int]:
-    """Takes a fraction of a millisecond."""
-    return {"n": example["n"], "sum": sum(range(3000))}
+    """Takes a millisecond or less, so that many are killed in it."""
+    return {"n": example["n"], "sum": sum(range(30000))}
 
 
 def with_process(example: dict[str, int]) -> dict[str, int]:
@@ -219,7 +219,7 @@ def _killing(random: Random) -> Iterator[list[int]]:
     is_over, kills = Event(), []
 
     def kill() -> None:
-        while not is_over.wait(random.random() * 0.1):
+        while not is_over.wait(random.random() * 0.3):
             if workers := _workers():
                 worker = random.choice(workers)
                 with contextlib.suppress(ProcessLookupError):
