@@ -69,6 +69,8 @@ class Source:
 # Words for sources that not every stage can follow.
 ONCE = "iterable once"
 SPLIT = "split"
+# The ending of files of which some records are damaged.
+DAMAGED = "damaged"
 IN_PROCESSES = "iterable in processes"
 
 
@@ -135,7 +137,7 @@ _BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
     "jsonl": ("*.jsonl", _begins_of_matches(rb"(?m)^\{")),
     "fixed": ("*.fixed", lambda path: list(range(0, path.stat().st_size, 8))),
     "tfrecord": ("*.tfrecord", _begins_of_records),
-    "damaged": ("damaged/*.tfrecord", _begins_of_records),
+    DAMAGED: ("damaged/*.tfrecord", _begins_of_records),
     "tar": ("*.tar", _begins_of_samples),
 }
 
@@ -274,7 +276,7 @@ def _damaged(random: Random) -> Source:
     examples: list[Example] = [{"n": n} for n in range(97)]
     lost = frozenset(filter(_is_damaged, range(97)))
     text = f"tfrecords(damaged){shuffle}.skip_errors()"
-    return Source(text, begin, examples, seed=seed, lost=lost, sizes=(97,), ending="damaged")
+    return Source(text, begin, examples, seed=seed, lost=lost, sizes=(97,), ending=DAMAGED)
 
 
 def _lines(random: Random) -> Source:
