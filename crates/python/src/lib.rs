@@ -36,6 +36,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipeline::skip_event::Failure>()?;
     module.add_class::<pipeline::skip_event::Passed>()?;
     module.add_class::<pipeline::plan::Plan>()?;
+    module.add_class::<pipeline::order_digest::OrderDigest>()?;
     module.add_class::<pipeline::plan::Sightings>()?;
     module.add_class::<pipeline::plan::Stage>()?;
     module.add_class::<queues::queue::Queue>()?;

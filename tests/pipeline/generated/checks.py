@@ -12,7 +12,7 @@ from tests.pipeline.conftest import same
 from tests.pipeline.generated.model import Run
 from tests.pipeline.generated.program import At, Program, Ranks
 from tests.pipeline.generated.sources import MANY, ONCE
-from tests.pipeline.generated.steps import BUDGET
+from tests.pipeline.generated.steps import BUDGET, EVEN
 
 import headrace as hr
 from headrace.core import errors
@@ -26,6 +26,8 @@ WAYS: Sequence[dict[str, int]] = (
 REFUSED = (ValueError, errors.InvalidArgumentError)
 # Places of an iteration that are resumed.
 _PLACES = 6
+# The number of items from one digest to the next.
+_DIGESTED = 7
 
 
 def check(program: Program, directory: Path, number: int) -> None:
@@ -38,13 +40,14 @@ def check(program: Program, directory: Path, number: int) -> None:
     """
     random = Random(-number)
     ranks = Ranks()
-    if "shard of ranks" in program.kinds:
+    if program.kinds & {"shard of ranks", EVEN}:
         world = random.choice([1, 2, 3, 4])
         ranks = Ranks(random.randrange(world), world)
     expected = program.expected(ranks)
     made = program.pipeline(directory, ranks)
     may_fail = BUDGET in program.kinds
-    whole, states, skipped = run(made, WAYS[number % 3], None, may_fail)
+    digests: dict[int, str] = {}
+    whole, states, skipped = run(made, WAYS[number % 3], None, may_fail, (0, digests))
     if skipped.failure is not None:
         # What is given before it is what there would be without a budget.
         expected = expected[: len(whole)]
@@ -56,13 +59,15 @@ def check(program: Program, directory: Path, number: int) -> None:
         (program.pipeline(directory, ranks) if once else made, WAYS[(number + 1) % 3]),
         (program.pipeline(directory, ranks), WAYS[(number + 2) % 3]),
     ):
-        again, _, omitted = run(pipeline, way, None, may_fail)
+        found: dict[int, str] = {}
+        again, _, omitted = run(pipeline, way, None, may_fail, (0, found))
         assert same(again, whole), f"with {way}: {_difference(again, whole)}"
+        assert found == digests, f"digests with {way}"
         assert omitted == skipped, f"with {way}: {omitted}, expected {skipped}"
     if not may_fail:
         check_in_step(program, directory, ranks, WAYS[number % 3])
-    check_resumes(program, directory, ranks, (whole, states, skipped), random)
-    if "shard of ranks" in program.kinds and not may_fail:
+    check_resumes(program, directory, ranks, (whole, states, skipped, digests), random)
+    if program.kinds & {"shard of ranks", EVEN} and not may_fail:
         check_ranks(program, directory, ranks.world, random)
 
 
@@ -78,9 +83,21 @@ class Omitted(NamedTuple):
 
 
 def run(
-    pipeline: hr.Pipeline, way: Mapping[str, int], state: Any = None, may_fail: bool = False
+    pipeline: hr.Pipeline,
+    way: Mapping[str, int],
+    state: Any = None,
+    may_fail: bool = False,
+    digests: tuple[int, dict[int, str]] | None = None,
 ) -> tuple[list[dict[str, Any]], list[Any], Omitted]:
-    """All items of an iteration, the state before each and behind the last, what was omitted."""
+    """All items of an iteration, the state before each and behind the last, what was omitted.
+
+    Args:
+        pipeline: What is iterated.
+        way: Its options.
+        state: Where it begins.
+        may_fail: Whether it may end with an error.
+        digests: The number of items before, and what gets digests by the number of items.
+    """
     items: list[dict[str, Any]] = []
     states: list[Any] = []
     batches: hr.Batches | None = None
@@ -92,12 +109,26 @@ def run(
             for item in batches:
                 items.append(item)
                 states.append(copied(batches.state()))
+                if digests is not None:
+                    note_digest(batches, digests[0] + len(items), digests[1])
     except (LookupError, errors.OpError, errors.SkippedExamples) as error:
         if not may_fail:
             raise
         failure = type(error).__name__, str(error)
     skipped = [] if batches is None else batches.skipped
     return items, states or [state], Omitted(skipped, failure)
+
+
+def note_digest(batches: hr.Batches, place: int, digests: dict[int, str]) -> None:
+    """Notes the digest behind so many items, for some places, if there is one."""
+    if place % _DIGESTED:
+        return
+    try:
+        digests[place] = batches.digest()
+    except errors.FailedPreconditionError as error:
+        # An error may come before all ranks have their item.
+        if not any(words in str(error) for words in ("no global order", "has ended before")):
+            raise
 
 
 def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[str, int]) -> None:
@@ -124,13 +155,14 @@ def check_resumes(
     program: Program, directory: Path, ranks: Ranks, given: Any, random: Random
 ) -> None:
     """Resumes at each place, or some of many, and from what follows once more."""
-    whole, states, skipped = given
+    whole, states, skipped, digests = given
     may_fail = BUDGET in program.kinds
     places = {0, len(whole), *random.sample(range(len(whole) + 1), min(_PLACES, len(whole) + 1))}
     for place in sorted(places):
         way = random.choice(WAYS)
         pipeline = program.pipeline(directory, ranks)
-        again, later, omitted = run(pipeline, way, states[place], may_fail)
+        found: dict[int, str] = {}
+        again, later, omitted = run(pipeline, way, states[place], may_fail, (place, found))
         where = f"resumed behind {place} items, with {way}"
         assert same(again, whole[place:]), f"{where}: {_difference(again, whole[place:])}"
         if "zip" in program.kinds:
@@ -139,6 +171,8 @@ def check_resumes(
         else:
             wanted = skipped
         assert omitted == wanted, f"{where}: {omitted}, expected {wanted}"
+        wanted_digests = {number: text for number, text in digests.items() if number > place}
+        assert found == wanted_digests, f"digests {where}"
         middle = random.randint(0, len(again))
         way = random.choice(WAYS)
         twice, _, _ = run(program.pipeline(directory, ranks), way, later[middle], may_fail)
@@ -156,33 +190,49 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
     new = random.choice([1, 2, 3, 4, 8])
     if new == old:
         return
+    digests: list[dict[int, str]] = [{} for _ in range(old)]
     ranks = [
-        run(program.pipeline(directory, Ranks(rank, old)), random.choice(WAYS))
+        run(
+            program.pipeline(directory, Ranks(rank, old)),
+            random.choice(WAYS),
+            digests=(0, digests[rank]),
+        )
         for rank in range(old)
     ]
-    num_steps = min(len(items) for items, _, _ in ranks)
+    is_even = EVEN in program.kinds
+    lengths = [len(items) for items, _, _ in ranks]
+    assert not is_even or len(set(lengths)) == 1, f"{old} ranks have {lengths} items"
+    num_steps = min(lengths)
+    if is_even or "epochs" not in program.kinds:
+        for place, text in digests[0].items():
+            others = {found[place] for found in digests if place in found and place <= num_steps}
+            assert others <= {text}, f"digests of {old} ranks behind {place} items: {others}"
     for step in {0, *random.sample(range(num_steps + 1), min(2, num_steps + 1))}:
         follows = Counter(rows_of(item for items, _, _ in ranks for item in items[step:]))
         answers = set()
         for rank, (_, states, _) in enumerate(ranks):
             try:
-                rest = [
-                    item
-                    for other in range(new)
-                    for item in run(
+                rests = [
+                    run(
                         program.pipeline(directory, Ranks(other, new)),
                         random.choice(WAYS),
                         states[step],
                     )[0]
+                    for other in range(new)
                 ]
             except REFUSED as error:
                 answers.add("refused" if "shard" in str(error) else repr(error))
                 continue
             answers.add("accepted")
-            found = Counter(rows_of(rest))
+            found = Counter(rows_of(item for rest in rests for item in rest))
             where = (
                 f"behind {step} steps of {old} ranks, from the state of rank {rank}, {new} ranks"
             )
+            if is_even:
+                # Which of the last items are dropped or repeated depends on the number of ranks.
+                lengths = [len(rest) for rest in rests]
+                assert len(set(lengths)) == 1, f"{where}: {lengths} items"
+                continue
             assert found == follows, (
                 f"{where}: {sum((found - follows).values())} more and "
                 f"{sum((follows - found).values())} fewer than no rank was given"

@@ -57,8 +57,19 @@ def first_of(value: Any) -> Any:
     return value
 
 
-def shard(items: Items, index: int, count: int) -> Items:
-    return (item for number, item in enumerate(items) if number % count == index)
+def shard(items: Items, index: int, count: int, even: str | None = None) -> Items:
+    """Each `count`-th item. The last ones may be dropped, or repeated by ranks that have none."""
+    group: list[Example] = []
+    for item in items:
+        group.append(item)
+        if even != "drop" and len(group) == index + 1:
+            yield item
+        if len(group) == count:
+            if even == "drop":
+                yield group[index]
+            group = []
+    if even == "pad" and 0 < len(group) <= index:
+        yield dict(group[index % len(group)])
 
 
 def groups_of(items: Items, size: int) -> Iterator[list[Example]]:

@@ -106,7 +106,7 @@ def _ended(random: Random, program: Program) -> Program:
 
 def _for_ranks(random: Random, program: Program) -> Program:
     """With a shard for ranks at the end, behind which may stand what lets their number change."""
-    program = tried(program, shard_of_ranks())
+    program = tried(program, shard_of_ranks(random.choice([None, "drop", "pad"])))
     for _ in range(random.randint(0, 3)):
         if (step := draw_step(random, program.shape)) is not None and step.kind in _ELASTIC:
             program = tried(program, step)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import model as m
@@ -15,6 +16,8 @@ from tests.pipeline.generated.sources import MANY, ONCE, SPLIT
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 # The word for a budget that may be too small.
 BUDGET = "budget"
+# The word for a shard that gives all ranks equally many items.
+EVEN = "even shard of ranks"
 Draw = Callable[[Random, Shape], "Step | None"]
 
 
@@ -64,13 +67,13 @@ def _shard(random: Random, shape: Shape) -> Step:
     )
 
 
-def shard_of_ranks() -> Step:
+def shard_of_ranks(even: Literal["drop", "pad"] | None = None) -> Step:
     """The shard of the rank that the pipeline is for."""
     return Step(
-        "shard of ranks",
-        "shard(rank, world)",
-        lambda p, ranks: p.shard(*ranks),
-        items_of(lambda i, at: m.shard(i, *at.ranks)),
+        "shard of ranks" if even is None else EVEN,
+        f"shard(rank, world, {even!r})",
+        lambda p, ranks: p.shard(*ranks, even),
+        items_of(lambda i, at: m.shard(i, *at.ranks, even)),
     )
 
 

@@ -10,7 +10,8 @@ PROGRAMS = 30
 KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
     *("image_folder", "webdataset", "arrays", "iterable", "mix", "concat", "zip"),
-    *("take", "skip", "shard", "shard of ranks", "window", "shuffle", "epochs", "cache"),
+    *("take", "skip", "shard", "window", "shuffle", "epochs", "cache"),
+    *("shard of ranks", "even shard of ranks"),
     "window over blocks",
     *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),

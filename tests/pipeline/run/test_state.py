@@ -561,7 +561,7 @@ SEVERAL_BLOCKS = {
 def test_each_format_continues_within_a_file(source, tmp_path):
     pipeline = SEVERAL_BLOCKS[source](tmp_path).with_origin().padded_batch(100)
     whole, states = run(iter(pipeline))
-    places = sorted({state["place"][-2][1][1] for state in states[1:]})
+    places = sorted({state["place"][-3][1][1] for state in states[1:]})
     assert len(places) > 1, "all in one block"
     for place in (1, len(whole) // 3, len(whole) - 3):
         again = list(pipeline.resume(copied(states[place])))

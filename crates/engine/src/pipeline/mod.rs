@@ -14,6 +14,7 @@ pub mod index;
 pub mod native;
 pub mod node;
 pub mod nodes;
+pub mod order_digest;
 pub mod permutation;
 pub mod plan;
 pub mod skip_event;

@@ -5,6 +5,7 @@ use crate::error::IntoPython;
 use crate::pipeline::checkpoint;
 use crate::pipeline::column::{arrow, owned};
 use crate::pipeline::job::Job;
+use crate::pipeline::order_digest::{self, Numbers, OrderDigest};
 use crate::pipeline::plan::Plan;
 use crate::pipeline::skip_event::{Failure, Passed};
 use crate::waiting::detach::detached;
@@ -193,6 +194,31 @@ impl Execution {
             last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
         };
         checkpoint::to_python(py, &behind)
+    }
+
+    /// The point of a digest after the rows that were returned, without the last `num_left` of them,
+    /// and whether it is known; otherwise, the last point before it that is. `plan` is that of this
+    /// iteration, which began with pass number `pass`.
+    fn order(&self, digest: &OrderDigest, plan: &Plan, pass_number: u64, num_left: u64) -> PyResult<(Numbers, bool)> {
+        let behind = {
+            let last = self.last();
+            last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
+        };
+        let place = plan.0.order_place(pass_number, &behind);
+        let place = place.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
+        let (pass, place) = place.ok_or_else(|| PyValueError::new_err("no digest sees the rows"))?;
+        let (point, is_known) = digest.0.reach(pass, place);
+        Ok((order_digest::numbers_of(point), is_known))
+    }
+
+    /// Lets the threads go on to one more output, even if as many wait as may. Returns after some
+    /// time at the latest; False once nothing more can come.
+    fn look_ahead(&self, py: Python<'_>) -> PyResult<bool> {
+        let wait = |run: &Run| {
+            run.check()?;
+            Ok(self.executor.look_ahead(INTERVAL))
+        };
+        detached(py, &self.cancellation, None, wait)
     }
 
     /// Waits for the next task of a Python worker thread; None once this is closed.

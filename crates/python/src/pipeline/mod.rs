@@ -6,6 +6,7 @@ pub mod column_builder;
 pub mod execution;
 pub mod job;
 pub mod kept;
+pub mod order_digest;
 pub mod plan;
 pub mod skip_event;
 pub mod sources;

@@ -6,6 +6,7 @@ use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
 use crate::graph::program::Program;
 use crate::pipeline::kept::{Cache, Index};
+use crate::pipeline::order_digest::OrderDigest;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
 use headrace_engine::numbering::Numbering;
@@ -389,13 +390,24 @@ impl Plan {
     }
 
     /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
-    /// is a seed. Pieces are files, or runs of records of about `block_bytes`, whose borders are
-    /// kept in `index`. Steps that depend on the order keep what is before them.
-    #[pyo3(signature = (num_open, seed, block_bytes=None, index=None))]
-    fn in_pieces(&self, num_open: usize, seed: Option<u64>, block_bytes: Option<u64>, index: Option<&Index>) -> Self {
+    /// is a seed; of that order, each `shard.1`-th from number `shard.0` on. Pieces are files, or
+    /// runs of records of about `block_bytes`, whose borders are kept in `index`. Steps that depend
+    /// on the order keep what is before them.
+    #[pyo3(signature = (num_open, seed, shard, block_bytes=None, index=None))]
+    fn in_pieces(
+        &self,
+        num_open: usize,
+        seed: Option<u64>,
+        shard: (u64, u64),
+        block_bytes: Option<u64>,
+        index: Option<&Index>,
+    ) -> PyResult<Self> {
+        if shard != PieceOptions::ALL && !self.0.has_pieces() {
+            return Err(PyValueError::new_err("there are no pieces for each rank"));
+        }
         let kept = || index.map(|index| Arc::clone(&index.1)).unwrap_or_default();
         let blocks = block_bytes.map(|block_bytes| Arc::new(Blocks::new(block_bytes, kept())));
-        Self(self.0.in_pieces(&PieceOptions { seed, num_open, blocks }))
+        Ok(Self(self.0.in_pieces(&PieceOptions { seed, num_open, shard, blocks })))
     }
 
     fn window(&self, size: usize, seed: u64) -> Self {
@@ -420,6 +432,11 @@ impl Plan {
     /// Skips examples that fail in earlier steps. `number` is the number of the stage.
     fn skip_errors(&self, number: usize) -> Self {
         self.then(Step::SkipErrors(number))
+    }
+
+    /// Lets a digest see the rows.
+    fn digested(&self, digest: &OrderDigest) -> Self {
+        self.then(Step::Digest(Arc::clone(&digest.0)))
     }
 
     /// The plan, measured as stage `number` of the description; its rows are counted if

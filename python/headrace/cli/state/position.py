@@ -64,16 +64,23 @@ def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
 
 
-def place_lines(words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0) -> Iterator[str]:
+def place_lines(
+    words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0, digested: int | None = None
+) -> Iterator[str]:
     """Yields what a place says, the last stage first.
 
     Args:
         words: The stages, as a state has them.
         checkpoint: The checkpoint of the last stage.
         behind: The number of examples after that.
+        digested: The number of stages that make the global order. A checkpoint of the digest
+            follows theirs.
     """
     for index in range(len(words) - 1, -1, -1):
         name = name_of(words[index])
+        if index + 1 == digested and len(checkpoint.numbers) == len(checkpoint.inputs) == 1:
+            (before,) = checkpoint.inputs
+            checkpoint, digested = before._replace(skip=before.skip + checkpoint.skip), None
         if not checkpoint.numbers and not checkpoint.inputs:
             yield f"{name}: {_beginning(checkpoint.skip + behind)}"
             return
@@ -82,7 +89,7 @@ def place_lines(words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0) -
             total = checkpoint.skip + behind
             if name in ("map", "filter", "flat_map", "unbatch"):
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
-                yield from place_lines(words[:index], checkpoint.inputs[0])
+                yield from place_lines(words[:index], checkpoint.inputs[0], 0, digested)
                 return
             if index == 0:  # The fields of a source, which are parsed by a step of their own.
                 yield from place_lines(words[:1], checkpoint.inputs[0], total)
@@ -96,7 +103,7 @@ def place_lines(words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0) -
             yield f"{name}: {_said(saying, checkpoint, behind)}"
             if checkpoint.inputs:
                 rest = checkpoint.skip + behind if name in _ONE_TO_ONE else 0
-                yield from place_lines(words[:index], checkpoint.inputs[0], rest)
+                yield from place_lines(words[:index], checkpoint.inputs[0], rest, digested)
             return
         if name in ("bucket_by_length", "pack"):
             taken = count_of(checkpoint.skip + behind, "result")

@@ -19,7 +19,9 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
     batches = None
     try:
         checkpoint = last_checkpoint(place)
-        lines = list(place_lines(words, checkpoint))
+        lines = list(
+            place_lines(words, checkpoint, digested=state["digest"] and state["digest"][0])
+        )
         batches = num_batches(words, checkpoint) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
         # Its checksum is right, but no pipeline has made it: the raw numbers have to do.

@@ -57,7 +57,8 @@ def length_of(chain: Sequence[Stage]) -> int:
 
 def has_known_length(stage: Stage) -> bool:
     """Returns whether it follows from the number of examples before a stage how many it gives."""
-    return not isinstance(stage, (*_UNKNOWN, stages.Split))
+    is_of_pieces = isinstance(stage, stages.Shard) and stage.by == "piece"
+    return not is_of_pieces and not isinstance(stage, (*_UNKNOWN, stages.Split))
 
 
 def length_after(stage: Stage, length: float) -> float:

@@ -24,6 +24,7 @@ from headrace.pipeline.describe.even_ranks import check_even
 from headrace.pipeline.describe.features import as_feature
 from headrace.pipeline.describe.lengths import length_of
 from headrace.pipeline.describe.padding import as_values
+from headrace.pipeline.describe.piece_shards import check_pieces, read_by_shard
 from headrace.pipeline.describe.random_access import (
     check_reachable,
     check_skippable,
@@ -288,7 +289,11 @@ class Pipeline:
         return tuple(self._then(stage) for stage in splits(self.stages, shares, seed))
 
     def shard(
-        self, index: int | None = None, count: int | None = None, even: Even = None
+        self,
+        index: int | None = None,
+        count: int | None = None,
+        even: Even = None,
+        by: Literal["example", "piece"] = "example",
     ) -> "Pipeline":
         """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
 
@@ -311,20 +316,37 @@ class Pipeline:
                 if they are fewer than ranks: "drop" drops them; with "pad" the ranks that have none
                 repeat them in turn, and `mask` is false for these in a later
                 `batch(..., remainder="pad")`. None gives them to the first ranks.
+            by: "example" for every `count`-th example of the one order. "piece" behind a shuffle
+                over a window: each rank gets every `count`-th of the files (the pieces that the
+                window reads), in another order in each epoch, and reads no other. Then ranks have
+                as many examples as their files have, the window is filled from these, and a state
+                serves the same rank of as many ranks alone; an epoch may begin with others. Between
+                the window and this may be `parse`, `select`, `rename`, `map`, `filter`, `flat_map`
+                and `epochs`.
 
         Raises:
             RuntimeError: If there are no arguments and no rank is known.
             TypeError: If only one of `index` and `count` is given.
-            ValueError: If `count` is not at least 1, or `index` not below it; if `even` is none of
-                these; if `count` is above 1 and a shuffle or a mix before this has no seed, since
-                each process would draw its own; if RANK and WORLD_SIZE are not a rank and a number
-                of processes.
+            ValueError: If `count` is not at least 1, or `index` not below it; if `even` or `by` is
+                none of these, or both are given; if there is no window before `by="piece"`, or its
+                examples do not come by files; if `count` is above 1 and a shuffle or a mix before
+                this has no seed, since each process would draw its own; if RANK and WORLD_SIZE are
+                not a rank and a number of processes.
         """
         if even not in (None, "drop", "pad"):
             raise ValueError(
                 f"shard: even is {even!r}, expected 'drop' or 'pad' for equally many examples on "
                 "each rank, or None."
             )
+        if by not in ("example", "piece"):
+            raise ValueError(f"shard: by is {by!r}, expected 'example' or 'piece'.")
+        if by == "piece" and even is not None:
+            raise ValueError(
+                f"shard: even is {even!r} and by is 'piece', expected one of them: how many "
+                "examples the files of each rank have is not known. Leave out by for equal ranks."
+            )
+        if by == "piece":
+            check_pieces(self.stages)
         taken_from = ""
         if index is None and count is None:
             index, count, taken_from = process_rank("shard")
@@ -340,7 +362,7 @@ class Pipeline:
             )
         if count > 1:
             check_one_order(self.stages)
-        return self._then(stages.Shard(index, count, even, taken_from))
+        return self._then(stages.Shard(index, count, even, by, taken_from))
 
     def shuffle(
         self,
@@ -990,8 +1012,9 @@ class Pipeline:
             return f"{stage}: all examples; a first scan finds out where they begin in the files"
         if isinstance(stage, stages.Shuffle) and stage.window is not None:
             return f"{stage}: {files_of_window(self.stages[:number], stage)}"
-        if isinstance(stage, stages.Shard) and stage.taken_from:
-            return f"{stage}: taken from {stage.taken_from}"
+        if isinstance(stage, stages.Shard):
+            taken_from = f": taken from {stage.taken_from}" if stage.taken_from else ""
+            return f"{stage}{taken_from}{read_by_shard(self.stages, number)}"
         return str(stage)
 
     def _then(self, stage: Stage) -> "Pipeline":

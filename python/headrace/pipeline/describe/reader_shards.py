@@ -172,7 +172,7 @@ def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
     return state_of(identity, _without_skips(place, run), state["skipped"])
 
 
-_OF_A_MOMENT: Final = ("place", "skipped", "checksum")
+_OF_A_MOMENT: Final = ("place", "digest", "skipped", "checksum")
 
 
 def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:

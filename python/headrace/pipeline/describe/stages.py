@@ -383,12 +383,14 @@ class Shard(Stage):
         index: The rank.
         count: The number of ranks.
         even: The treatment of the last examples if they are fewer than ranks.
+        by: "example" for every `count`-th example of one order, "piece" for whole files.
         taken_from: The source of index and count; empty where the program gave them.
     """
 
     index: int
     count: int
     even: Even = field(default=None, metadata={"is_named": True})
+    by: Literal["example", "piece"] = field(default="example", metadata={"is_named": True})
     taken_from: str = field(default="", compare=False, repr=False)
 
 

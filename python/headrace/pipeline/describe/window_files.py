@@ -7,7 +7,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 
-__all__ = ["files_of_window"]
+__all__ = ["files_before", "files_of_window"]
 
 # Stages whose examples depend on the order before them, which therefore stays.
 _ORDERED: Final = (
@@ -40,6 +40,11 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
     order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
     at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
     return f"it reads {files} {order}, {at_once}"
+
+
+def files_before(chain: Sequence[Stage]) -> list[str]:
+    """Returns the names of the sources whose files a window behind these stages may reorder."""
+    return _names(chain)
 
 
 def _names(chain: Sequence[Stage]) -> list[str]:

@@ -15,6 +15,7 @@ from headrace.core import engine
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.padding import fillers
+from headrace.pipeline.describe.piece_shards import shard_of_pieces
 from headrace.pipeline.describe.random_access import is_read_late, is_shuffled_whole
 from headrace.pipeline.describe.source import Source, check_paths
 from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
@@ -22,6 +23,7 @@ from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
 from headrace.pipeline.plan.first_results import FirstResults
 from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.global_order import ordered_stages
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.python_functions import (
     FilterFunction,
@@ -100,6 +102,7 @@ def plan(
     kept: Kept | None = None,
     is_learning: bool = False,
     is_resumed: bool = False,
+    digest: engine.OrderDigest | None = None,
 ) -> Planned:
     """Plans a pipeline.
 
@@ -109,12 +112,13 @@ def plan(
         kept: The cache directory of remote files and its limit in bytes.
         is_learning: Whether iterators are only peeked at.
         is_resumed: Whether the iteration continues with a state.
+        digest: The digest of the global order, if there is one.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     shared = _Shared([], [], [], kept, is_learning, is_resumed, [])
-    planning = _Planning(chain, known, shared)
+    planning = _Planning(chain, known, shared, digest=digest)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
 
@@ -147,6 +151,7 @@ class _Planning:
         is_cached: bool = False,
         depth: int = 0,
         is_shuffled: bool = False,
+        digest: engine.OrderDigest | None = None,
     ) -> None:
         """Plans the stages of one pipeline.
 
@@ -158,6 +163,7 @@ class _Planning:
             is_cached: True if the results are kept by a stage after all of these.
             depth: The number of combinations around them, up to the next cache.
             is_shuffled: True if a shuffle of all examples follows after all of these.
+            digest: The digest of the global order, if these stages make it.
         """
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
@@ -183,7 +189,12 @@ class _Planning:
         self._num_cached = len(chain) if is_cached else num_cached(chain)
         self._depth = depth
         self._is_shuffled = is_shuffled_whole(chain, is_shuffled)
+        self._digest = digest
+        ordered = ordered_stages(chain)
+        # The last stage that makes the global order.
+        self._last_ordered = ordered - 1 if isinstance(ordered, int) else None
         self._plan = self._source().metered(self._number, counts_rows=True)
+        self._plan = self._digested(self._plan, 0)
         for index in range(1, len(chain)):
             self._add(index)
 
@@ -252,6 +263,14 @@ class _Planning:
         if self._plan is not plan:
             # Work fused into a task of the engine is measured there.
             self._plan = self._plan.metered(self._number, counts_rows=not self._is_fused)
+        if not isinstance(self._chain[index], (stages.BucketByLength, stages.Pack)):
+            self._plan = self._digested(self._plan, index)
+
+    def _digested(self, plan: engine.Plan, index: int) -> engine.Plan:
+        """Returns a plan of which the digest sees the rows, if the stage gives the global order."""
+        if self._digest is None or index != self._last_ordered:
+            return plan
+        return plan.digested(self._digest)
 
     def _seen(self, parse: stages.Parse) -> engine.Sightings:
         """Returns what is told which lists records have, if there are lists."""
@@ -280,9 +299,9 @@ class _Planning:
             case stages.Rename():
                 pass
             case stages.BucketByLength() as bucket:
-                self._bucket(bucket, before)
+                self._bucket(bucket, index, before)
             case stages.Pack() as pack:
-                self._pack(pack, before)
+                self._pack(pack, index, before)
             case stages.Unbatch():
                 self._later(engine.Stage.unbatch())
                 self._finish_rows()
@@ -302,6 +321,9 @@ class _Planning:
                 return self._plan.take(count)
             case stages.Skip(count=count):
                 return self._plan.skip(count)
+            case stages.Shard(by="piece"):
+                # The window before it reads the files of this rank alone.
+                return self._plan
             case stages.Shard(index=number, count=count, even=even):
                 return self._plan.shard(number, count, even)
             case stages.Share(run=run, index=number, count=count):
@@ -339,8 +361,11 @@ class _Planning:
         if shuffle.window is not None:
             seed = shuffle.seed if shuffle.files == "shuffled" else None
             plan = self._plan
-            if (shuffle.num_open, seed) != (1, None):
-                plan = plan.in_pieces(shuffle.num_open, seed, shuffle.block_bytes, shuffle.index)
+            shard = shard_of_pieces(self._chain, index)
+            if (shuffle.num_open, seed, shard) != (1, None, (0, 1)):
+                plan = plan.in_pieces(
+                    shuffle.num_open, seed, shard, shuffle.block_bytes, shuffle.index
+                )
             return plan.window(shuffle.window, shuffle.seed)
         # Its records are read one by one, by all threads.
         counted = self._shared.counted
@@ -360,7 +385,7 @@ class _Planning:
         self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding))
         self._finish_rows()
 
-    def _bucket(self, bucket: stages.BucketByLength, before: Specs) -> None:
+    def _bucket(self, bucket: stages.BucketByLength, index: int, before: Specs) -> None:
         names = list(before)
         number = names.index(bucket.component)
         # The lengths are needed, so the rows must be computed.
@@ -372,13 +397,13 @@ class _Planning:
             bucket.pad_to_boundary,
             bucket.remainder == "drop",
         )
-        self._plan = rows.metered(self._number, counts_rows=True)
+        self._plan = self._digested(rows.metered(self._number, counts_rows=True), index)
         pad_to = bucket.size if bucket.remainder == "pad" else None
         padding = _padding(bucket, before)
         self._later(engine.Stage.collate(names, False, pad_to, padding))
         self._finish_rows()
 
-    def _pack(self, pack: stages.Pack, before: Specs) -> None:
+    def _pack(self, pack: stages.Pack, index: int, before: Specs) -> None:
         names = list(pack.names)
         self._later(engine.Stage.select([list(before).index(name) for name in names]))
         if pack.split:
@@ -386,7 +411,7 @@ class _Planning:
         # The lengths are needed, so the rows must be computed.
         self._finish_rows()
         rows = self._plan.pack(names, pack.length, pack.max_open)
-        self._plan = rows.metered(self._number, counts_rows=False)
+        self._plan = self._digested(rows.metered(self._number, counts_rows=False), index)
         self._later(engine.Stage.pack_rows(names, pack.length, pack.split))
         self._finish_rows()
 

@@ -27,8 +27,15 @@ from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serv
 from headrace.pipeline.run.absent_lists import Absent
 from headrace.pipeline.run.activity_report import doing
 from headrace.pipeline.run.gil_share import GilShares, look_at_gil
+from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.skipped import Report, Skipped
-from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
+from headrace.pipeline.run.state import (
+    Resumed,
+    check_files,
+    damaged,
+    identity_of,
+    state_of,
+)
 from headrace.pipeline.run.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.run.string_arrays import arrow_array
 from headrace.pipeline.run.verdict import verdict
@@ -101,13 +108,16 @@ class Batches:
         self._options = options
         self._epoch = epoch
         self._resumed = resumed
-        self._in_columns = in_columns
         self._at_end = at_end
         self._num_taken = 0
+        self._identity: dict[str, Any] | None = None
         self._is_learning = is_learning
         self._keeps_workers = keeps_workers or is_learning
         self._process = os.getpid()
         self._is_batched = batch_depth(chain) > 0
+        self._has_arrow_strings = options.get("strings") == "arrow" and (
+            self._is_batched or in_columns
+        )
         self._is_deterministic = bool(options.get("deterministic", True))
         self._num_threads = options.get("num_threads") or num_cores()
         self._name = " > ".join(str(stage) for stage in chain[:1])
@@ -151,11 +161,18 @@ class Batches:
     def _begin_with(self, known: Known) -> None:
         """Starts the threads."""
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
-        planned = plan(chain, known, _kept(options), self._is_learning, resumed is not None)
+        self._order = GlobalOrder(chain, resumed, self._is_deterministic and not self._is_learning)
+        planned = plan(
+            chain,
+            known,
+            _kept(options),
+            self._is_learning,
+            resumed is not None,
+            self._order.seen,
+        )
         if resumed is not None:
             check_files(planned.files, resumed.files)
         self._files = planned.files
-        self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
         whole = [replace(counted, part="") for counted in planned.stages]
         self._names = list(map(StageReadings.name_of, planned.stages))
@@ -171,9 +188,6 @@ class Batches:
         if resumed is not None:
             self._report.restore(resumed.skipped)
         self._specs = known.specs[-1]
-        self._has_arrow_strings = options.get("strings") == "arrow" and (
-            self._is_batched or self._in_columns
-        )
         callers = [
             number for number, lane in enumerate(planned.lanes) for _ in range(lane.num_callers)
         ]  # For each thread that calls Python functions, the number of its lane.
@@ -188,6 +202,7 @@ class Batches:
             self._is_learning,
             self._name,
         )
+        self._order.begin(self._execution, planned.plan, epoch)
         threads = [
             threading.Thread(
                 target=_serve,
@@ -295,6 +310,7 @@ class Batches:
             return None
         self._report.settle()
         self._absent.look()
+        self._order.note_place(len(self._examples))
         if self._gil_watch is not None and time.monotonic() - self._begin > _LOOKED_AT_S:
             # A short iteration needs no advice about its functions.
             watch_gil, self._gil_watch = self._gil_watch, None
@@ -438,10 +454,49 @@ class Batches:
                 "go on. Leave that out.",
             )
         self._begin_now()
+        identity = copy.deepcopy(self._identified())
+        place = self._execution.place(len(self._examples))
+        digest = self._order.state(len(self._examples))
+        return state_of(identity, place, self._report.state(), digest)
+
+    def digest(self) -> str:
+        """Returns a short hash of the global order, up to the place that the program has reached.
+
+        It is for comparing processes that should go through the same examples: it is equal on all
+        ranks that have taken equally many batches, on all machines, with any `options`, and for any
+        number of ranks at the same place of the order; it continues after a resume. It differs if
+        the order, the seeds, the files (their names without directories, their sizes), or the
+        stages that make the order do. It tells examples by the file and the record that they come
+        from, not by what they hold. Batches before another stage that makes the order, such as a
+        `filter` of batches, count by their numbers.
+
+        The order is that before `shard`, or without one that before the last batches. In
+        `for e in range(n): for batch in pipe.epoch(e)` each epoch has a digest of its own.
+
+        It takes some microseconds; it waits for the examples of the other ranks in the last step if
+        they have not been seen. After `close`, it answers if they had been.
+
+        Raises:
+            FailedPreconditionError: If there is no such order: with
+                `options(deterministic=False)`; for a `shard` in a part of a combination, or one
+                that a `filter`, a shuffle or the like follows; if `epochs` stands between `shard`
+                and `batch`. If the iteration was closed before the last step was seen.
+        """
+        if not self._is_deterministic:
+            raise FailedPreconditionError(
+                None,
+                None,
+                "digest: the pipeline has options(deterministic=False), expected an order. Leave "
+                "that out.",
+            )
+        self._begin_now()
+        return self._order.digest(self._identified()["files"], len(self._examples), self._name)
+
+    def _identified(self) -> dict[str, Any]:
+        """Returns what all states of this iteration have in common."""
         if self._identity is None:
             self._identity = identity_of(self._chain, self._files, self._epoch, self._functions)
-        place = self._execution.place(len(self._examples))
-        return state_of(copy.deepcopy(self._identity), place, self._report.state())
+        return self._identity
 
     def statistics(self) -> Statistics:
         """Returns what each stage has done so far. Answers after `close`, too."""

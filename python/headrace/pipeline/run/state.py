@@ -27,6 +27,8 @@ __all__ = [
     "check_state",
     "damaged",
     "identity_of",
+    "num_described",
+    "order_of",
     "resumed",
     "state_of",
 ]
@@ -43,6 +45,7 @@ _KEYS: Final = (
     "epoch",
     "functions",
     "place",
+    "digest",
     "skipped",
 )
 # Differences that may be allowed: for each key of states, the field and its stages.
@@ -79,6 +82,8 @@ class Resumed:
         chain: Its stages, with the seeds of the state where the program gave none.
         epoch: The number of the epoch that was begun.
         place: The place in that epoch, for the engine.
+        digest: The digest of the global order up to there, for the engine, behind the number of the
+            stages that make that order. None if there is no such order.
         files: The digests of the files of each source.
         skipped: The examples skipped before.
         functions: The states of Python functions at the beginning of the epoch, as texts; None for
@@ -88,6 +93,7 @@ class Resumed:
     chain: tuple[Stage, ...]
     epoch: int
     place: list[Any]
+    digest: list[int] | None
     files: list[list[Any]]
     skipped: list[Any]
     functions: list[str | None]
@@ -118,15 +124,35 @@ def identity_of(
     }
 
 
-def state_of(identity: Mapping[str, Any], place: list[Any], skipped: list[Any]) -> dict[str, Any]:
+def order_of(chain: Sequence[Stage]) -> list[Any]:
+    """Returns what a global order is made of, apart from the files.
+
+    Args:
+        chain: The stages that make it.
+    """
+    return [_words(chain), [stage.seed for stage in _drawn(chain)], _numbers(chain)["weights"]]
+
+
+def num_described(chain: Sequence[Stage]) -> int:
+    """Returns how many entries a state has for these stages."""
+    return len(_words(chain))
+
+
+def state_of(
+    identity: Mapping[str, Any],
+    place: list[Any],
+    skipped: list[Any],
+    digest: list[int] | None = None,
+) -> dict[str, Any]:
     """Returns the state of an iteration.
 
     Args:
         identity: The result of `identity_of` for it.
         place: Its place, from the engine.
         skipped: The examples skipped before, from `Report.state`.
+        digest: See `Resumed`.
     """
-    state = {**identity, "place": place, "skipped": skipped}
+    state = {**identity, "place": place, "digest": digest, "skipped": skipped}
     return {**state, "checksum": _checksum(state)}
 
 
@@ -166,6 +192,7 @@ def resumed(
         drawn,
         state["epoch"],
         state["place"],
+        state["digest"],
         state["files"],
         state["skipped"],
         state["functions"],
@@ -238,6 +265,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and _is_number(content["epoch"])
         and all(map(_is_number, content["seeds"]))
         and is_report(content["skipped"])
+        and (content["digest"] is None or _are_numbers(content["digest"], 5))
         and isinstance(content["functions"], list)
         and all(text is None or isinstance(text, str) for text in content["functions"])
         and all(
@@ -267,6 +295,10 @@ def _are_words(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _are_numbers(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(map(_is_number, value))
 
 
 def damaged() -> ValueError:
@@ -303,7 +335,14 @@ def _check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "")
 
 
 def _remedy(one: Words, another: Words) -> str:
-    if all(_shown(words).startswith("shard(") for words in (one, another)):
+    shards = [_shown(words) for words in (one, another)]
+    if all(text.startswith("shard(") and "piece" in text for text in shards):
+        return (
+            "With by='piece' each rank has files of its own, and how far the others have come in "
+            "theirs is not known. Resume with the same rank and number of ranks, or begin an epoch "
+            "with others, as epoch(e)."
+        )
+    if all(text.startswith("shard(") for text in shards):
         return (
             "Resume with the same shard. A state serves other shards where shard stands in no part "
             "of a mix, concat or zip, and only map of functions without a state, parse, select, "
@@ -336,7 +375,11 @@ def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
             examples that another rank has drawn from a part is unknown, since it depends on the
             draws and lengths.
     """
-    shards = (index for index, stage in enumerate(chain) if isinstance(stage, stages.Shard))
+    shards = (
+        index
+        for index, stage in enumerate(chain)
+        if isinstance(stage, stages.Shard) and stage.by == "example"
+    )
     elastic = next(
         (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
     )

@@ -45,6 +45,9 @@ pub struct FileProvenance {
 pub trait Before: fmt::Debug + Send + Sync {
     /// Reads the file up to there, once.
     fn num_records(&self) -> Result<u64>;
+
+    /// A number for the place, another one for each place of a file.
+    fn number(&self) -> u64;
 }
 
 /// The opening of a remote file, or the request of parts of it, if it is in progress.

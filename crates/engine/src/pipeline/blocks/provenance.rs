@@ -151,6 +151,30 @@ impl Provenance {
         }
     }
 
+    /// The file, the number of the record and the number among the rows made of it of row `row`, if
+    /// they are known.
+    pub fn identity(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64, u64)> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, first) => Some((file, first + row as u64, 0)),
+            Self::Each(files, rows) => {
+                let (file, record) = *rows.records.get(row)?;
+                Some((files.get(file as usize)?, record, rows.subs.get(row).copied().unwrap_or(0)))
+            }
+            Self::Of(deferred) => deferred.provenance().identity(row),
+        }
+    }
+
+    /// The file and the number of the record of row `row`, if all rows from there on are the records
+    /// that follow.
+    pub fn run_from(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64)> {
+        match self {
+            Self::Run(file, first) => Some((file, first + row as u64)),
+            Self::Of(deferred) => deferred.provenance().run_from(row),
+            Self::Unknown | Self::Each(..) => None,
+        }
+    }
+
     /// The file of row `row`, if that is known.
     pub fn file(&self, row: usize) -> Option<&Arc<FileProvenance>> {
         match self {

@@ -363,6 +363,23 @@ impl Executor {
         state
     }
 
+    /// Polls the nodes until one more output waits than now, or waits for tasks, for at most
+    /// `timeout`. Returns false if no more can come.
+    pub fn look_ahead(&self, timeout: Duration) -> bool {
+        let mut state = self.state.lock();
+        let enough = state.outputs.len() + 1;
+        if !state.is_over() && state.outputs.len() < enough {
+            if state.must_ask(enough) {
+                state = self.ask(state, enough);
+            } else {
+                state.is_consumer_waiting = true;
+                state = self.has_output.wait_timeout(state, timeout);
+                state.is_consumer_waiting = false;
+            }
+        }
+        !state.is_over()
+    }
+
     /// Waits until the pipeline is closed, for at most `timeout`; returns whether it is.
     pub fn wait_until_closed(&self, timeout: Duration) -> bool {
         let since = Instant::now();

@@ -349,6 +349,10 @@ impl Before for FilePiece {
             Found::Whole | Found::Marks(..) => Ok(0),
         }
     }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 impl fmt::Debug for FilePiece {

@@ -4,6 +4,7 @@ pub mod bisect_failures;
 pub mod buffers;
 pub mod cache;
 pub mod counted;
+pub mod digested;
 pub mod epochs;
 pub mod groups;
 pub mod interleave;

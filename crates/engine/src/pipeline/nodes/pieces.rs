@@ -23,6 +23,8 @@ pub enum PieceOrder {
     Natural(u64),
     /// Another one.
     Permuted(Permutation),
+    /// Every `count`-th piece of another order, from this one on.
+    Shard(Box<Self>, u64, u64),
 }
 
 impl PieceOrder {
@@ -30,6 +32,7 @@ impl PieceOrder {
         match self {
             Self::Natural(len) => *len,
             Self::Permuted(permutation) => permutation.len(),
+            Self::Shard(order, index, count) => order.len().saturating_sub(*index).div_ceil(*count),
         }
     }
 
@@ -37,6 +40,7 @@ impl PieceOrder {
         match self {
             Self::Natural(_) => place,
             Self::Permuted(permutation) => permutation.get(place),
+            Self::Shard(order, index, count) => order.get(index + place * count),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
 
+mod order_place;
 mod pieces;
 mod settings;
 mod shuffle;
@@ -22,6 +23,7 @@ use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::nodes::shard::Even;
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use crate::pipeline::nodes::sources::indexed::Indexed;
+use crate::pipeline::order_digest::OrderDigest;
 use crate::pipeline::stages::fetch::SharedLookup;
 use std::sync::Arc;
 
@@ -152,6 +154,8 @@ pub enum Step {
     Cache(Arc<Store>),
     /// The passes `0..count`, or without end.
     Epochs(Option<u64>),
+    /// Lets a digest see the rows of the global order.
+    Digest(Arc<OrderDigest>),
     /// Skips rows that failed before. Holds the number of the stage.
     SkipErrors(usize),
 }

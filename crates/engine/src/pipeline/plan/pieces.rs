@@ -29,6 +29,8 @@ pub struct PieceOptions {
     pub seed: Option<u64>,
     /// The largest number of pieces that are read at once, at least 1.
     pub num_open: usize,
+    /// The pieces of the order that are read: from number `.0` on each `.1`-th, at least 1.
+    pub shard: (u64, u64),
     /// The pieces of files; `None` if each file is one piece.
     pub blocks: Option<Arc<Blocks>>,
 }
@@ -68,7 +70,9 @@ impl Blocks {
 
 impl PieceOptions {
     /// One piece after the other.
-    pub(super) const IN_ORDER: Self = Self { seed: None, num_open: 1, blocks: None };
+    pub(super) const IN_ORDER: Self = Self { seed: None, num_open: 1, blocks: None, shard: Self::ALL };
+    /// All pieces.
+    pub const ALL: (u64, u64) = (0, 1);
 }
 
 /// A part of a source: some files, or rows that have no pieces of their own.
@@ -101,7 +105,7 @@ impl Plan {
     }
 
     /// True if there are files whose order may be changed.
-    fn has_pieces(&self) -> bool {
+    pub fn has_pieces(&self) -> bool {
         match self {
             Self::Files(..) | Self::PythonFiles(..) => true,
             Self::Metered { plan, .. } => plan.has_pieces(),
@@ -187,7 +191,8 @@ impl Plan {
                 }
             }
             _ => {
-                let plan = self.in_pieces(options);
+                // It is one piece, all of which is read by one shard.
+                let plan = self.in_pieces(&PieceOptions { shard: PieceOptions::ALL, ..options.clone() });
                 parts.push(Part { plan, path: path.to_vec(), num_pieces: 1, pieces: None });
             }
         }
@@ -250,6 +255,16 @@ pub(super) fn pieces(
             let seed = mix(seed, ORDER_OF_PIECES) >> 1;
             PieceOrder::Permuted(Permutation::new(num_pieces, seed, pass))
         }
+    };
+    let order = match options.shard {
+        PieceOptions::ALL => order,
+        (_, count) if count > num_pieces => {
+            return Err(Error::invalid_argument(format!(
+                "shard: by='piece' gives each rank pieces of its own: there are {num_pieces} for {count} ranks, expected at least \
+                 as many. Write more files, give the window smaller block_bytes, or leave out by"
+            )));
+        }
+        (index, count) => PieceOrder::Shard(Box::new(order), index, count.max(1)),
     };
     let num_open = usize::try_from(num_pieces).map_or(options.num_open, |most| options.num_open.min(most));
     let shared = settings.among_files(num_open.saturating_add(num_upcoming));

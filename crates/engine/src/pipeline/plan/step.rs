@@ -7,6 +7,7 @@ use crate::pipeline::function_states::FunctionState;
 use crate::pipeline::node::Node;
 use crate::pipeline::nodes::buffers::replay::Restart;
 use crate::pipeline::nodes::cache::{Fill, FromCache, Rest, Store};
+use crate::pipeline::nodes::digested::Digested;
 use crate::pipeline::nodes::epochs::{Keepers, Passes};
 use crate::pipeline::nodes::groups::batch::Batch;
 use crate::pipeline::nodes::groups::bucket::Bucketing;
@@ -91,6 +92,14 @@ impl Step {
             Self::Pack(packing) => {
                 let packing = FirstFit::new(packing.clone());
                 Box::new(GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?)
+            }
+            Self::Digest(digest) => {
+                let [first] = from.numbers()?.unwrap_or_default();
+                let (number, wanted) = (settings.pass(pass).number, first.saturating_add(skip));
+                let place = digest.place_to_begin(number, first, wanted);
+                let input = restart(&from.input(0)?.behind(place - first))?;
+                let digest = (!settings.is_uncounted).then(|| Arc::clone(digest));
+                behind(Box::new(Digested::new(input, digest, number, place)), wanted - place)
             }
             Self::SkipErrors(stage) => {
                 let [count] = from.numbers()?.unwrap_or_default();
@@ -199,6 +208,11 @@ fn cached(
 /// The distance between the pass numbers of endless passes that are themselves repeated.
 const ENDLESS: u64 = 1 << 32;
 
+/// The number of the first pass of `count` passes that make up pass number `pass`.
+pub(super) fn first_pass(pass: u64, count: Option<u64>) -> u64 {
+    pass.wrapping_mul(count.unwrap_or(ENDLESS))
+}
+
 /// The passes of `input` that make up pass number `pass`, from a checkpoint on.
 fn epochs(
     input: &Arc<Plan>,
@@ -223,7 +237,7 @@ fn epochs(
     };
     let settings = Settings { is_repeated: settings.is_repeated || count != Some(1), ..settings };
     let input = Arc::clone(input);
-    let first = pass.wrapping_mul(count.unwrap_or(ENDLESS));
+    let first = first_pass(pass, count);
     let next = move |number: u64, from: &Checkpoint, is_again: bool| {
         let is_over = count.is_some_and(|count| number >= count);
         let settings = settings.again(is_again);

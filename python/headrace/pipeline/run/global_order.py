@@ -1,0 +1,99 @@
+"""The digest of the global order of an iteration, for comparing ranks and machines."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from headrace.core import engine
+from headrace.core.errors import FailedPreconditionError
+from headrace.pipeline.describe.stages import Share, Stage
+from headrace.pipeline.plan.global_order import ordered_stages
+from headrace.pipeline.run.state import Resumed, num_described, order_of
+
+__all__ = ["GlobalOrder"]
+
+_NUM_LETTERS: Final = 16
+
+
+class GlobalOrder:
+    """The global order of one iteration, as its engine sees it."""
+
+    def __init__(self, chain: Sequence[Stage], resumed: Resumed | None, is_wanted: bool) -> None:
+        """Finds out whether there is one.
+
+        Args:
+            chain: The stages of the pipeline.
+            resumed: The state to continue from.
+            is_wanted: Whether the examples have an order.
+        """
+        found = ordered_stages(chain)
+        # Readers that share the batches of a pipeline see a part of the order each.
+        is_shared = any(isinstance(stage, Share) for stage in chain)
+        self._refusal = found if isinstance(found, str) else "readers share its batches"
+        self._ordered = chain[:found] if isinstance(found, int) and not is_shared else ()
+        #: What the engine tells of the order; None if there is none.
+        self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
+        if self.seen is not None and resumed is not None and resumed.digest is not None:
+            _, pass_number, place, value, length = resumed.digest
+            self.seen.begin((pass_number, place, value, length))
+
+    def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
+        """Takes the engine's part of the iteration, its plan, and the number of its epoch."""
+        self._begun = (execution, plan, epoch)
+
+    def note_place(self, num_left: int) -> None:
+        """Lets the engine forget what is before the place of the program, if that is much.
+
+        Args:
+            num_left: The number of examples that were taken from the engine, but not by the
+                program.
+        """
+        if self.seen is not None and self.seen.is_long:
+            self._point(self.seen, num_left)
+
+    def state(self, num_left: int) -> list[int] | None:
+        """Returns what a state has of the order, see `Resumed.digest`."""
+        if self.seen is None:
+            return None
+        point, _ = self._point(self.seen, num_left)
+        return [num_described(self._ordered), *point]
+
+    def digest(self, files: Sequence[Any], num_left: int, name: str) -> str:
+        """Returns the digest up to the place of the program; see `Batches.digest`.
+
+        Args:
+            files: The digests of the files of each source.
+            num_left: As in `note_place`.
+            name: The pipeline in words.
+
+        Raises:
+            FailedPreconditionError: If there is none.
+        """
+        if self.seen is None:
+            raise FailedPreconditionError(
+                None, None, f"digest: there is no global order: {self._refusal}."
+            )
+        execution, *_ = self._begun
+        point, is_known = self._point(self.seen, num_left)
+        while not is_known:
+            is_going_on = execution.look_ahead()
+            point, is_known = self._point(self.seen, num_left)
+            if not is_known and not is_going_on:
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    f"digest: pipeline '{name}' has ended before the examples of the other ranks "
+                    "in the last step were seen, expected an open one. Call digest() before "
+                    "close().",
+                )
+        _, _, value, length = point
+        content = json.dumps([order_of(self._ordered), files, value, length])
+        return hashlib.sha256(content.encode()).hexdigest()[:_NUM_LETTERS]
+
+    def _point(
+        self, seen: engine.OrderDigest, num_left: int
+    ) -> tuple[tuple[int, int, int, int], bool]:
+        """Returns the last known point of the order, and whether it is where the program stands."""
+        execution, plan, epoch = self._begun
+        return execution.order(seen, plan, epoch, num_left)

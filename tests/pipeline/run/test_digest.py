@@ -1,0 +1,325 @@
+"""The digest of the global order: what it is equal for, and what makes it differ."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace.core import errors
+
+
+def numbers(count=60, seed=3):
+    return hr.arrays({"n": np.arange(count)}).shuffle(seed=seed)
+
+
+def is_kept(example):
+    return example["n"] % 3 != 1
+
+
+def same(example):
+    return {"n": example["n"]}
+
+
+def twice(example):
+    return [example, example]
+
+
+def digests_of(pipe, state=None):
+    """The digest before each batch, and behind the last one."""
+    with pipe.resume(state) as batches:
+        digests = [batches.digest()]
+        for _ in batches:
+            digests.append(batches.digest())
+    return digests
+
+
+def states_of(pipe):
+    with iter(pipe) as batches:
+        states = [batches.state()]
+        states.extend(batches.state() for _ in batches)
+    return [json.loads(json.dumps(state)) for state in states]
+
+
+def lines(directory, name="lines", count=40):
+    directory.mkdir(exist_ok=True)
+    for number in range(3):
+        text = "".join(f"{number}-{line}\n" for line in range(count + number))
+        (directory / f"{name}-{number}.txt").write_text(text)
+    return hr.text_lines(str(directory / f"{name}-*.txt"))
+
+
+SOURCES = {
+    "a shuffle": lambda path: numbers(),
+    "a filter": lambda path: numbers().filter(is_kept),
+    "a flat map": lambda path: numbers(20).flat_map(twice),
+    "files": lines,
+    "files read late": lambda path: lines(path).shuffle(seed=5),
+    "a window": lambda path: lines(path).shuffle(window=20, seed=5, num_open=2),
+    "parts of files": lambda path: lines(path).shuffle(window=9, seed=5, block_bytes=40),
+    "a window of arrays": lambda path: hr.arrays({"n": np.arange(60)}).shuffle(window=7, seed=1),
+    "a mix": lambda path: hr.mix([numbers(), numbers(40, 9)], [2, 1], seed=4, stop="all"),
+    "a concat": lambda path: hr.concat([numbers(), numbers(40, 9)]),
+    "a zip": lambda path: hr.zip([numbers(), numbers(60, 9).rename(n="m")]),
+    "batches apart": lambda path: numbers().batch(7).unbatch(),
+    "a cache": lambda path: numbers().filter(is_kept).cache().epochs(2),
+    "take and skip": lambda path: numbers().take(50).skip(3),
+    "an iterator": lambda path: hr.iterable(lambda: iter([{"n": n} for n in range(60)])),
+    "epochs": lambda path: numbers(30).epochs(3),
+}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("source", SOURCES)
+def test_all_ranks_have_one_digest_however_many_threads_and_memory(source, tmp_path):
+    pipe = SOURCES[source](tmp_path)
+    alone = digests_of(pipe.shard(0, 1).batch(12))
+    assert len(set(alone)) == len(alone)
+    assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in alone)
+    for world, size in ((1, 12), (2, 6), (3, 4), (4, 3), (12, 1)):
+        for rank in {0, 1, world - 1} & set(range(world)):
+            way = {"num_threads": 1 + rank, "memory_bytes": 400_000 * (1 + rank)}
+            found = digests_of(pipe.shard(rank, world).batch(size).options(**way))
+            # The last batch of all ranks together may be incomplete.
+            assert found[: len(alone) - 1] == alone[: len(found)][: len(alone) - 1]
+
+
+CHAINS = {
+    "batches": lambda p: p.batch(4),
+    "examples": lambda p: p,
+    "a batch that drops": lambda p: p.batch(7, "drop"),
+    "functions": lambda p: p.map(same).batch(4).map(same),
+    "a batch and epochs": lambda p: p.batch(7).epochs(3),
+    "epochs and a batch": lambda p: p.epochs(3).batch(7),
+    "epochs": lambda p: p.epochs(2),
+    "batches of batches": lambda p: p.batch(4).batch(3),
+    "buckets": lambda p: p.map(lambda e: {"x": np.zeros(e["n"] % 7)}).bucket_by_length(
+        "x", [2, 4], size=3
+    ),
+    "packed rows": lambda p: p.map(lambda e: {"x": np.zeros(1 + e["n"] % 7)}).pack(9, ["x"]),
+    "a filter of batches": lambda p: p.batch(4).filter(lambda batch: batch["n"].sum() % 3 > 0),
+    "a window of batches": lambda p: p.batch(4).shuffle(window=3, seed=1),
+}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("source", ["a shuffle", "a filter", "a flat map"])
+def test_it_goes_on_behind_a_resume(chain, source, tmp_path):
+    pipe = CHAINS[chain](SOURCES[source](tmp_path))
+    whole = digests_of(pipe)
+    assert len(set(whole)) == len(whole) > 3
+    states = states_of(pipe)
+    for place in range(0, len(states), 1 + len(states) // 7):
+        way = {"num_threads": 1 + place % 3}
+        found = digests_of(pipe.options(**way), states[place])
+        assert found == whole[place:], place
+
+
+SHARDED = {
+    "batches": lambda p: p.batch(2),
+    "examples": lambda p: p,
+    "batches and epochs": lambda p: p.batch(2).epochs(3),
+    "epochs": lambda p: p.map(same).epochs(2),
+    "skip": lambda p: p.skip(3).batch(2),
+}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("chain", SHARDED)
+@pytest.mark.parametrize("even", [None, "drop", "pad"])
+@pytest.mark.parametrize("count", [61, 72])
+def test_ranks_have_one_digest_behind_each_step_and_behind_a_resume(chain, even, count):
+    pipe = numbers(count).filter(is_kept)
+
+    def rank_of(rank):
+        return SHARDED[chain](pipe.shard(rank, 3, even))
+
+    first, *others = (digests_of(rank_of(rank)) for rank in range(3))
+    for other in others:
+        num_steps = min(len(first), len(other)) if chain != "epochs" or even else 10
+        assert other[:num_steps] == first[:num_steps]
+        assert abs(len(other) - len(first)) <= (2 if even is None else 0)
+    for rank in (0, 2):
+        states, whole = states_of(rank_of(rank)), digests_of(rank_of(rank))
+        for place in range(0, len(states), 1 + len(states) // 7):
+            assert digests_of(rank_of(rank), states[place]) == whole[place:], place
+
+
+@pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
+def test_it_goes_on_with_another_number_of_ranks(old, new):
+    pipe = numbers(96).filter(is_kept)
+    alone = digests_of(pipe.shard(0, 1))
+    for rank in range(old):
+        states = states_of(pipe.shard(rank, old, "drop"))
+        for place in (0, 1, 3):
+            for other in range(new):
+                with pipe.shard(other, new, "drop").resume(states[place * new]) as batches:
+                    for step in range(4):
+                        where = place * new * old + step * new
+                        assert batches.digest() == alone[where], (rank, place, other, step)
+                        next(batches)
+
+
+def test_it_is_that_of_the_whole_order_up_to_the_place_of_the_program():
+    pipe = numbers(40).batch(4)
+    behind_two = digests_of(numbers(40).take(8).batch(4))
+    assert behind_two[0] != digests_of(pipe)[0]  # Another pipeline.
+    batches = iter(pipe.options(num_threads=3).prefetch(5))
+    given = [batches.digest()]
+    for _ in range(3):
+        next(batches)
+        given.append(batches.digest())
+    # What is read ahead does not count, and to ask twice changes nothing.
+    assert given == digests_of(pipe)[:4]
+    assert batches.digest() == given[-1]
+    batches.close()
+    assert batches.digest() == given[-1]
+
+
+def test_seeds_files_order_and_what_a_filter_keeps_make_it_differ(tmp_path):
+    files = lines(tmp_path / "a")
+
+    def other(example):
+        return example["text"] != b"1-17"
+
+    pipes = [
+        files,
+        files.shuffle(seed=1),
+        files.shuffle(seed=2),
+        files.shuffle(window=9, seed=1),
+        files.shuffle(window=9, seed=2),
+        files.shuffle(window=8, seed=1),
+        files.shuffle(window=9, seed=1, num_open=1),
+        files.shuffle(window=9, seed=1, num_open=1, files="in order"),
+        files.filter(lambda example: True),
+        files.filter(other),
+        files.skip(1),
+        lines(tmp_path / "b", "other"),
+        lines(tmp_path / "c", count=39),
+        hr.text_lines([str(tmp_path / "a" / f"lines-{n}.txt") for n in (1, 0, 2)]),
+        hr.mix([files, files], [1, 2], seed=1),
+        hr.mix([files, files], [1, 3], seed=1),
+        hr.mix([files, files], [1, 2], seed=2),
+    ]
+    for place in (0, 100):
+        found = []
+        for pipe in pipes:
+            with iter(pipe) as batches:
+                for _ in range(place):
+                    next(batches)
+                found.append(batches.digest())
+        assert len(set(found)) == len(pipes)
+    # A directory does not count.
+    moved = lines(tmp_path / "d")
+    assert digests_of(moved.shuffle(seed=1).batch(30)) == digests_of(
+        files.shuffle(seed=1).batch(30)
+    )
+
+
+def test_a_filter_that_keeps_other_examples_on_one_machine_is_found():
+    def kept_here(n):
+        return lambda example: example["n"] not in n
+
+    here, there = (
+        digests_of(hr.arrays({"n": np.arange(40)}).filter(kept_here(lost)).shard(0, 2))
+        for lost in ({30}, {31})
+    )
+    assert here[:16] == there[:16]
+    assert not set(here[16:]) & set(there[16:])
+
+
+def test_each_epoch_has_its_own():
+    pipe = numbers(20).batch(5)
+    first, second = (
+        [batches.digest() for batches in [pipe.epoch(epoch)] for _ in batches] for epoch in (0, 1)
+    )
+    assert len({*first, *second}) == 8
+
+
+def test_skipped_examples_do_not_count():
+    def failing(example):
+        if example["n"] % 10 == 3:
+            raise ValueError("no")
+        return {"n": example["n"]}
+
+    pipe = numbers().map(failing).skip_errors(50)
+    ranks = [digests_of(pipe.shard(rank, 3, even="drop").batch(2)) for rank in range(3)]
+    assert ranks[0] == ranks[1] == ranks[2]
+    assert len(ranks[0]) == 1 + 9
+
+
+REFUSED = {
+    "a filter behind shard": (
+        lambda: numbers().shard(0, 2).filter(is_kept),
+        r"filter follows shard, so the place of the other ranks in the global order is not known\. "
+        r"Write shard\(\.\.\.\) behind it\.",
+    ),
+    "a window behind shard": (
+        lambda: numbers().shard(0, 2).shuffle(window=3, seed=1).batch(4),
+        r"shuffle follows shard, so the place",
+    ),
+    # Behind the last example that it takes, nobody looks at those of the other ranks.
+    "take behind shard": (lambda: numbers().shard(0, 2).take(9), "take follows shard, so the"),
+    "a shard in a part": (
+        lambda: hr.mix([numbers().shard(0, 2), numbers().shard(0, 2)], seed=1).batch(4),
+        r"a shard stands in a part of a combination, so each rank has an order of its own\. Write "
+        r"shard\(\.\.\.\) behind the combination\.",
+    ),
+    "two shards": (
+        lambda: numbers().shard(0, 2).shard(0, 2),
+        "there are several shards, expected one",
+    ),
+    "epochs between": (
+        lambda: numbers().shard(0, 2).epochs(2).batch(4),
+        r"epochs stands between shard and batch, so ranks may be at different places\. Write "
+        r"epochs\(\.\.\.\) before shard\(\.\.\.\), or batch\(\.\.\.\) before epochs\(\.\.\.\)\.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_where_there_is_no_global_order_it_is_refused_in_words(name):
+    make, reason = REFUSED[name]
+    with iter(make()) as batches:
+        next(batches)
+        with pytest.raises(
+            errors.FailedPreconditionError, match=r"digest: there is no global order: " + reason
+        ):
+            batches.digest()
+        # A state has none, and serves all the same.
+        assert batches.state()["digest"] is None
+        rest = list(batches)
+    assert len(list(make().resume(iter(make()).state()))) == len(rest) + 1
+
+
+def test_without_an_order_there_is_none():
+    with iter(numbers().options(deterministic=False)) as batches:
+        message = r"digest: the pipeline has options\(deterministic=False\), expected an order"
+        with pytest.raises(errors.FailedPreconditionError, match=message):
+            batches.digest()
+
+
+def test_a_step_that_was_not_seen_whole_has_none_after_close():
+    def examples():
+        yield from ({"n": n} for n in range(5))
+        raise ValueError("the storage is gone")
+
+    with iter(hr.iterable(examples).shard(0, 4)) as batches:
+        next(batches)
+        assert re.fullmatch("[0-9a-f]{16}", batches.digest())
+        next(batches)
+        message = r"digest: pipeline '.*' has ended before the examples of the other ranks in the"
+        with pytest.raises(errors.FailedPreconditionError, match=message):
+            batches.digest()
+    assert batches.state()["digest"] is not None
+
+
+def test_a_state_has_few_bytes_more_for_it():
+    batches = iter(numbers(100_000).shard(0, 4).batch(100))
+    for _ in range(20):
+        next(batches)
+    with_it = json.dumps(batches.state())
+    assert len(with_it) < 450
+    batches.close()

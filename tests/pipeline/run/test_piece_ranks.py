@@ -1,0 +1,211 @@
+"""Ranks that read whole files of their own."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+
+NUM_FILES = 11
+SIZE = 30
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("lines")
+    for number in range(NUM_FILES):
+        text = "".join(f"{number:02}-{line:03}\n" for line in range(SIZE + number))
+        (directory / f"{number:02}.txt").write_text(text)
+    return hr.text_lines(str(directory / "*.txt"))
+
+
+def texts_of(batches):
+    return [example["text"].decode() for example in batches]
+
+
+def is_kept(example):
+    return not example["text"].endswith(b"3")
+
+
+def twice(example):
+    return [example, example]
+
+
+def files_of(texts):
+    return {text[:2] for text in texts}
+
+
+CHAINS = {
+    "a window": lambda p, r, w: p.shuffle(window=40, seed=1, num_open=3).shard(r, w, by="piece"),
+    "files in order": lambda p, r, w: p.shuffle(
+        window=40, seed=1, num_open=1, files="in order"
+    ).shard(r, w, by="piece"),
+    "a filter before": lambda p, r, w: (
+        p.filter(is_kept).shuffle(window=40, seed=1).shard(r, w, by="piece")
+    ),
+    "functions behind": lambda p, r, w: (
+        p.shuffle(window=40, seed=1).filter(is_kept).flat_map(twice).shard(r, w, by="piece")
+    ),
+    "epochs before": lambda p, r, w: p.shuffle(window=40, seed=1).epochs(2).shard(r, w, by="piece"),
+    "parts of files": lambda p, r, w: p.shuffle(window=40, seed=1, block_bytes=50).shard(
+        r, w, by="piece"
+    ),
+    "a concat": lambda p, r, w: (
+        hr.concat([p, p.take(50)]).shuffle(window=40, seed=1).shard(r, w, by="piece")
+    ),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("world", [1, 2, 3, 8])
+def test_each_example_comes_once_over_all_ranks_in_an_order_of_its_own(chain, world, lines):
+    for num_threads in (1, 3):
+        ranks = [
+            texts_of(CHAINS[chain](lines, rank, world).options(num_threads=num_threads))
+            for rank in range(world)
+        ]
+        if num_threads == 1:
+            first = ranks
+        assert ranks == first
+    whole = texts_of(CHAINS[chain](lines, 0, 1))
+    assert Counter(text for rank in ranks for text in rank) == Counter(whole)
+    if chain not in ("a concat", "epochs before", "parts of files"):
+        # No file is read by two ranks, and all have some.
+        files = [files_of(rank) for rank in ranks]
+        assert sum(map(len, files)) == NUM_FILES
+        assert min(map(len, files)) >= NUM_FILES // world
+    if chain != "files in order" and world < 8:
+        assert all(rank != sorted(rank) for rank in ranks)
+
+
+def test_each_epoch_gives_a_rank_other_files(lines):
+    rank = lines.shuffle(window=40, seed=1).shard(1, 3, by="piece")
+    epochs = [files_of(texts_of(rank.epoch(epoch))) for epoch in range(4)]
+    assert len(set(map(frozenset, epochs))) > 1
+    together = [
+        files_of(texts_of(lines.shuffle(window=40, seed=1).shard(r, 3, by="piece").epoch(2)))
+        for r in range(3)
+    ]
+    assert sum(map(len, together)) == NUM_FILES
+    assert together[1] == epochs[2]
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
+def test_a_rank_reads_its_share_alone(tmp_path):
+    for number in range(8):
+        (tmp_path / f"{number}.txt").write_text("a line of some length\n" * 20_000)
+    lines = hr.text_lines(str(tmp_path / "*.txt")).shuffle(window=100, seed=1)
+
+    def bytes_read():
+        (line,) = (s for s in Path("/proc/self/io").read_text().splitlines() if "rchar" in s)
+        return int(line.split()[1])
+
+    size = 20_000 * 22
+    for by, wanted in (("piece", 2 * size), ("example", 8 * size)):
+        before = bytes_read()
+        list(lines.shard(0, 4, by=by).batch(1000))
+        assert wanted <= bytes_read() - before < wanted + size // 2
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_state_serves_the_same_rank(chain, lines):
+    rank = CHAINS[chain](lines, 1, 3).batch(9).epochs(1 if "epochs" in chain else 2)
+    with iter(rank) as batches:
+        steps, states = [], [batches.state()]
+        for batch in batches:
+            steps.append(texts_of({"text": text} for text in batch["text"]))
+            states.append(json.loads(json.dumps(batches.state())))
+    for place in range(0, len(states), 5):
+        rest = [texts_of({"text": t} for t in b["text"]) for b in rank.resume(states[place])]
+        assert rest == steps[place:]
+
+
+@pytest.mark.parametrize(("rank", "world"), [(0, 3), (1, 4)])
+def test_a_state_of_another_rank_is_refused(rank, world, lines):
+    pipe = lines.shuffle(window=40, seed=1)
+    state = iter(pipe.shard(1, 3, by="piece").batch(9)).state()
+    message = (
+        rf"is shard\({rank}, {world}, 'piece'\), but shard\(1, 3, 'piece'\) in the pipeline that "
+        r"the state was taken with\. With by='piece' each rank has files of its own, and how far "
+        r"the others have come in theirs is not known\. Resume with the same rank and number of "
+        r"ranks, or begin an epoch with others, as epoch\(e\)\."
+    )
+    with pytest.raises(ValueError, match=message):
+        pipe.shard(rank, world, by="piece").batch(9).resume(state)
+
+
+def test_what_a_rank_reads_is_described(lines):
+    window, full = lines.shuffle(window=40, seed=1), lines.shuffle(seed=1)
+    described = [
+        pipe.describe().splitlines()[2]
+        for pipe in (window.shard(1, 4, by="piece"), window.shard(1, 4), full.shard(1, 4))
+    ]
+    assert described == [
+        "shard(1, 4, by='piece'); it reads 1 of 4 files, others in each epoch",
+        "shard(1, 4); it reads all examples, and keeps 1 of 4",
+        "shard(1, 4); it reads 1 of 4 examples, and the scan",
+    ]
+
+
+def test_fewer_files_than_ranks_are_refused(lines):
+    pipe = lines.shuffle(window=40, seed=1).shard(1, 12, by="piece")
+    message = (
+        "shard: by='piece' gives each rank pieces of its own: there are 11 for 12 ranks, expected "
+        "at least as many. Write more files, give the window smaller block_bytes, or leave out by"
+    )
+    with pytest.raises(ValueError, match=message):
+        iter(pipe)
+
+
+REFUSED = {
+    "no window": (lambda p: p, "expected a shuffle over a window before it, and only parse,"),
+    "a full shuffle": (lambda p: p.shuffle(seed=1), "expected a shuffle over a window before it"),
+    "a batch between": (
+        lambda p: p.shuffle(window=9, seed=1).batch(3),
+        r"expected a shuffle over a window .* Write shuffle\(window=\.\.\.\) before shard\(",
+    ),
+    "a take before": (
+        lambda p: p.take(9).shuffle(window=9, seed=1),
+        "but the examples of text_lines reach the window in their order, not by files",
+    ),
+    "arrays": (
+        lambda p: hr.arrays({"n": [1, 2]}).shuffle(window=9, seed=1),
+        "but the examples of arrays reach the window in their order",
+    ),
+    "a mix": (
+        lambda p: hr.mix([p, p], seed=1).shuffle(window=9, seed=1),
+        "but mix draws from the files of each part by itself",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_where_examples_do_not_come_by_files_it_is_refused(name, lines):
+    make, reason = REFUSED[name]
+    with pytest.raises(ValueError, match=rf"^shard: by='piece' gives each rank .*{reason}"):
+        make(lines).shard(0, 2, by="piece")
+
+
+def test_other_words_are_refused(lines):
+    window = lines.shuffle(window=9, seed=1)
+    with pytest.raises(ValueError, match=r"^shard: by is 'file', expected 'example' or 'piece'\.$"):
+        window.shard(0, 2, by="file")
+    message = r"^shard: even is 'drop' and by is 'piece', expected one of them: how many examples"
+    with pytest.raises(ValueError, match=message):
+        window.shard(0, 2, even="drop", by="piece")
+
+
+def test_it_has_no_length_and_no_digest(lines):
+    rank = lines.shuffle(window=9, seed=1).shard(0, 2, by="piece")
+    with pytest.raises(TypeError, match="len: how many examples"):
+        len(rank)
+    with iter(rank) as batches:
+        message = (
+            r"no global order: shard\(\.\.\., by='piece'\) gives each rank an order of its own"
+        )
+        with pytest.raises(hr.errors.FailedPreconditionError, match=message):
+            batches.digest()

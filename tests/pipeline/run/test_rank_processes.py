@@ -1,0 +1,147 @@
+"""Ranks in processes of their own: as many steps, one order, one digest, and what they read."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace import records
+
+NAMES = [f"{source}, {even}" for source in ("filter", "shuffle") for even in ("drop", "pad")]
+RECORD_BYTES = 3000
+# Files of different lengths.
+SIZES = (100, 37, 160)
+TIMEOUT = 100
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ranks")
+    for number, size in enumerate(SIZES):
+        with records.TFRecordWriter(str(path / f"part-{number}.tfrecord")) as writer:
+            for record in range(size):
+                text = b"%02d-%05d" % (number, record)
+                writer.write(text + b"." * RECORD_BYTES + text[-1:])
+    return path
+
+
+def run_ranks(directory, world, saved=None):
+    """What the processes of all ranks tell, which run at the same time."""
+    program = [sys.executable, str(Path(__file__).with_name("rank_of_test.py")), str(directory)]
+    processes = [
+        subprocess.Popen(
+            [*program, str(rank), str(world)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(world)
+    ]
+    for process in processes:
+        process.stdin.write(json.dumps(saved or {}))
+        process.stdin.close()
+        process.stdin = None
+    told = [process.communicate(timeout=TIMEOUT)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * world
+    return list(map(json.loads, told))
+
+
+@pytest.fixture(scope="module")
+def three(directory):
+    return run_ranks(directory, 3)
+
+
+@pytest.fixture(scope="module")
+def others(directory, three):
+    """Two and eight ranks, which also continue where three ranks stood behind six steps."""
+    saved = {name: three[1][name]["state"] for name in NAMES}
+    return {world: run_ranks(directory, world, saved) for world in (2, 8)}
+
+
+def in_order(directory, name):
+    """The records of both epochs, in the global order, and the digest behind each."""
+    pipe = hr.tfrecords(str(directory / "*.tfrecord"))
+    if name.startswith("filter"):
+        pipe = pipe.shuffle(window=50, seed=1, num_open=2)
+        pipe = pipe.filter(is_kept)
+    else:
+        pipe = pipe.shuffle(seed=2)
+    return [[e["record"][:8].decode() for e in pipe.epoch(epoch)] for epoch in (0, 1)]
+
+
+def is_kept(example):
+    return not example["record"].endswith(b"3")
+
+
+def given_of(ranks, name):
+    return Counter(text for rank in ranks for step in rank[name]["steps"] for text in step)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", NAMES)
+def test_all_processes_have_as_many_steps_and_one_digest_behind_each(
+    name, directory, three, others
+):
+    for ranks in (three, others[2], others[8]):
+        lengths = [list(map(len, rank[name]["steps"])) for rank in ranks]
+        assert lengths == [lengths[0]] * len(ranks)
+        digests = [rank[name]["digests"] for rank in ranks]
+        assert digests == [digests[0]] * len(ranks)
+        assert len(set(digests[0])) == len(digests[0])
+        first, second = in_order(directory, name)
+        assert first != second
+        rest = len(first) % len(ranks)
+        whole = Counter(first + second)
+        if name.endswith("drop"):
+            whole -= Counter(first[len(first) - rest :] + second[len(second) - rest :])
+        else:
+            for order in (first, second):
+                last = order[len(order) - rest :]
+                whole += Counter(last[rank % rest] for rank in range(rest, len(ranks)) if rest)
+        assert given_of(ranks, name) == whole
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("world", [2, 8])
+def test_other_processes_go_on_where_three_stood(name, world, directory, three, others):
+    given = Counter(text for rank in three for step in rank[name]["steps"][:6] for text in step)
+    assert given.total() == 3 * 6 * 4
+    rests = [rank[f"{name}, resumed"] for rank in others[world]]
+    assert len(set(map(len, rests))) == 1
+    assert len({json.dumps([digest for _, digest in rest]) for rest in rests}) == 1
+    follows = Counter(text for rest in rests for step, _ in rest for text in step)
+    first, second = in_order(directory, name)
+    missing = Counter(first + second) - given - follows
+    repeated = given + follows - Counter(first + second)
+    most = len(first) % world + len(second) % world
+    if name.endswith("drop"):
+        assert (missing.total(), repeated.total()) == (most, 0)
+    else:
+        assert (missing.total(), repeated.total()) == (0, most and 2 * world - most)
+    # The digest at a place of the order is that of any number of ranks.
+    at = {4 * world * (1 + step): digest for step, (_, digest) in enumerate(rests[0])}
+    of_three = {12 * (1 + step): digest for step, digest in enumerate(three[0][name]["digests"])}
+    epoch = len(first) - len(first) % 24
+    common = {place for place in range(73, epoch) if place in of_three and place - 72 in at}
+    assert common
+    assert all(of_three[place] == at[place - 72] for place in common)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
+def test_behind_a_full_shuffle_a_process_reads_its_share_alone(three, others):
+    whole = sum(SIZES) * RECORD_BYTES
+    for ranks in (three, others[2], others[8]):
+        for rank in ranks:
+            (first, bytes_of_first), (second, bytes_of_second) = rank["read"]
+            # Records are small, so the first epoch reads all to find out where they are.
+            share = first * RECORD_BYTES
+            assert whole + share <= bytes_of_first < 1.1 * (whole + share)
+            share = second * RECORD_BYTES
+            assert share <= bytes_of_second < 1.3 * share
+        assert sum(rank["read"][0][0] for rank in ranks) == sum(SIZES)
