@@ -30,7 +30,7 @@ def directory(tmp_path_factory):
 
 
 def run_ranks(directory, world, saved=None):
-    """What the processes of all ranks tell, which run at the same time."""
+    """Runs a process for each rank, at the same time, and returns the words of each."""
     program = [sys.executable, str(Path(__file__).with_name("rank_of_test.py")), str(directory)]
     processes = [
         subprocess.Popen(

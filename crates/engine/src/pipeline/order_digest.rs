@@ -35,7 +35,7 @@ fn reduced(number: u64) -> u64 {
 pub struct SequenceHash {
     /// Below `PRIME`.
     pub value: u64,
-    /// How many numbers there are.
+    /// The number of numbers.
     pub len: u64,
 }
 
@@ -111,9 +111,9 @@ struct Log {
     seen: (u64, u64),
     /// True if that is the end of the pass.
     is_pass_over: bool,
-    /// How many identities are held.
+    /// The number of identities that are held.
     num_held: usize,
-    /// How many were left when they were dropped last.
+    /// The number of those that were left when others were dropped last.
     num_left: usize,
 }
 
@@ -125,7 +125,7 @@ struct Seen {
     keys: Keys,
 }
 
-/// What is hashed of rows.
+/// The numbers that are hashed for rows.
 #[derive(Debug)]
 enum Keys {
     /// Consecutive numbers: the first, and how many there are.

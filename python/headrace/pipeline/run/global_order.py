@@ -32,7 +32,7 @@ class GlobalOrder:
         is_shared = any(isinstance(stage, Share) for stage in chain)
         self._refusal = found if isinstance(found, str) else "readers share its batches"
         self._ordered = chain[:found] if isinstance(found, int) and not is_shared else ()
-        #: What the engine tells of the order; None if there is none.
+        #: The part of the engine; None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
         if self.seen is not None and resumed is not None and resumed.digest is not None:
             _, pass_number, place, value, length = resumed.digest
