@@ -139,6 +139,8 @@ enum Keys {
 impl OrderDigest {
     /// The number of identities above which those that are not needed are dropped.
     const MANY: usize = 4096;
+    /// The least number of consecutive records that are held as a run.
+    const RUN: usize = 8;
 
     /// Begins at a point, which an earlier iteration has reached.
     pub fn begin(&self, point: Point) {
@@ -182,7 +184,7 @@ impl OrderDigest {
             if length == 0 {
                 continue;
             }
-            match block.provenance().run_from(first) {
+            match block.provenance().run_from(first).filter(|_| length >= Self::RUN) {
                 Some((file, record)) => {
                     let key = keys.of(Some((file, record, 0)));
                     log.push_run(pass, at, key, length as u64);
