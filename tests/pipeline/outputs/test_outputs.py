@@ -246,7 +246,7 @@ class TestTorch:
         output = subprocess.run(
             command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=100
         ).stdout
-        lines = sorted(line.split() for line in output.splitlines())
+        lines = sorted(line.split() for line in output.splitlines() if line)
         assert [rank for rank, _, _ in lines] == ["0"] * 5 + ["1"] * 5
         digests = [{digest for rank, digest, _ in lines if rank == mine} for mine in ("0", "1")]
         assert digests[0] == digests[1]
