@@ -122,7 +122,7 @@ fn shuffles_are_resumed() {
 fn pieces_are_resumed() {
     let (one, other) = (Directory::new(), Directory::new());
     for (num_open, seed) in [(1, Some(5)), (2, Some(5)), (3, None), (16, Some(5))] {
-        let options = &PieceOptions { seed, num_open, blocks: None };
+        let options = &PieceOptions { seed, num_open, shard: PieceOptions::ALL, blocks: None };
         let files = || one.lines(&[400, 37, 0, 900, 1]);
         check(&|| batches(files().in_pieces(options), 10));
         for block_bytes in [30, 1000] {
