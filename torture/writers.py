@@ -100,11 +100,24 @@ def convert(directory: Path, seed: int) -> None:
 
 
 def index(directory: Path, seed: int) -> None:
-    """The places of records."""
-    with TFRecordWriter(directory / "records") as writer:
+    """The places of records, mapped by headrace."""
+    _write_records(directory, seed)
+    _command(directory, "index", "records")
+
+
+def dali_index(directory: Path, seed: int) -> None:
+    """The places of records, as NVIDIA DALI reads them."""
+    _write_records(directory, seed)
+    _command(directory, "index", "--dali", "records")
+
+
+def _write_records(directory: Path, seed: int) -> None:
+    path = directory / "records"
+    with TFRecordWriter(path) as writer:
         for number in range(2000 + seed):
             writer.write(b"x" * number)
-    _command(directory, "index", "records")
+    # An index has the time of the file.
+    os.utime(path, (1_000_000 + seed, 1_000_000 + seed))
 
 
 def cached(directory: Path, seed: int) -> None:
@@ -119,7 +132,7 @@ WRITERS: dict[str, Callable[[Path, int], None]] = {
     writer.__name__: writer
     for writer in (
         *(records, gzip_records, variables, overwritten, session, events, written_file),
-        *(convert, index, cached),
+        *(convert, index, dali_index, cached),
     )
 }
 

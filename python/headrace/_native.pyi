@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Execution",
     "Failure",
     "Index",
+    "IndexFiles",
     "Job",
     "Kernel",
     "LookupTable",
@@ -50,6 +52,7 @@ __all__ = [
     "crc32c",
     "csv_fields",
     "csv_records",
+    "index_counts",
     "infer_csv",
     "infer_json",
     "infer_tar",
@@ -58,11 +61,13 @@ __all__ = [
     "json_records",
     "labelled_files",
     "linger_at_exit",
+    "make_index",
     "memory_limit",
     "parquet_columns",
     "parquet_counts",
     "parquet_rows",
     "prepare_resource",
+    "read_index",
     "remote_copy",
     "remote_is_directory",
     "remote_list",
@@ -114,6 +119,11 @@ _TableColumn = tuple[str, int, bool, bool, int | None]
 def parquet_columns(path: bytes) -> list[tuple[str, str, _TableColumn | None]]: ...
 def parquet_counts(paths: Sequence[bytes]) -> list[int]: ...
 def parquet_rows(paths: Sequence[bytes], columns: Sequence[_TableColumn]) -> tuple[Plan, int]: ...
+def index_counts(index_files: IndexFiles, source: Plan) -> list[int | None]: ...
+def make_index(source: Plan, number: int, directory: str | None) -> tuple[bytes, int, bool]: ...
+def read_index(
+    path: str,
+) -> tuple[tuple[str, int, tuple[int, int] | None, str | None, int, bool] | None, str | None]: ...
 def tar_samples(
     paths: Sequence[bytes], compression: str, given: Sequence[tuple[str, bytes | None]]
 ) -> Plan: ...
@@ -373,6 +383,11 @@ class Index:
     def counts(self) -> list[tuple[int, bytes, int, int]]: ...
 
 @final
+class IndexFiles:
+    def __new__(cls, mode: str, directories: Sequence[str]) -> IndexFiles: ...
+    def report(self) -> tuple[int, int, int, int, int, list[Path], str | None]: ...
+
+@final
 class OrderDigest:
     def __new__(cls) -> OrderDigest: ...
     def begin(self, point: tuple[int, int, int, int]) -> None: ...
@@ -448,8 +463,10 @@ class Plan:
     def mix(plans: Sequence[Plan], weights: Sequence[float], goes_on: bool, seed: int) -> Plan: ...
     @staticmethod
     def zip(plans: Sequence[Plan], is_strict: bool) -> Plan: ...
-    def shuffle_all(self, index: Index, seed: int) -> Plan: ...
-    def shuffle_numbers(self, index: Index, seed: int) -> tuple[Plan, Stage]: ...
+    def shuffle_all(self, index: Index, index_files: IndexFiles, seed: int) -> Plan: ...
+    def shuffle_numbers(
+        self, index: Index, index_files: IndexFiles, seed: int
+    ) -> tuple[Plan, Stage]: ...
     def kept_for_shuffle(self) -> Plan: ...
     def cache(self, cache: Cache) -> Plan: ...
     def bucket(

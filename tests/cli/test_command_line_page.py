@@ -31,7 +31,9 @@ def test_the_sessions_run(tmp_path):
     assert "exit code 1" in verified
     assert '"name":"bee"' in converted
     assert converted.endswith("000000001.cls\n")
-    assert indexed.splitlines()[1].startswith("0 ")
+    assert "animals.csv.hrindex: 2 records\n" in indexed
+    assert "of animals.tfrecord (tfrecords, " in indexed
+    assert "\n0 " in indexed
     assert "share of the limit: " in benched
     assert "The program has taken 2 batches." in state
 

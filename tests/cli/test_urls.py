@@ -44,7 +44,7 @@ def test_a_url_is_converted_to_local_files(address):
     write_numbers("served/a", 20)
     assert call("convert", f"{address}/a", "b.tfrecord", "--shards", 2).exit_code == 0
     assert numbers_of(*sorted(Path().glob("b-*"))) == list(range(20))
-    assert call("index", f"{address}/a", "--output", "out").exit_code == 0
+    assert call("index", "--dali", f"{address}/a", "--output", "out").exit_code == 0
     assert Path("out/a.idx").read_text().count("\n") == 20
 
 

@@ -5,7 +5,6 @@ use crate::pipelines::run;
 use headrace_engine::files::compression::Compression;
 use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
 use headrace_engine::pipeline::formats::{Codec, Lines};
-use headrace_engine::pipeline::index::Kept;
 use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
@@ -68,7 +67,7 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
     let then = |input: &Arc<Plan>, step| Arc::new(Plan::Then(Arc::clone(input), step));
     let window = |input| then(input, Step::Window { size: 7, seed: 3 });
     let shuffled = |input: &Arc<Plan>| {
-        let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None };
+        let shuffle = Shuffle::new(3);
         Arc::new(Plan::Shuffled(Arc::clone(input), shuffle))
     };
     let epochs = |input| then(input, Step::Epochs(Some(2)));

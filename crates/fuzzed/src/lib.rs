@@ -7,6 +7,7 @@ mod claims;
 mod examples;
 mod file;
 mod images;
+mod index;
 mod kernels;
 mod packed;
 mod pipelines;
@@ -39,7 +40,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -48,6 +49,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "tensor_proto", body: tensors::tensor_proto, times: 64, besides: PARSER_BYTES },
     Target { name: "csv", body: tables::csv, times: 16, besides: FILE_BYTES },
     Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
+    Target { name: "index", body: index::index, times: 16, besides: FILE_BYTES },
     Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
     Target { name: "jpeg", body: images::jpeg, times: 8, besides: PARSER_BYTES },
     Target { name: "png", body: images::png, times: 8, besides: PARSER_BYTES },

@@ -8,7 +8,6 @@ use headrace_engine::pipeline::checkpoint::Checkpoint;
 use headrace_engine::pipeline::execution::budget::Budget;
 use headrace_engine::pipeline::execution::executor::{Executor, Output};
 use headrace_engine::pipeline::formats::{Format, RecordPosition};
-use headrace_engine::pipeline::index::Kept;
 use headrace_engine::pipeline::nodes::map::Stage;
 use headrace_engine::pipeline::plan::{Plan, Settings, Shuffle};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -85,8 +84,12 @@ fn use_up(rows: Result<Rows>) {
 
 /// Reads a file by a full shuffle, which reads each record on its own.
 pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
+    shuffled_by(Shuffle::new(3), format, file)
+}
+
+/// As [`shuffled`], by a certain shuffle.
+pub fn shuffled_by(shuffle: Shuffle, format: Arc<dyn Format>, file: &Arc<FileProvenance>) -> Given {
     let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
-    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None };
     let (mut records, mut error) = (Records::default(), None);
     let given = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Checkpoint::default(), usize::MAX, |block| {
         records.add(&block);

@@ -75,7 +75,7 @@ fn read_all(format: &dyn ReaderFormat, file: &File) {
 }
 
 /// Corrects the checksums of a TFRecord file, as far as its lengths are valid.
-fn correct_checksums(mut file: &mut [u8]) {
+pub fn correct_checksums(mut file: &mut [u8]) {
     while let Some((header, rest)) = file.split_at_mut_checked(HEADER_BYTES) {
         let length = header.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
         let checksum = masked(&header[..8]);

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     waiting::detach::remember_main_thread(module.py())?;
     headrace_remote::register();
+    headrace_engine::files::mapping::register(boundary::array::mapped);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("EngineError", module.py().get_type::<error::EngineError>())?;
     module.add_class::<waiting::cancellation::Cancellation>()?;
@@ -29,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<graph::function::PythonCall>()?;
     module.add_class::<pipeline::kept::Cache>()?;
     module.add_class::<pipeline::kept::Index>()?;
+    module.add_class::<pipeline::kept::IndexFiles>()?;
     module.add_class::<pipeline::column::Column>()?;
     module.add_class::<pipeline::column_builder::ColumnBuilder>()?;
     module.add_class::<pipeline::execution::Execution>()?;
@@ -64,6 +66,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pipeline::sources::content_of, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::csv_fields, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::csv_records, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::index_files::index_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::index_files::make_index, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::index_files::read_index, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::infer_csv, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::infer_json, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::infer_tar, module)?)?;

@@ -96,12 +96,25 @@ def test_after_a_scan_all_is_known(directory, kind):
         "csv": hr.csv(f"{directory}/*.csv", {"n": int}),
         "concat": hr.concat([hr.text_lines(f"{directory}/{index}.txt") for index in (2, 0)]),
     }[kind]
-    pipe = source.shuffle(seed=1).batch(4)
+    pipe = source.shuffle(seed=1).batch(4).options(index="memory")
     with pytest.raises(TypeError, match="is not known before it is read"):
         len(pipe)
     with iter(pipe) as batches:
         next(batches)
     assert len(pipe) == len(pipe.epochs(2)) // 2 == length(pipe) == 11
+
+
+def test_parts_of_tables_have_to_be_read(directory):
+    pipe = hr.csv(f"{directory}/*.csv", {"n": int})
+    assert length(pipe.shuffle(seed=1)) == len(pipe) == 43
+    for part in pipe.shuffle(seed=1).split(0.5, 0.5):
+        with pytest.raises(TypeError, match="how many examples split leaves is not known"):
+            len(part)
+        assert part.count() == length(part)
+    lines = hr.text_lines(f"{directory}/*.txt")
+    assert length(lines.shuffle(seed=1)) == len(lines) == 43
+    for part in lines.split(0.5, 0.5):
+        assert len(part) == length(part)
 
 
 def test_a_scan_of_other_files_tells_nothing(tmp_path):
@@ -122,7 +135,7 @@ def test_count_reads_what_it_must_and_says_so(directory, caplog):
         called.append(example)
         return example
 
-    text = hr.text_lines(f"{directory}/*.txt")
+    text = hr.text_lines(f"{directory}/*.txt").options(index="memory")
     kept = text.filter(lambda example: len(example["text"]) > 1)
     assert text.map(noted).shuffle(window=3, seed=1).batch(4).epochs(2).count() == 22
     assert "count: reading all of text_lines" in caplog.text

@@ -139,7 +139,7 @@ def test_compressed_files_are_refused_with_a_window_as_the_remedy(tmp_path):
 
 def test_the_description_tells_of_the_scan(tmp_path):
     described = hp.csv("a", {"a": int}).shuffle(seed=3).describe()
-    assert "all examples; a first scan finds out where they begin" in described
+    assert "all examples; indexes say where they begin in the files; a first scan" in described
 
 
 def archive(path, files, form=tarfile.PAX_FORMAT):

@@ -17,8 +17,10 @@ from tests.pipeline.generated.steps import BUDGET, EVEN
 import headrace as hr
 from headrace.core import errors
 
-WAYS: Sequence[dict[str, int]] = (
-    {"num_threads": 1},
+# One of them scans files for a shuffle of all examples; the others use indexes that are there, and
+# write those that are not.
+WAYS: Sequence[dict[str, Any]] = (
+    {"num_threads": 1, "index": "memory"},
     {"num_threads": 3, "memory_bytes": 400_000},
     {"num_threads": 8, "memory_bytes": 4_000_000},
 )
@@ -84,7 +86,7 @@ class Omitted(NamedTuple):
 
 def run(
     pipeline: hr.Pipeline,
-    way: Mapping[str, int],
+    way: Mapping[str, Any],
     state: Any = None,
     may_fail: bool = False,
     digests: tuple[int, dict[int, str]] | None = None,
@@ -131,7 +133,7 @@ def note_digest(batches: hr.Batches, place: int, digests: dict[int, str]) -> Non
             raise
 
 
-def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[str, int]) -> None:
+def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[str, Any]) -> None:
     """Gives an iterator's examples only once an item needs them, as a plain loop would."""
     pace, text = program.beginning.pace, repr(program)
     # Types of lists are learned from lists that are not empty. What fills a cache has a run of its

@@ -87,6 +87,13 @@ impl AtomicFile {
         }
     }
 
+    /// A new file that will replace whatever has this path, also a symbolic link. Never writes in
+    /// place: others may have mapped the old file.
+    pub fn over(path: PathBuf) -> io::Result<(Self, Output<WrittenFile>)> {
+        let (temporary, file) = create_temporary(&path)?;
+        Ok((Self { target: Target::Path(path), temporary: Some(temporary) }, Output::new(WrittenFile::new(file))))
+    }
+
     fn in_place(path: PathBuf) -> io::Result<(Self, Output<WrittenFile>)> {
         let file = open_in_place(&path)?;
         Ok((Self { target: Target::Path(path), temporary: None }, Output::new(WrittenFile::new(file))))

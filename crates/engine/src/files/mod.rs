@@ -6,6 +6,7 @@ pub mod compression;
 pub mod content;
 pub mod encoder;
 pub mod input;
+pub mod mapping;
 pub mod name;
 pub mod output;
 pub mod positioned;

@@ -8,7 +8,6 @@ use headrace_engine::pipeline::blocks::block::FileProvenance;
 use headrace_engine::pipeline::blocks::column::Column;
 use headrace_engine::pipeline::blocks::rows::Rows;
 use headrace_engine::pipeline::formats::{Codec, Lines};
-use headrace_engine::pipeline::index::Kept;
 use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::groups::batch::Turn;
 use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
@@ -88,7 +87,7 @@ impl MadeUp {
     fn source(&mut self, draws: &mut Draws) -> Arc<Plan> {
         let (one, other) = (self.lines("a", draws), self.lines("b", draws));
         let parts: Arc<[Arc<Plan>]> = Arc::new([Arc::clone(&one), other]);
-        let shuffle = |seed| Shuffle { seed, kept: Arc::new(Kept::default()), lookup: None };
+        let shuffle = Shuffle::new;
         let (words, plan) = match draws.below(6) {
             0 => ("concat", Plan::Concat(parts)),
             1 => (

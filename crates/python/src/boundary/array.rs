@@ -1,5 +1,5 @@
-//! Tensors as NumPy arrays. The only file of this crate with unsafe code: arrays view the engine's
-//! memory without a copy.
+//! Tensors as NumPy arrays, and files as bytes. The only file of this crate with unsafe code beside
+//! its allocator: arrays view the engine's memory without a copy, and files are mapped.
 #![allow(unsafe_code)]
 
 use crate::boundary::given::given;
@@ -20,6 +20,7 @@ use numpy::{
 use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::fs::File;
 
 /// Smaller arrays are copied, because that costs less than keeping the engine's memory alive.
 const COPY_BYTES: usize = 2048;
@@ -106,6 +107,16 @@ pub fn lent_span(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Byt
         _array: array.clone().unbind(),
     };
     Some((Bytes::from_owner(lent), ends.0.unsigned_abs()))
+}
+
+/// The content of a file that nobody writes in place, without a copy: its pages are shared by all
+/// processes. An index file is only ever replaced by another one.
+pub fn mapped(file: &File) -> std::io::Result<Bytes> {
+    // SAFETY: the map is only read, as bytes, of which each value is valid. Everything read from it
+    // is checked, so another writer would cost a scan; one that cuts the file short meanwhile would
+    // end the process (SIGBUS), as with each map of a file.
+    let map = unsafe { memmap2::Mmap::map(file) }?;
+    Ok(Bytes::from_owner(map))
 }
 
 /// A NumPy scalar of exactly `dtype` as a tensor.

@@ -1,10 +1,13 @@
-//! Data that a pipeline's description keeps between iterations. A copy or an unpickled description
-//! starts empty.
+//! Data that a pipeline's description keeps between iterations, and index files. A copy or an
+//! unpickled description starts empty.
 
-use headrace_engine::pipeline::index::{Kept, KeptBorders};
+use headrace_engine::pipeline::index::index_files::Mode;
+use headrace_engine::pipeline::index::{self, Kept, KeptBorders};
 use headrace_engine::pipeline::nodes::cache::Store;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The examples kept by a `cache()`.
@@ -46,5 +49,37 @@ impl Index {
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> (Bound<'py, PyAny>, ()) {
         (slf.get_type().into_any(), ())
+    }
+}
+
+/// The index files of one iteration.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct IndexFiles(pub Arc<index::IndexFiles>);
+
+/// A report: the numbers of files whose places were kept, opened and scanned;
+/// the scanned bytes; the number of indexes written; the directories of indexes; why one could not
+/// be written.
+type Report = (u64, u64, u64, u64, u64, Vec<PathBuf>, Option<String>);
+
+#[pymethods]
+impl IndexFiles {
+    /// `mode` is "auto", "memory" or "off". Indexes that cannot be beside their files are in the
+    /// first of the directories that can be written.
+    #[new]
+    fn new(mode: &str, directories: Vec<PathBuf>) -> PyResult<Self> {
+        let mode = match mode {
+            "auto" => Mode::Auto,
+            "memory" => Mode::Memory,
+            "off" => Mode::Off,
+            _ => return Err(PyValueError::new_err("mode is not one of auto, memory, off")),
+        };
+        Ok(Self(Arc::new(index::IndexFiles::new(mode, directories))))
+    }
+
+    fn report(&self) -> Report {
+        let report = self.0.report();
+        let directories = report.directories.into_iter().collect();
+        let counts = (report.num_kept, report.num_opened, report.num_scanned);
+        (counts.0, counts.1, counts.2, report.scanned_bytes, report.num_written, directories, report.failure)
     }
 }

@@ -4,6 +4,7 @@ pub mod checkpoint;
 pub mod column;
 pub mod column_builder;
 pub mod execution;
+pub mod index_files;
 pub mod job;
 pub mod kept;
 pub mod order_digest;

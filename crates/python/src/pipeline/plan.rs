@@ -5,7 +5,7 @@ use crate::boundary::attrs::{attrs, dtype};
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
 use crate::graph::program::Program;
-use crate::pipeline::kept::{Cache, Index};
+use crate::pipeline::kept::{Cache, Index, IndexFiles};
 use crate::pipeline::order_digest::OrderDigest;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
@@ -317,15 +317,17 @@ impl Plan {
     }
 
     /// All rows in another order. Each step must make exactly one row of each.
-    fn shuffle_all(&self, index: &Index, seed: u64) -> Self {
-        self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), lookup: None })
+    fn shuffle_all(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> Self {
+        let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
+        self.shuffled(Shuffle { seed, kept, index_files, lookup: None })
     }
 
     /// The numbers of all rows of a source in another order, and the stage that reads these rows.
-    fn shuffle_numbers(&self, index: &Index, seed: u64) -> (Self, Stage) {
+    fn shuffle_numbers(&self, index: &Index, index_files: &IndexFiles, seed: u64) -> (Self, Stage) {
         let lookup = Arc::new(SharedLookup::default());
         let fetch = Stage(Arc::new(Fetch(Arc::clone(&lookup))));
-        (self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), lookup: Some(lookup) }), fetch)
+        let (kept, index_files) = (Arc::clone(&index.0), Arc::clone(&index_files.0));
+        (self.shuffled(Shuffle { seed, kept, index_files, lookup: Some(lookup) }), fetch)
     }
 
     /// The rows of a source without random access, kept by a shuffle of all of them.

@@ -27,6 +27,7 @@ class Kind:
     IMAGE: Final = "image"
     BUNDLE: Final = "checkpoint"
     STATE: Final = "state"
+    INDEX: Final = "index"
     TEXT: Final = "text"
     EMPTY: Final = "empty"
     UNKNOWN: Final = "unknown"
@@ -65,6 +66,7 @@ _TABLE_END: Final = bytes.fromhex("57fb808b247547db")
 _LENGTH_BYTES: Final = 8
 _HEADER_BYTES: Final = 12
 _EVENT_VERSION: Final = b"brain.Event:"
+_INDEX: Final = b"\x89HRINDEX"
 _SESSION: Final = b'"format": "headrace checkpoint"'
 _STATE_KEYS: Final = {"version", "stages", "place", "checksum"}
 # A table of one column looks like any other text, except for its name.
@@ -141,6 +143,8 @@ def _kind(start: Start) -> tuple[str, str | None]:  # noqa: PLR0911 (one for eac
         return (Kind.UNKNOWN if start.size_bytes else Kind.EMPTY), None
     if _is_record(data):
         return _kind_of_records(data), None
+    if data.startswith(_INDEX):
+        return Kind.INDEX, None
     if data.startswith(b"PAR1"):
         return Kind.PARQUET, None
     if image := image_kind(data):

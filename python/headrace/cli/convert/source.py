@@ -236,7 +236,8 @@ def _shuffled(source: Pipeline, request: Request) -> Pipeline:
     if request.seed is None:
         return source
     try:
-        return source.shuffle(request.window, seed=request.seed)
+        # It reads each source once, and leaves nothing beside it.
+        return source.shuffle(request.window, seed=request.seed).options(index="memory")
     except ValueError as error:
         raise Failure(f"{error} Here: --window 10000") from error
 

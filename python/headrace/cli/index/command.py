@@ -1,54 +1,86 @@
-"""``headrace index``: where the records of TFRecord files are."""
+"""``headrace index``: where the records of files are."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from headrace.cli.wording import count_of, echo_json
 from headrace.core.repr_prefix import printable
 
+if TYPE_CHECKING:
+    from headrace.cli.index.write import Indexed
+
 __all__ = ["index"]
 
+_KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 
-@click.command(short_help="Where the records of TFRecords are.")
+
+@click.command(short_help="Where the records of files are.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write the indexes into this directory, not beside the files.",
+    help="Write the indexes into this directory, for options(index_directory=...), not beside the "
+    "files.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(_KINDS),
+    help="What the files are; without it, their content tells.",
+)
+@click.option(
+    "--dali",
+    is_flag=True,
+    help="Write FILE.idx of TFRecords, as NVIDIA DALI reads it, instead.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
-def index(files: tuple[str, ...], output: Path | None, as_json: bool) -> None:
-    """Writes FILE.idx, with a line "OFFSET SIZE" for each record, as NVIDIA DALI reads it.
+def index(
+    files: tuple[str, ...], output: Path | None, kind: str | None, dali: bool, as_json: bool
+) -> None:
+    """Writes FILE.hrindex, with which a shuffle of all examples scans nothing, and len() is known.
 
-    headrace itself needs no index: a shuffle of all examples finds their places in memory.
+    Files are TFRecords, CSV, JSON lines, tar or text, not compressed; the indexes of remote files
+    are uploaded beside them. A file whose index is there and up to date is left alone.
 
-    Exits with 1 if a file is not an uncompressed TFRecord file, or damaged.
+    Exits with 1 if a file is of another kind, compressed or damaged.
     """
-    from headrace.cli.index.write import write_index  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.index.dali import write_dali  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.index.write import files_to_index, write_index  # noqa: PLC0415
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415
-    from headrace.pipeline.plan.paths import find_files  # noqa: PLC0415
+    from headrace.cli.progress import Bar  # noqa: PLC0415
 
+    if dali and kind is not None:
+        raise click.UsageError("--dali is of TFRecords: leave out --kind.")
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     directory = None if output is None else str(output)
-    paths = [os.fsdecode(path) for path in find_files("index", files)]
+    paths = files_to_index(files)
     written = []
     try:
-        with Interrupts() as interrupts:
-            # Indexes of an earlier run lie among the files of a directory.
-            for path in (path for path in paths if not path.endswith(".idx")):
-                one = write_index(path, directory, interrupts)
+        with Bar("index", len(paths), " files", not dali) as bar:
+            for path in paths:
+                if dali:
+                    with Interrupts() as interrupts:
+                        one = write_dali(path, directory, interrupts)
+                else:
+                    one = write_index(path, directory, kind)
+                bar.advance()
                 written.append(one._asdict())
                 if not as_json:
-                    click.echo(
-                        f"{printable(one.index_path)}: {count_of(one.num_records, 'record')}"
-                    )
+                    click.echo(_said(one))
     except Interrupted as interruption:
         click.echo("Interrupted.", err=True)
         click.get_current_context().exit(interruption.exit_code)
     if as_json:
         echo_json({"indexes": written})
+
+
+def _said(one: Indexed) -> str:
+    records = count_of(one.num_records, "record")
+    if one.index_path is None:
+        return f"{printable(one.path)}: {records}, so it needs no index"
+    there = "" if one.is_new else ", up to date"
+    return f"{printable(one.index_path)}: {records}{there}"

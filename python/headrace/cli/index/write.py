@@ -1,82 +1,86 @@
-"""The positions of the records of TFRecord files, in the format that other readers expect."""
+"""Index files of headrace: the places of the records of a file."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.failures import Failure
-from headrace.cli.file_pipelines import record_sizes
-from headrace.cli.interrupts import Interrupts
-from headrace.io.atomic_file import replacing
-from headrace.pipeline import Skipped
+from headrace.cli.file_pipelines import source_of
+from headrace.core import engine
+from headrace.pipeline.describe.lengths import records_of
+from headrace.pipeline.plan.listing import INDEX_SUFFIX
+from headrace.pipeline.plan.paths import find_files
 
-__all__ = ["Indexed", "write_index"]
+__all__ = ["Indexed", "files_to_index", "write_index"]
 
-# A record has its length, two checksums and its data.
-_FRAME_BYTES: Final = 16
-_KINDS: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY)
+_KINDS: Final = (
+    *(Kind.TFRECORD, Kind.EVENTS, Kind.SESSION),
+    *(Kind.CSV, Kind.JSON_LINES, Kind.TAR, Kind.TEXT, Kind.STATE),
+)
 
 
 class Indexed(NamedTuple):
-    """An index that was written.
+    """The index of a file.
 
     Attributes:
         path: The file of records.
-        index_path: The file of their places.
+        index_path: The file of their places; None if the file has no records.
         num_records: The number of records.
+        is_new: Whether it was written; otherwise it was there.
     """
 
     path: str
-    index_path: str
+    index_path: str | None
     num_records: int
+    is_new: bool
 
 
-def write_index(path: str, directory: str | None, interrupts: Interrupts) -> Indexed:
-    """Writes where each record of a file begins and how many bytes it has, with its frame.
+def files_to_index(arguments: Iterable[str]) -> list[str]:
+    """Returns the files that arguments represent, without indexes among them.
 
-    Each line has both numbers, in decimal digits. Every record is read, and its checksums checked.
+    Raises:
+        OpError: If there are none, or they cannot be listed.
+    """
+    found = [os.fsdecode(path) for path in find_files("index", arguments)]
+    return [path for path in found if not path.endswith((".idx", INDEX_SUFFIX))]
+
+
+def write_index(path: str, directory: str | None, kind: str | None) -> Indexed:
+    """Writes the index of a file, unless there is one that is up to date.
 
     Args:
         path: The file.
         directory: The directory of the index; None for the file's directory.
-        interrupts: Signals, looked at now and then.
+        kind: The kind of the file; None to tell it by its content.
 
     Raises:
-        Failure: If the file is not a TFRecord file, compressed or damaged.
-        Interrupted: If there was a signal. No index is written.
-
-    Source: `tfrecord2idx` of NVIDIA DALI.
+        Failure: If files of its kind have no index, or it is compressed.
+        OpError: If it is damaged, or cannot be read, or the index cannot be written.
     """
     content = content_of(path)
+    if kind is not None:
+        content = content._replace(kind=kind)
+    if content.kind == Kind.EMPTY:
+        return Indexed(path, None, 0, False)
     _check(content)
-    index = os.path.join(directory or os.path.dirname(path), f"{os.path.basename(path)}.idx")
-    damage: list[Skipped] = []
-    offset, number = 0, 0
-    with replacing(index) as file:
-        for batch in record_sizes(content, damage):
-            interrupts.check()
-            sizes = batch.astype(np.int64) + _FRAME_BYTES
-            ends = offset + np.cumsum(sizes)
-            pairs = zip((ends - sizes).tolist(), sizes.tolist(), strict=True)
-            file.write("".join(f"{begin} {size}\n" for begin, size in pairs).encode())
-            offset, number = int(ends[-1]), number + len(sizes)
-        if damage:
-            raise Failure(f"{damage[0].reason} No index was written; see headrace verify.")
-    return Indexed(path, index, number)
+    records = records_of(source_of(content).stages[0])
+    assert records is not None
+    with engine.op_errors():
+        index_path, count, is_new = engine.make_index(records, 0, directory)
+    return Indexed(path, os.fsdecode(index_path), count, is_new)
 
 
 def _check(content: Content) -> None:
-    if content.kind not in _KINDS:
-        raise Failure(
-            f"{content.path}: its kind is {content.kind}, expected TFRecords. Other files need no "
-            "index: shuffle() finds their records by itself."
-        )
     if content.compression:
         raise Failure(
             f"{content.path}: compressed with {content.compression}, so its records cannot be "
             "reached one by one. Convert it first: headrace convert"
+        )
+    if content.kind not in _KINDS:
+        raise Failure(
+            f"{content.path}: its kind is {content.kind}, expected TFRecords, CSV, JSON lines, tar "
+            "or text. Others need no index, or have one of their own."
         )

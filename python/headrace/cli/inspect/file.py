@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.inspect.index_files import report_of_index
 from headrace.cli.inspect.other_files import (
     report_of_bundle,
     report_of_events,
@@ -33,6 +34,7 @@ _REPORTERS: Final[dict[str, _Reporter]] = {
     Kind.BUNDLE: report_of_bundle,
     Kind.SESSION: report_of_session,
     Kind.EVENTS: report_of_events,
+    Kind.INDEX: report_of_index,
 }
 
 

@@ -11,7 +11,12 @@ from headrace.core.repr_prefix import printable
 
 __all__ = ["damage_lines", "kind_of", "lines_of", "place_of"]
 
-_NAMES: Final = {"tfrecord": "TFRecord", "csv": "CSV", "json lines": "JSON lines"}
+_NAMES: Final = {
+    "tfrecord": "TFRecord",
+    "csv": "CSV",
+    "json lines": "JSON lines",
+    "index": "index of records",
+}
 _MOST_LETTERS: Final = 40
 _MOST_DAMAGE: Final = 20
 _MOST_TENSORS: Final = 50
@@ -162,6 +167,10 @@ def _others(report: dict[str, Any]) -> Iterator[str]:
         yield f"  {report['format']}"
     if report["kind"] == "state":
         yield f"  the state of an iteration: headrace state {report['file']} says what it means"
+    if "of_kind" in report:
+        current = {True: "as it is now", False: "outdated", None: "not compared with a file"}
+        whole = f"{report['of_kind']}, {size(report['of_bytes'])}"
+        yield f"  of {printable(report['of'])} ({whole}): {current[report['is_current']]}"
     tensors = report.get("tensors", ())
     for tensor in tensors[:_MOST_TENSORS]:
         yield f"    {shortened(tensor['name'], 80)}  {tensor['type']}  {tensor['shape']}"

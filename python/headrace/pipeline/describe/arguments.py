@@ -1,5 +1,6 @@
 """Arguments of pipelines, refused where they are written."""
 
+import math
 import operator
 import os
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ __all__ = [
     "checked_ints",
     "checked_names",
     "checked_num_callers",
+    "checked_seconds",
 ]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
@@ -127,16 +129,23 @@ def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
     return found
 
 
-def checked_directory(path: object) -> str:
+def checked_directory(path: object, name: str = "cache_directory") -> str:
     """Returns the path of a directory of this machine; raises an error if it is none."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
-        raise TypeError(f"options: cache_directory is {path!r}, expected a str or a pathlib.Path.")
+        raise TypeError(f"options: {name} is {path!r}, expected a str or a pathlib.Path.")
     text = storage.local_path(os.fspath(path))
     if not text or storage.is_remote(text):
-        raise ValueError(
-            f"options: cache_directory is {text!r}, expected a directory of this machine."
-        )
+        raise ValueError(f"options: {name} is {text!r}, expected a directory of this machine.")
     return text
+
+
+def checked_seconds(name: str, seconds: object) -> float:
+    """Returns a number of seconds above 0; raises an error if it is none."""
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        raise TypeError(f"options: {name} is {seconds!r}, expected a number of seconds.")
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"options: {name} is {seconds}, expected seconds above 0.")
+    return float(seconds)
 
 
 def check_remainder(where: str, remainder: object) -> None:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from headrace.core import engine
+from headrace.core.errors import OpError
 from headrace.io import storage
 from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.random_access import may_have_index
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.splits import num_kept
 
-__all__ = ["has_known_length", "length_after", "length_of"]
+__all__ = ["has_known_length", "length_after", "length_of", "records_of"]
 
 # Stages after which the number of examples is unknown.
 _UNKNOWN: Final = (
@@ -39,17 +41,21 @@ _OF_RECORDS: Final = (
 )
 
 
-def length_of(chain: Sequence[Stage]) -> int:
+def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
     """Returns how many examples, or batches, the stages give.
 
-    Reads only the names and sizes of files, their first bytes if they may be compressed, and the
-    footers of Parquet files.
+    Reads only the names and sizes of files, their first bytes if they may be compressed, the
+    footers of Parquet files, and indexes of records.
+
+    Args:
+        chain: The stages.
+        files: The index files that may be read.
 
     Raises:
         TypeError: If the number is unknown before they run.
         NotFoundError: If there are no such files.
     """
-    length = _length(chain, _index_of(chain), 0)
+    length = _Lengths(files).of(chain, _index_of(chain), 0)
     if length == math.inf:
         raise TypeError("len: the pipeline has no end, since epochs() has no count.")
     return int(length)
@@ -104,59 +110,98 @@ def _finite_length_after(stage: Stage, length: int) -> int:
     return length
 
 
-def _length(chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
-    """As `length_of`, of part `part` of the records that a shuffle of all examples has scanned."""
-    counts = _counts(chain[0], index, part)
-    length = _combined(chain[0], index) if counts is None else sum(counts)
-    num_epochs: float = 1
-    splits: list[stages.Split] = []
-    for stage in chain[1:]:
-        if not isinstance(stage, _OF_RECORDS):
-            counts = None
-        if isinstance(stage, stages.Split) and counts is not None:
-            splits.append(stage)
-            kept = num_kept(splits, counts)
-            length = kept * num_epochs if kept and num_epochs else 0
-            continue
-        if isinstance(stage, stages.Epochs):
-            num_epochs = length_after(stage, num_epochs)
-        length = length_after(stage, length)
-    return length
+class _Lengths:
+    """The numbers of examples of pipelines whose records may have index files."""
+
+    def __init__(self, files: engine.IndexFiles) -> None:
+        self._files = files
+
+    def of(self, chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
+        """As `length_of`, of part `part` of what a shuffle of all examples has scanned."""
+        counts = self._counts(chain[0], index, part)
+        length = self._combined(chain[0], index) if counts is None else sum(counts)
+        num_epochs: float = 1
+        splits: list[stages.Split] = []
+        for stage in chain[1:]:
+            is_split = isinstance(stage, stages.Split)
+            if not isinstance(stage, _OF_RECORDS) or (is_split and _numbers_lines(chain[0])):
+                counts = None
+            if isinstance(stage, stages.Split) and counts is not None:
+                splits.append(stage)
+                kept = num_kept(splits, counts)
+                length = kept * num_epochs if kept and num_epochs else 0
+                continue
+            if isinstance(stage, stages.Epochs):
+                num_epochs = length_after(stage, num_epochs)
+            length = length_after(stage, length)
+        return length
+
+    def _combined(self, source: Stage, index: engine.Index | None) -> float:
+        match source:
+            case stages.Concat(parts=parts):
+                found = (self.of(p, _index_of(p) or index, n) for n, p in enumerate(parts))
+                return sum(found)
+            case stages.Mix(parts=parts, stop="all"):
+                return sum(self.of(part, _index_of(part), 0) for part in parts)
+            case stages.Zip(parts=parts):
+                return min(self.of(part, _index_of(part), 0) for part in parts)
+        text = (
+            f"len: how many examples {source.name} has is not known before it is read. count() "
+            "reads them all and counts"
+        )
+        if may_have_index(source):
+            text += "; `headrace index PATHS` writes indexes of uncompressed files, which tell"
+        raise TypeError(f"{text}.")
+
+    def _counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
+        """Returns how many records each file of a source has; None if that is not known."""
+        match source:
+            case stages.Arrays(arrays=arrays):
+                return [len(next(iter(arrays.values())))]
+            case stages.Files(kind="files", paths=paths):
+                return [1] * len(find_files("files", paths))
+            case stages.Files(kind="fixed_length_records", compression=None | "auto") as files:
+                return _of_fixed_length(files)
+            case Source() if (counts := source.counts()) is not None:
+                return counts
+            case stages.Files() | Source():
+                scanned = None if index is None else _scanned(source, index, part)
+                return self._indexed(source) if scanned is None else scanned
+        return None
+
+    def _indexed(self, source: stages.Files | Source) -> Sequence[int] | None:
+        """Returns what the indexes of all files say, if each has one."""
+        try:
+            records = records_of(source) if may_have_index(source) else None
+            if records is None:
+                return None
+            with engine.op_errors():
+                counts = engine.index_counts(self._files, records)
+        except OpError:
+            # An iteration says what is wrong with the files.
+            return None
+        found = [count for count in counts if count is not None]
+        return found if len(found) == len(counts) else None
 
 
-def _combined(source: Stage, index: engine.Index | None) -> float:
-    match source:
-        case stages.Concat(parts=parts):
-            return sum(_length(part, _index_of(part) or index, n) for n, part in enumerate(parts))
-        case stages.Mix(parts=parts, stop="all"):
-            return sum(_length(part, _index_of(part), 0) for part in parts)
-        case stages.Zip(parts=parts):
-            return min(_length(part, _index_of(part), 0) for part in parts)
-    raise TypeError(
-        f"len: how many examples {source.name} has is not known before it is read. count() reads "
-        "them all and counts."
-    )
+def _numbers_lines(source: Stage) -> bool:
+    """Returns whether counts do not tell the numbers of records, which `split` goes by."""
+    return isinstance(source, Source) and source.numbers_lines
+
+
+def records_of(source: Stage) -> engine.Plan | None:
+    """Returns a plan of the records of a source's files, to look up their indexes; None if none."""
+    if isinstance(source, Source):
+        return source.records()
+    if not isinstance(source, stages.Files):
+        return None
+    paths = find_files(source.kind, source.paths)
+    return engine.Plan.files(source.kind, paths, source.compression or "", source.lengths)
 
 
 def _index_of(chain: Sequence[Stage]) -> engine.Index | None:
     full = (s for s in chain if isinstance(s, stages.Shuffle) and s.window is None)
     return next((shuffle.index for shuffle in full), None)
-
-
-def _counts(source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
-    """Returns how many records each file of a source has; None if that is not known."""
-    match source:
-        case stages.Arrays(arrays=arrays):
-            return [len(next(iter(arrays.values())))]
-        case stages.Files(kind="files", paths=paths):
-            return [1] * len(find_files("files", paths))
-        case stages.Files(kind="fixed_length_records", compression=None | "auto") as files:
-            return _of_fixed_length(files)
-        case Source() if (counts := source.counts()) is not None:
-            return counts
-        case stages.Files() | Source() if index is not None:
-            return _scanned(source, index, part)
-    return None
 
 
 def _of_fixed_length(source: stages.Files) -> Sequence[int] | None:

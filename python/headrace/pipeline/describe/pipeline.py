@@ -1,6 +1,5 @@
 """The pipeline itself: an immutable description, which grows by its methods."""
 
-import math
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -19,6 +18,7 @@ from headrace.pipeline.describe.arguments import (
     checked_ints,
     checked_names,
     checked_num_callers,
+    checked_seconds,
 )
 from headrace.pipeline.describe.even_ranks import check_even
 from headrace.pipeline.describe.features import as_feature
@@ -49,6 +49,12 @@ from headrace.pipeline.outputs.arrow import check_arrow, record_batches
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
 from headrace.pipeline.outputs.ray_data import ray_dataset
 from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
+from headrace.pipeline.plan.index_files import (
+    IndexMode,
+    checked_mode,
+    index_files,
+    places_of_records,
+)
 from headrace.pipeline.plan.spec_inference import chain_specs
 from headrace.pipeline.plan.splits import splits
 from headrace.pipeline.run.batches import Batches
@@ -396,9 +402,9 @@ class Pipeline:
                 `arrays`, `tfrecords`, `text_lines`, `csv`, `json_lines`, `fixed_length_records`,
                 `files`, `image_folder` and `webdataset` without compression, and `concat` of these,
                 with only `parse`, `select`, `rename`, `map`, `with_origin` and `cache` between. A
-                first scan finds the offsets of the records of files, and keeps four or eight bytes
-                for each record. The offsets are kept between iterations over one pipeline, and used
-                for files whose size and time of change are the same.
+                first scan finds the places of the records of files and writes them into indexes,
+                with which the next start scans nothing; see `options(index=...)`. An index serves
+                a file for as long as its size and time of change, or its ETag, are the same.
             seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
             num_open: For a window, the number of files that are read at once.
             files: For a window, "shuffled" to permute the files in each epoch, or "in order" for
@@ -692,6 +698,8 @@ class Pipeline:
         stuck_after_s: float | None = None,
         cache_directory: str | os.PathLike[str] | None = None,
         cache_bytes: int | None = None,
+        index: IndexMode | None = None,
+        index_directory: str | os.PathLike[str] | None = None,
     ) -> "Pipeline":
         """Says what the pipeline may use, whether it keeps the order, and how strings come.
 
@@ -719,13 +727,23 @@ class Pipeline:
             cache_bytes: Limit on the size of the cache; the least recently used parts are removed,
                 and parts that do not fit are not kept. Parts have up to a MiB. Each process may
                 exceed the limit by a sixteenth. None for 16 GiB.
+            index: The use of index files, which keep the places of records for a shuffle of all
+                examples, so that the next start scans nothing. "auto", the default, reads the index
+                of a file, and writes one after a scan that it had to do: beside the file, as
+                `NAME.hrindex`, or, where that cannot be written or the file is remote, in
+                `index_directory` or in the user's cache, `$XDG_CACHE_HOME/headrace/indexes`. A
+                damaged or outdated one is made anew. The order of the examples is the same with
+                and without it. "memory" reads and writes none: each program scans the files.
+                "off" neither reads nor scans; a shuffle of all examples that needs one of these is
+                refused.
+            index_directory: A directory for indexes that cannot be written beside their files.
 
         Raises:
             TypeError: If `deterministic` is not a bool, `stuck_after_s` not a number, or
-                `cache_directory` not a path.
-            ValueError: If a number is not at least 1, `strings` is neither of these, or
+                `cache_directory` or `index_directory` not a path.
+            ValueError: If a number is not at least 1, `strings` or `index` is none of these, or
                 `stuck_after_s` is not above 0; if `cache_bytes` is given without a
-                `cache_directory`, or that is a URL.
+                `cache_directory`, or a directory is a URL.
             ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
                 `headrace[arrow]` installs it.
         """
@@ -739,22 +757,18 @@ class Pipeline:
             changed["deterministic"] = deterministic
         if strings is not None:
             changed["strings"] = checked_kind(strings)
-        if cache_directory is not None:
-            changed["cache_directory"] = checked_directory(cache_directory)
+        directories = (("cache_directory", cache_directory), ("index_directory", index_directory))
+        for name, directory in directories:
+            if directory is not None:
+                changed[name] = checked_directory(directory, name)
         if cache_bytes is not None:
             changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1)
             if "cache_directory" not in changed:
                 raise ValueError("options: cache_bytes is given without a cache_directory.")
+        if index is not None:
+            changed["index"] = checked_mode(index)
         if stuck_after_s is not None:
-            if not isinstance(stuck_after_s, (int, float)) or isinstance(stuck_after_s, bool):
-                raise TypeError(
-                    f"options: stuck_after_s is {stuck_after_s!r}, expected a number of seconds."
-                )
-            if not 0 < stuck_after_s < math.inf:
-                raise ValueError(
-                    f"options: stuck_after_s is {stuck_after_s}, expected seconds above 0."
-                )
-            changed["stuck_after_s"] = float(stuck_after_s)
+            changed["stuck_after_s"] = checked_seconds("stuck_after_s", stuck_after_s)
         optioned = Pipeline(self.stages, changed, self._base)
         optioned._known = self._known
         return optioned
@@ -965,7 +979,7 @@ class Pipeline:
         return self._start(0)
 
     def __len__(self) -> int:
-        return length_of(self.stages)
+        return length_of(self.stages, index_files(self._options))
 
     def __bool__(self) -> bool:
         """True: whether there are examples is not known before they are read."""
@@ -1009,7 +1023,7 @@ class Pipeline:
         if is_full and keeps_all(self.stages[:number]):
             return f"{stage}: all examples; a first pass over Parquet files keeps them in memory"
         if is_full and needs_scan(self.stages[:number]):
-            return f"{stage}: all examples; a first scan finds out where they begin in the files"
+            return f"{stage}: all examples; {places_of_records(self._options)}"
         if isinstance(stage, stages.Shuffle) and stage.window is not None:
             return f"{stage}: {files_of_window(self.stages[:number], stage)}"
         if isinstance(stage, stages.Shard):

@@ -14,6 +14,7 @@ __all__ = [
     "is_read_late",
     "is_shuffled_whole",
     "keeps_all",
+    "may_have_index",
     "needs_scan",
 ]
 
@@ -112,6 +113,16 @@ def keeps_all(chain: Sequence[Stage]) -> bool:
     return (is_kept or any(map(keeps_all, stages.parts_of(source)))) and not any(
         isinstance(stage, stages.Cache) for stage in chain
     )
+
+
+def may_have_index(source: Stage) -> bool:
+    """Returns whether the places of its records can be in index files."""
+    match source:
+        case stages.Files(kind="tfrecords" | "text_lines", compression=None | "auto"):
+            return True
+        case Source(is_reachable=True):
+            return getattr(source, "compression", None) in (None, "auto")
+    return False
 
 
 def needs_scan(chain: Sequence[Stage]) -> bool:

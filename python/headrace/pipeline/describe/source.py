@@ -42,11 +42,13 @@ class Source(Stage, ABC):
             files are not compressed.
         is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since single ones
             cannot be read.
+        numbers_lines: Whether a record has the number of its line, so that numbers have gaps.
         has_pieces: Whether a shuffle over a window may read its files in another order.
     """
 
     is_reachable: ClassVar[bool] = False
     is_kept_for_shuffle: ClassVar[bool] = False
+    numbers_lines: ClassVar[bool] = False
     has_pieces: ClassVar[bool] = True
 
     @property
@@ -74,6 +76,10 @@ class Source(Stage, ABC):
 
         Files whose number is not needed may count as one. None if it is unknown.
         """
+        return None
+
+    def records(self) -> engine.Plan | None:
+        """Returns a plan of the records of its files, to look up their indexes; None if none."""
         return None
 
     @abstractmethod

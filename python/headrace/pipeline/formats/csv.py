@@ -36,6 +36,7 @@ class Csv(InferredSource):
     """
 
     is_reachable: ClassVar[bool] = True
+    numbers_lines: ClassVar[bool] = True
 
     paths: tuple[str, ...]
     columns: Pairs | None = None
@@ -74,6 +75,12 @@ class Csv(InferredSource):
 
     def _missing(self) -> list[bytes]:
         return [text.encode() for text in self.na_values]
+
+    def records(self) -> engine.Plan:
+        """Returns a plan of the records of its files."""
+        names: list[str] | None = [] if self.header else None
+        given = self.compression or "", ord(self.delimiter), names, len(self.columns or ())
+        return engine.csv_records(find_files("csv", self.paths), *given)
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan: records, whose fields are parsed later."""

@@ -34,6 +34,7 @@ class JsonLines(InferredSource):
     """
 
     is_reachable: ClassVar[bool] = True
+    numbers_lines: ClassVar[bool] = True
 
     paths: tuple[str, ...]
     columns: Pairs | None = None
@@ -64,6 +65,10 @@ class JsonLines(InferredSource):
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
         return "the columns are inferred from the first block of the first file with lines"
+
+    def records(self) -> engine.Plan:
+        """Returns a plan of the records of its files."""
+        return engine.json_records(find_files("json_lines", self.paths), self.compression or "")
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan: lines, which are parsed later."""

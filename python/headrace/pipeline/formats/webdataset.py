@@ -54,6 +54,10 @@ class WebDataset(InferredSource):
         """Returns from where the components are inferred, in words."""
         return "the components are those of the first sample of the first file"
 
+    def records(self) -> engine.Plan:
+        """Returns a plan of the records of its files."""
+        return engine.tar_samples(find_files("webdataset", self.paths), self.compression or "", [])
+
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan: one archive after the other, some of them at the same time."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}

@@ -18,14 +18,18 @@ from typing import Final, TypeAlias
 from headrace.io.os_errors import os_errors
 
 __all__ = [
+    "INDEX_SUFFIX",
     "files_below",
     "files_in",
     "is_directory",
+    "is_index",
     "is_left_by_tools",
     "is_pattern",
     "matching",
 ]
 
+# The end of the name of an index: the places of the records of the file that it lies beside.
+INDEX_SUFFIX: Final = ".hrindex"
 _REMEDY: Final = ". Its files would be missing without it; see that it can be read."
 # The path of an entry of a directory, and the entry.
 _Named: TypeAlias = "tuple[str, os.DirEntry[str]]"
@@ -44,8 +48,16 @@ def is_pattern(path: str) -> bool:
 
 
 def is_left_by_tools(name: str) -> bool:
-    """Returns whether tools such as Hadoop's and Spark's leave a file of this name beside data."""
-    return _LEFT_BY_TOOLS.fullmatch(name) is not None
+    """Returns whether a file of this name lies beside data without being any.
+
+    Tools such as Hadoop's and Spark's leave some, and indexes of records are others.
+    """
+    return is_index(name) or _LEFT_BY_TOOLS.fullmatch(name) is not None
+
+
+def is_index(name: str) -> bool:
+    """Returns whether a file or a pattern of this name is an index of records."""
+    return name.endswith(INDEX_SUFFIX)
 
 
 def is_directory(path: str) -> bool | None:
@@ -97,7 +109,8 @@ def matching(pattern: str) -> list[str]:
     """Returns the files whose paths match a pattern, sorted.
 
     `*`, `?` and `[…]` match parts of a name, `**` any number of directories. A leading dot is only
-    matched by a dot, and files that tools leave beside data only by a pattern that begins with `_`.
+    matched by a dot, files that tools leave beside data only by a pattern that begins with `_`, and
+    indexes of records only by one that ends with `.hrindex`.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -143,8 +156,13 @@ def _matching(pattern: str) -> Iterator[str]:
             yield parent
             yield from (path for path, _ in _below(parent))
         elif is_pattern(part):
-            found = _entries(parent) if part.startswith((".", "_")) else _visible(parent)
-            yield from (path for path, entry in found if fnmatchcase(entry.name, part))
+            is_named = part.startswith((".", "_")) or is_index(part)
+            found = _entries(parent) if is_named else _visible(parent)
+            yield from (
+                path
+                for path, entry in found
+                if fnmatchcase(entry.name, part) and (is_index(part) or not is_index(entry.name))
+            )
         elif os.path.lexists(path := os.path.join(parent, part)):
             yield path
 

@@ -11,6 +11,7 @@ from headrace.io.braces import expanded
 from headrace.pipeline.plan.listing import (
     files_in,
     is_directory,
+    is_index,
     is_left_by_tools,
     is_pattern,
     matching,
@@ -55,8 +56,8 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     """Returns the files that paths represent.
 
     A path that exists is taken literally. A directory means its files, except hidden ones and those
-    that tools leave beside data, such as `_SUCCESS`. Anything else is a pattern: `{a,b}` and
-    `{000..010}` expand to several paths, `*`, `?` and `[…]` match parts of a name, `**`
+    that tools leave beside data, such as `_SUCCESS` or an index. Anything else is a pattern:
+    `{a,b}` and `{000..010}` expand to several paths, `*`, `?` and `[…]` match parts of a name, `**`
     directories. The files of a directory or a pattern are sorted, and each is listed once, under
     its own name rather than a link's.
 
@@ -111,8 +112,16 @@ def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]
 
 
 def _remote_matching(url: str) -> list[str]:
-    is_named = url.rpartition("/")[2].startswith("_")
-    return [path for path in storage.matching(url) if is_named or not is_left_by_tools(_name(path))]
+    last = _name(url)
+    found = storage.matching(url)
+    if is_index(last):
+        return found
+    is_named = last.startswith("_")
+    return [
+        path
+        for path in found
+        if not is_index(_name(path)) and (is_named or not is_left_by_tools(_name(path)))
+    ]
 
 
 def _is_data(name: str) -> bool:

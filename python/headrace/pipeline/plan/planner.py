@@ -102,6 +102,7 @@ def plan(
     kept: Kept | None = None,
     is_learning: bool = False,
     is_resumed: bool = False,
+    indexes: engine.IndexFiles | None = None,
     digest: engine.OrderDigest | None = None,
 ) -> Planned:
     """Plans a pipeline.
@@ -112,12 +113,14 @@ def plan(
         kept: The cache directory of remote files and its limit in bytes.
         is_learning: Whether iterators are only peeked at.
         is_resumed: Whether the iteration continues with a state.
+        indexes: The index files that are read and written; None for none.
         digest: The digest of the global order, if there is one.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    shared = _Shared([], [], [], kept, is_learning, is_resumed, [])
+    indexes = indexes or engine.IndexFiles("memory", [])
+    shared = _Shared([], [], [], kept, is_learning, is_resumed, [], indexes)
     planning = _Planning(chain, known, shared, digest=digest)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
@@ -133,6 +136,7 @@ class _Shared(NamedTuple):
     is_learning: bool
     is_resumed: bool
     sightings: list[engine.Sightings]
+    indexes: engine.IndexFiles
 
     def keeping(self, source: engine.Plan) -> engine.Plan:
         """Returns the plan of a source, whose remote files are kept if they are to be."""
@@ -371,8 +375,8 @@ class _Planning:
         counted = self._shared.counted
         counted[self._source_number] = replace(counted[self._source_number], num_parallel=None)
         if self._covered > index or not is_read_late(self._chain, index):
-            return self._plan.shuffle_all(shuffle.index, shuffle.seed)
-        plan, fetch = self._plan.shuffle_numbers(shuffle.index, shuffle.seed)
+            return self._plan.shuffle_all(shuffle.index, self._shared.indexes, shuffle.seed)
+        plan, fetch = self._plan.shuffle_numbers(shuffle.index, self._shared.indexes, shuffle.seed)
         self._waiting.insert(0, fetch.metered(self._source_number))
         return plan
 

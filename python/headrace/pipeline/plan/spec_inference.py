@@ -36,7 +36,10 @@ __all__ = ["chain_specs"]
 # The largest number of examples to learn from.
 _MOST_TRIED: Final = 1000
 # Options that also apply to learning.
-_OPTIONS: Final = ("memory_bytes", "cache_directory", "cache_bytes", "stuck_after_s")
+_OPTIONS: Final = (
+    *("memory_bytes", "cache_directory", "cache_bytes", "stuck_after_s"),
+    *("index", "index_directory"),
+)
 
 
 def chain_specs(

@@ -21,6 +21,7 @@ from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
 from headrace.pipeline.describe.types import Spec, delivered
 from headrace.pipeline.plan.column_conversion import decoded
+from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.plan.python_functions import Lane, has_gil
 from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
@@ -29,14 +30,13 @@ from headrace.pipeline.run.activity_report import doing
 from headrace.pipeline.run.gil_share import GilShares, look_at_gil
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.skipped import Report, Skipped
-from headrace.pipeline.run.state import (
-    Resumed,
-    check_files,
-    damaged,
-    identity_of,
-    state_of,
+from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
+from headrace.pipeline.run.statistics import (
+    IndexStatistics,
+    Readings,
+    StageReadings,
+    Statistics,
 )
-from headrace.pipeline.run.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.run.string_arrays import arrow_array
 from headrace.pipeline.run.verdict import verdict
 from headrace.pipeline.run.watchdog import watch
@@ -108,6 +108,7 @@ class Batches:
         self._options = options
         self._epoch = epoch
         self._resumed = resumed
+        self._index_files = index_files(options)
         self._at_end = at_end
         self._num_taken = 0
         self._identity: dict[str, Any] | None = None
@@ -168,6 +169,7 @@ class Batches:
             _kept(options),
             self._is_learning,
             resumed is not None,
+            self._index_files,
             self._order.seen,
         )
         if resumed is not None:
@@ -500,7 +502,8 @@ class Batches:
 
     def statistics(self) -> Statistics:
         """Returns what each stage has done so far. Answers after `close`, too."""
-        return self._readings().statistics()
+        readings = self._readings()
+        return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
     def verdict(self) -> str:
         """Returns one sentence: what limits the speed, by how much, and what to change.

@@ -8,6 +8,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.lengths import has_known_length, length_after, length_of
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.run.batches import Batches
 
 __all__ = ["count_of"]
@@ -27,7 +28,7 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
         TypeError: If the pipeline is endless.
     """
     try:
-        return length_of(chain)
+        return length_of(chain, index_files(options))
     except TypeError:
         end = _num_read(chain)
     if any(isinstance(stage, stages.Epochs) and stage.count is None for stage in chain[:end]):

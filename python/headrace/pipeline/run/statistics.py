@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from headrace.core import engine
 from headrace.pipeline.describe import stages
 from headrace.pipeline.plan.planner import Counted
 from headrace.pipeline.plan.python_functions import name_of
 
-__all__ = ["Readings", "StageReadings", "StageStatistics", "Statistics"]
+__all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "Statistics"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,36 @@ class StageStatistics:
 
 
 @dataclass(frozen=True)
+class IndexStatistics:
+    """Statistics of the places of records, which a shuffle of all examples needs.
+
+    Attributes:
+        opened: The number of files whose index was opened: nothing is scanned for them.
+        scanned: The number of files that were scanned.
+        scanned_bytes: The bytes of those files.
+        written: The number of indexes written after a scan.
+        kept: The number of files whose places were known from an earlier iteration.
+        directories: The directories of the indexes that were opened or written.
+        failure: Why an index could not be written; None if each was, or none had to be.
+    """
+
+    opened: int = 0
+    scanned: int = 0
+    scanned_bytes: int = 0
+    written: int = 0
+    kept: int = 0
+    directories: tuple[str, ...] = ()
+    failure: str | None = None
+
+    @classmethod
+    def of(cls, files: engine.IndexFiles) -> "IndexStatistics":
+        """Returns what was done with the index files of an iteration."""
+        kept, opened, scanned, scanned_bytes, written, directories, failure = files.report()
+        names = tuple(map(str, directories))
+        return cls(opened, scanned, scanned_bytes, written, kept, names, failure)
+
+
+@dataclass(frozen=True)
 class Statistics:
     """Statistics of an iteration over a pipeline.
 
@@ -44,10 +75,12 @@ class Statistics:
         seconds: The time since it began, until now or its end.
         stages: The statistics of each stage, in order. A source that parses fields, such as `csv`,
             has two: for reading records, and for parsing their fields.
+        index: How a shuffle of all examples has found the places of the records.
     """
 
     seconds: float
     stages: tuple[StageStatistics, ...]
+    index: IndexStatistics = IndexStatistics()
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,10 @@ def test_what_cannot_be_reached_is_refused_with_the_reason(add, reason):
 
 def test_the_description_tells_of_the_scan():
     described = hp.tfrecords("a").shuffle(seed=3).describe()
-    assert "shuffle(None, 3): all examples; a first scan finds out where they begin" in described
+    assert (
+        "shuffle(None, 3): all examples; indexes say where they begin in the files; a first scan"
+        in described
+    )
     assert "scan" not in hp.arrays({"x": [1]}).shuffle(seed=3).describe()
     assert "scan" not in hp.tfrecords("a").shuffle(window=3, seed=3).describe()
 

@@ -97,6 +97,13 @@ pub struct Layout {
     pub num_fields: usize,
 }
 
+impl Layout {
+    /// All columns, this many, of files without a header.
+    pub fn of_all(count: usize) -> Self {
+        Self { names: Arc::new([]), fields: (0..count).map(|at| (at, at)).collect(), num_fields: count }
+    }
+}
+
 impl FileProvenance {
     /// File number `number` of a source.
     pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {

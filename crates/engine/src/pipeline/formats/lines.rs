@@ -51,6 +51,26 @@ impl RandomAccess for Lines {
         self.codec
     }
 
+    fn kind(&self) -> Option<String> {
+        Some(if self.skips_blank { "lines, blank ones skipped" } else { "lines" }.to_owned())
+    }
+
+    fn has_lead(&self) -> bool {
+        true
+    }
+
+    /// A byte order mark may precede the first line.
+    fn first_places(&self) -> Option<&'static [u64]> {
+        (!self.skips_blank).then_some(&[0, 3])
+    }
+
+    /// Only blank lines, if they are skipped, may follow the first one.
+    fn is_record(&self, lead: &[u8], frame: &[u8], is_last: bool) -> bool {
+        let rest = memchr(b'\n', frame).map_or(&[][..], |end| &frame[end + 1..]);
+        is_of_lines(lead, frame, is_last)
+            && (rest.is_empty() || self.skips_blank && rest.iter().all(u8::is_ascii_whitespace))
+    }
+
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         if self.skips_blank {
             return scan(file, Splitter::new(file, true), input.len());
@@ -84,6 +104,12 @@ impl RandomAccess for Lines {
         let end = memchr(b'\n', frame).unwrap_or(frame.len());
         Ok(line(frame, 0, end))
     }
+}
+
+/// True if bytes with these before them are whole lines.
+pub fn is_of_lines(lead: &[u8], frame: &[u8], is_last: bool) -> bool {
+    let is_begin = lead.is_empty() || lead.ends_with(b"\n") || begin_of_text(lead) == lead.len();
+    is_begin && (is_last || frame.last() == Some(&b'\n'))
 }
 
 struct Splitter {

@@ -42,6 +42,19 @@ impl RandomAccess for TfRecords {
         self.codec
     }
 
+    fn kind(&self) -> Option<String> {
+        Some("tfrecords".to_owned())
+    }
+
+    fn first_places(&self) -> Option<&'static [u64]> {
+        Some(&[0])
+    }
+
+    fn is_record(&self, _lead: &[u8], frame: &[u8], _is_last: bool) -> bool {
+        let framed = (HEADER_BYTES + FOOTER_BYTES) as u64;
+        matches!(length(frame), Ok(Some(length)) if length.checked_add(framed) == Some(frame.len() as u64))
+    }
+
     /// Goes from header to header; the data are checked when they are read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let splitter = Splitter { name: Arc::clone(file), codec: self.codec };

@@ -14,7 +14,7 @@ use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::blocks::file_provenance::{Before, Layout};
 use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::formats::{Codec, FilePart, Format, MARK_BYTES, RecordPosition, Scan, Source};
-use crate::pipeline::index::FileIndex;
+use crate::pipeline::index::{FileIndex, IndexFiles};
 use crate::run::check_current;
 use crate::sync::Mutex;
 use crate::tensor::allocate;
@@ -165,16 +165,18 @@ impl Borders {
         if self.format.is_of_lines() {
             return Ok(Found::Lines);
         }
-        let index = FileIndex::of(&*access, &self.file, self.file.begin_parts(Some(&self.status))?, None)?;
+        let begun = self.file.begin_parts(Some(&self.status))?;
+        let index = FileIndex::of(&*access, &self.file, begun, None, &Arc::new(IndexFiles::none()))?;
+        let position = |record| index.position(&*access, record);
         let faults = index.faults();
         let mut marks =
             allocate::room(self.num_pieces() as usize).map_err(|refusal| refusal.at("the borders of pieces"))?;
         let (mut record, mut fault) = (0, 0);
         for piece in 0..self.num_pieces() {
             let start = piece * self.block_bytes;
-            record = first_from(record, index.len(), |record| index.position(record).offset_bytes >= start);
+            record = first_from(record, index.len(), |record| Ok(position(record)?.offset_bytes >= start))?;
             fault += faults[fault..].partition_point(|fault| fault.at.offset_bytes < start);
-            let next_record = if record < index.len() { index.position(record) } else { NO_RECORD };
+            let next_record = if record < index.len() { position(record)? } else { NO_RECORD };
             let next_fault = faults.get(fault).map_or(NO_RECORD, |fault| fault.at);
             marks.push(match piece {
                 0 => RecordPosition::default(),
@@ -274,16 +276,16 @@ impl Drop for Borders {
 
 /// The first number from `first` on for which a condition holds that then holds for all; `end` if
 /// there is none before it.
-fn first_from(first: u64, end: u64, holds: impl Fn(u64) -> bool) -> u64 {
+fn first_from(first: u64, end: u64, holds: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     let (mut first, mut end) = (first, end);
     while first < end {
         let middle = first + (end - first) / 2;
-        match holds(middle) {
+        match holds(middle)? {
             true => end = middle,
             false => first = middle + 1,
         }
     }
-    first
+    Ok(first)
 }
 
 /// A piece without records.

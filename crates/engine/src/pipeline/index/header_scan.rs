@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::files::positioned::Positioned;
 use crate::pipeline::blocks::block::FileProvenance;
+use crate::run::check_current;
 use crate::tensor::allocate;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -56,6 +57,7 @@ impl HeaderScan {
         let end = self.start + self.filled as u64;
         let wanted = self.len.min(offset.saturating_add(least as u64));
         if offset < self.start || wanted > end {
+            check_current()?;
             let length = if is_far { SMALL_WINDOW_BYTES } else { self.window.len() };
             let length = length.min(usize::try_from(self.len - offset).unwrap_or(usize::MAX));
             (self.start, self.filled) = (offset, 0);

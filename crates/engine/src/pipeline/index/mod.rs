@@ -1,15 +1,25 @@
 //! Record offsets: random access for the full shuffle.
 
 mod borders;
+mod file_index;
 mod header_scan;
+mod idx_files;
+pub mod index_files;
+mod kept;
+mod make;
 mod offsets;
 mod record_lookup;
 mod scan_result;
+pub mod sidecar;
 
 pub use borders::{FilePiece, FilePieces, KeptBorders};
+pub use file_index::FileIndex;
 pub use header_scan::HeaderScan;
+pub use index_files::IndexFiles;
+pub use kept::Kept;
+pub use make::make_index;
 pub use offsets::Offsets;
-pub use record_lookup::{FileIndex, Kept, RecordLookup};
+pub use record_lookup::RecordLookup;
 pub use scan_result::{Numbers, ScanFault, ScanResult};
 
 use crate::error::Result;
@@ -29,6 +39,39 @@ pub trait RandomAccess: Send + Sync {
 
     /// True if an earlier scan looked for the same columns as this one would.
     fn fits(&self, _layout: &Layout) -> bool {
+        true
+    }
+
+    /// The format, with all that the places of records depend on, as an index file says it. `None`
+    /// if places follow from the size of a file.
+    fn kind(&self) -> Option<String> {
+        None
+    }
+
+    /// For a table: the columns of a file's records, from its beginning.
+    fn layout(&self, _file: &Arc<FileProvenance>) -> Result<Option<Arc<Layout>>> {
+        Ok(None)
+    }
+
+    /// True if the last record of a file without damage ends with the file.
+    fn ends_with_file(&self) -> bool {
+        true
+    }
+
+    /// The places at which the first record may begin, if all bytes from there on are of records
+    /// that are numbered from 0.
+    fn first_places(&self) -> Option<&'static [u64]> {
+        None
+    }
+
+    /// True if the byte before a record tells whether one begins there.
+    fn has_lead(&self) -> bool {
+        false
+    }
+
+    /// False if these bytes, found through an index file, cannot be the frame of one record. `lead`
+    /// is what precedes it, if that tells; `is_last` says that it ends with the file.
+    fn is_record(&self, _lead: &[u8], _frame: &[u8], _is_last: bool) -> bool {
         true
     }
 

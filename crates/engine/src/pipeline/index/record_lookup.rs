@@ -1,22 +1,17 @@
 //! The records of files by their numbers.
 
-use super::{HeaderScan, RandomAccess, ScanFault, ScanResult};
+use super::sidecar::Place;
+use super::{FileIndex, RandomAccess};
 use crate::error::{Error, Result};
-use crate::files::compression::Compression;
-use crate::files::positioned::{Begun, Positioned};
-use crate::files::storage::Status;
+use crate::files::positioned::Positioned;
 use crate::order;
 use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::blocks::column::{Span, Text};
-use crate::pipeline::blocks::file_provenance::{Layout, Locate};
 use crate::pipeline::blocks::provenance::{ProvenanceBuilder, RowProvenance};
-use crate::pipeline::formats::{Codec, MARK_BYTES, RecordPosition};
+use crate::pipeline::formats::RecordPosition;
 use crate::pipeline::nodes::sources::indexed::Indexed;
-use crate::sync::Mutex;
 use crate::tensor::allocate;
-use bytes::Bytes;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -27,126 +22,10 @@ const MAX_OPEN: usize = 256;
 /// A gap between two records is read too if it is at most this long, or at most as long as the
 /// first record.
 const SMALL_GAP_BYTES: u64 = 512;
+/// The first line of a text may begin behind that.
+const BYTE_ORDER_MARK_BYTES: u64 = 3;
 /// The same for a remote file, where a request takes as long as reading many bytes.
 const REMOTE_GAP_BYTES: u64 = 64 * 1024;
-
-/// The offsets of the records of one file.
-#[derive(Debug)]
-pub struct FileIndex {
-    file: Arc<FileProvenance>,
-    found: ScanResult,
-    status: Status,
-}
-
-impl FileIndex {
-    /// Scans a file, unless `known` is the index of its current content. Records after damage are
-    /// skipped.
-    pub fn of(
-        access: &dyn RandomAccess,
-        file: &Arc<FileProvenance>,
-        begun: Begun,
-        known: Option<Arc<Self>>,
-    ) -> Result<Arc<Self>> {
-        let (input, status) = begun.wait()?;
-        if let Some(known) = known.filter(|known| known.is_of(&status) && known.fits(access)) {
-            return Ok(known);
-        }
-        let mut header_scan = HeaderScan::new(input, file, status.len)?;
-        check_uncompressed(access.codec(), file, &mut header_scan)?;
-        let found = access.scan(file, &mut header_scan)?;
-        Ok(Arc::new(Self { file: Arc::clone(file), found, status }))
-    }
-
-    fn is_of(&self, status: &Status) -> bool {
-        let was = &self.status;
-        was.len == status.len && was.version.is_some() && was.version == status.version
-    }
-
-    fn fits(&self, access: &dyn RandomAccess) -> bool {
-        self.found.layout.as_ref().is_none_or(|layout| access.fits(layout))
-    }
-
-    /// The parts of the file that cannot be read.
-    pub fn faults(&self) -> &[ScanFault] {
-        &self.found.faults
-    }
-
-    /// The number of records found.
-    pub fn len(&self) -> u64 {
-        self.found.offsets.len()
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The position of record `index`.
-    pub(super) fn position(&self, index: u64) -> RecordPosition {
-        let offset_bytes = self.found.offsets.range(index).start;
-        RecordPosition { offset_bytes, record: self.found.numbers.get(index) }
-    }
-
-    /// For a table: the columns of its records.
-    pub(super) fn layout(&self) -> Option<&Arc<Layout>> {
-        self.found.layout.as_ref()
-    }
-
-    /// The memory that it takes, in bytes.
-    pub fn memory_bytes(&self) -> usize {
-        self.found.memory_bytes()
-    }
-}
-
-impl Locate for FileIndex {
-    fn offset(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
-        let offsets = &self.found.offsets;
-        self.found.numbers.find(record, offsets.len()).map(|index| offsets.range(index).start)
-    }
-}
-
-fn check_uncompressed(codec: Codec, file: &FileProvenance, header_scan: &mut HeaderScan) -> Result<()> {
-    let codec = match codec {
-        Codec::ByContent => {
-            let start = header_scan.at(0, MARK_BYTES)?;
-            Codec::of_file(&start[..start.len().min(MARK_BYTES)], file.name.text())?
-        }
-        codec => codec,
-    };
-    match codec {
-        Codec::Known(Compression::None) => Ok(()),
-        _ => Err(Error::invalid_argument(format!(
-            "shuffle: {}: the file is compressed, so its records cannot be reached one by one. Use a window, such as \
-             shuffle(window=10_000), or decompress the files",
-            file.name.text()
-        ))),
-    }
-}
-
-/// The indexes of scanned files, for later passes and iterations.
-#[derive(Default)]
-pub struct Kept(Mutex<HashMap<(usize, Bytes), Arc<FileIndex>>>);
-
-impl Kept {
-    /// The index of a file of part `part`.
-    pub fn get(&self, part: usize, file: &FileProvenance) -> Option<Arc<FileIndex>> {
-        self.0.lock().get(&(part, file.name.bytes().clone())).cloned()
-    }
-
-    /// Stores the index of a file.
-    pub fn put(&self, part: usize, index: &Arc<FileIndex>) {
-        self.0.lock().insert((part, index.file.name.bytes().clone()), Arc::clone(index));
-    }
-
-    /// For each scanned file: its part, its name, its size in bytes and its number of records.
-    pub fn counts(&self) -> Vec<(usize, Bytes, u64, u64)> {
-        let kept = self.0.lock();
-        let count = |(key, index): (&(usize, Bytes), &Arc<FileIndex>)| {
-            (key.0, key.1.clone(), index.status.len, index.found.offsets.len())
-        };
-        kept.iter().map(count).collect()
-    }
-}
 
 /// The records of several files, one file after the other.
 pub struct RecordLookup {
@@ -171,8 +50,11 @@ struct Wanted {
     /// Its position among the requested records.
     row: usize,
     file: usize,
-    /// Its number in the file.
+    /// Its index among the records of the file, and its number there.
+    index: u64,
     record: u64,
+    /// The number of bytes before it that are read too.
+    lead: u64,
     start: u64,
     end: u64,
     /// The position of its frame in the buffer.
@@ -186,9 +68,9 @@ impl RecordLookup {
         let mut total_bytes = 0;
         let indexed_file = |(file, index): (Arc<FileProvenance>, Arc<FileIndex>)| {
             let first = len;
-            len += index.found.offsets.len();
-            total_bytes += index.found.offsets.total_bytes();
-            let file = match &index.found.layout {
+            len += index.len();
+            total_bytes += index.total_bytes();
+            let file = match index.layout() {
                 Some(layout) => file.laid_out(layout),
                 None => file,
             };
@@ -201,17 +83,21 @@ impl RecordLookup {
     }
 
     /// The records of these numbers, in the order of their positions in the files.
-    fn wanted(&self, numbers: &[u64]) -> Vec<Wanted> {
+    fn wanted(&self, numbers: &[u64]) -> Result<Vec<Wanted>> {
         let wanted = |(row, number): (usize, &u64)| {
             let file = self.files.partition_point(|file| file.first <= *number) - 1;
-            let index = number - self.files[file].first;
-            let range = self.files[file].index.found.offsets.range(index);
-            let record = self.files[file].index.found.numbers.get(index);
-            Wanted { row, file, record, start: range.start, end: range.end, at: 0 }
+            let IndexedFile { index, first, .. } = &self.files[file];
+            let Place { range, number: record } = index.place(&*self.access, number - first)?;
+            // An index file is believed only if the byte before a record agrees.
+            let lead = match index.path().is_some() && self.access.has_lead() {
+                true if range.start <= BYTE_ORDER_MARK_BYTES => range.start,
+                has_lead => u64::from(has_lead),
+            };
+            Ok(Wanted { row, file, index: number - first, record, lead, start: range.start, end: range.end, at: 0 })
         };
-        let unsorted: Vec<_> = numbers.iter().enumerate().map(wanted).collect();
+        let unsorted: Vec<_> = numbers.iter().enumerate().map(wanted).collect::<Result<_>>()?;
         let places = order::by_key(unsorted.len(), |place| (unsorted[place].file, unsorted[place].start));
-        places.into_iter().map(|place| unsorted[place]).collect()
+        Ok(places.into_iter().map(|place| unsorted[place]).collect())
     }
 
     /// Reads the requested records into one buffer.
@@ -219,7 +105,7 @@ impl RecordLookup {
         let is_near = |one: &Wanted, other: &Wanted| self.is_near(one, other);
         let mut num_bytes = 0;
         for run in wanted.chunk_by_mut(is_near) {
-            let start = run[0].start;
+            let start = run[0].start - run[0].lead;
             run.iter_mut().for_each(|wanted| wanted.at = num_bytes + (wanted.start - start) as usize);
             num_bytes += (run[run.len() - 1].end - start) as usize;
         }
@@ -228,7 +114,8 @@ impl RecordLookup {
         let mut rest = &mut buffer[..];
         for of_file in wanted.chunk_by(|one, other| one.file == other.file) {
             let (first, indexed_file) = (&of_file[0], &self.files[of_file[0].file]);
-            let ranges = || of_file.chunk_by(is_near).map(|run| run[0].start..run[run.len() - 1].end);
+            let range = |run: &[Wanted]| run[0].start - run[0].lead..run[run.len() - 1].end;
+            let ranges = || of_file.chunk_by(is_near).map(range);
             let mut parts = SmallVec::<[&mut [u8]; 8]>::new();
             for range in ranges() {
                 let (bytes, behind) = rest.split_at_mut((range.end - range.start) as usize);
@@ -251,6 +138,53 @@ impl RecordLookup {
         Ok(buffer)
     }
 
+    /// Fails if an index file is not of its file, which is why a record cannot be read.
+    fn check_indexes(&self, wanted: &[Wanted]) -> Result<()> {
+        wanted.iter().try_for_each(|wanted| self.check_place(wanted))
+    }
+
+    fn check_place(&self, wanted: &Wanted) -> Result<()> {
+        let place = Place { range: wanted.start..wanted.end, number: wanted.record };
+        self.files[wanted.file].index.check(&*self.access, wanted.index, &place)
+    }
+
+    /// The records in a buffer.
+    fn block(&self, wanted: &[Wanted], buffer: Vec<u8>) -> Result<Block> {
+        let mut places: Vec<_> = wanted.iter().map(|_| 0).collect();
+        wanted.iter().enumerate().for_each(|(place, wanted)| places[wanted.row] = place);
+        let wanted = || places.iter().map(|place| &wanted[*place]);
+        let mut spans = allocate::room(places.len()).map_err(|refusal| refusal.at("records of files"))?;
+        let mut provenance = ProvenanceBuilder::default();
+        for wanted in wanted() {
+            let file = &self.files[wanted.file].file;
+            let frame = &buffer[wanted.at..][..(wanted.end - wanted.start) as usize];
+            let at = RecordPosition { offset_bytes: wanted.start, record: wanted.record };
+            self.check(wanted, &buffer[..wanted.at], frame)?;
+            let Span { start, length } = self.access.unframe(file, frame, at)?;
+            spans.push(Span { start: wanted.at + start, length });
+            provenance.push_record(file, wanted.record);
+        }
+        let provenance = provenance.finish();
+        let offsets: Vec<_> = wanted().map(|wanted| wanted.start).collect();
+        let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &provenance)?;
+        Block::new(columns, places.len(), provenance)
+    }
+
+    /// Fails if an index file has given the place of something else than this record. `before` ends
+    /// where the record begins.
+    fn check(&self, wanted: &Wanted, before: &[u8], frame: &[u8]) -> Result<()> {
+        let index = &self.files[wanted.file].index;
+        if index.path().is_none() {
+            return Ok(());
+        }
+        let lead = &before[before.len() - (wanted.lead as usize).min(before.len())..];
+        let is_last = wanted.end == index.status().len;
+        if self.access.is_record(lead, frame, is_last) {
+            return Ok(());
+        }
+        self.check_place(wanted)
+    }
+
     /// True if two records are read at once; the first must not come after the second.
     fn is_near(&self, one: &Wanted, other: &Wanted) -> bool {
         if one.file != other.file {
@@ -267,8 +201,8 @@ impl RecordLookup {
         if let Some(handle) = indexed_file.handle.get() {
             return Ok(work(handle));
         }
-        let (handle, _) = indexed_file.file.begin_parts(Some(&indexed_file.index.status))?.wait()?;
-        if indexed_file.index.found.offsets.len() <= 1 || self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
+        let (handle, _) = indexed_file.file.begin_parts(Some(indexed_file.index.status()))?.wait()?;
+        if indexed_file.index.len() <= 1 || self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
             return Ok(work(&handle));
         }
         Ok(work(indexed_file.handle.get_or_init(|| handle)))
@@ -294,31 +228,18 @@ impl Indexed for RecordLookup {
     }
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
-        let mut wanted = self.wanted(numbers);
+        let mut wanted = self.wanted(numbers)?;
         let buffer = self.fetch(&mut wanted)?;
-        let mut places: Vec<_> = wanted.iter().map(|_| 0).collect();
-        wanted.iter().enumerate().for_each(|(place, wanted)| places[wanted.row] = place);
-        let wanted = || places.iter().map(|place| &wanted[*place]);
-        let mut spans = allocate::room(places.len()).map_err(|refusal| refusal.at("records of files"))?;
-        let mut provenance = ProvenanceBuilder::default();
-        for wanted in wanted() {
-            let file = &self.files[wanted.file].file;
-            let frame = &buffer[wanted.at..][..(wanted.end - wanted.start) as usize];
-            let at = RecordPosition { offset_bytes: wanted.start, record: wanted.record };
-            let Span { start, length } = self.access.unframe(file, frame, at)?;
-            spans.push(Span { start: wanted.at + start, length });
-            provenance.push_record(file, wanted.record);
-        }
-        let provenance = provenance.finish();
-        let offsets: Vec<_> = wanted().map(|wanted| wanted.start).collect();
-        let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &provenance)?;
-        Block::new(columns, numbers.len(), provenance)
+        self.block(&wanted, buffer).map_err(|error| match self.check_indexes(&wanted) {
+            Ok(()) => error,
+            Err(foreign) => foreign,
+        })
     }
 
     fn row_provenance(&self, number: u64) -> Option<RowProvenance> {
         let file = self.files.partition_point(|file| file.first <= number).checked_sub(1)?;
         let IndexedFile { file, index, first, .. } = &self.files[file];
-        Some(RowProvenance { file: Arc::clone(file), record: index.found.numbers.get(number - first), sub: 0 })
+        Some(RowProvenance { file: Arc::clone(file), record: index.number(number - first)?, sub: 0 })
     }
 
     fn row_bytes(&self) -> usize {

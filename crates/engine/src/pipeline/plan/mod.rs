@@ -13,7 +13,7 @@ pub use settings::Settings;
 use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::formats::Format;
 use crate::pipeline::function_states::FunctionStates;
-use crate::pipeline::index::{FilePiece, Kept};
+use crate::pipeline::index::{FilePiece, IndexFiles, Kept};
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::epochs::Keepers;
 use crate::pipeline::nodes::groups::batch::Turn;
@@ -83,9 +83,19 @@ pub struct Shuffle {
     pub seed: u64,
     /// The indexes of files from earlier passes.
     pub kept: Arc<Kept>,
+    /// The index files that are read and written.
+    pub index_files: Arc<IndexFiles>,
     /// Set if the shuffle returns the numbers of rows, and a later stage reads the rows. Then there
     /// must be no step between it and the source.
     pub lookup: Option<Arc<SharedLookup>>,
+}
+
+impl Shuffle {
+    /// A shuffle without index files.
+    pub fn new(seed: u64) -> Self {
+        let (kept, index_files) = (Arc::new(Kept::default()), Arc::new(IndexFiles::none()));
+        Self { seed, kept, index_files, lookup: None }
+    }
 }
 
 /// A step of a pipeline.

@@ -89,8 +89,15 @@ impl Leaf {
                 Some(access) => {
                     let files = files.iter().map(|file| file.in_pass(settings.pass(pass))).collect();
                     let kept = (Arc::clone(&shuffle.kept), part);
+                    let index_files = Arc::clone(&shuffle.index_files);
                     let position = settings.position(pass, distance);
-                    RowAccess::Files(Box::new(Scans::new(access, files, kept, settings.ahead(), position)))
+                    RowAccess::Files(Box::new(Scans::new(
+                        access,
+                        files,
+                        (kept, index_files),
+                        settings.ahead(),
+                        position,
+                    )))
                 }
                 None => RowAccess::Refused(Error::internal("this format has no random access to its records")),
             },

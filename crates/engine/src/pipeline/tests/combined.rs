@@ -1,7 +1,6 @@
 //! Combined pipelines, full shuffles, and caches.
 
 use super::*;
-use crate::pipeline::index::Kept;
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::plan::{Mix, Shuffle};
@@ -13,7 +12,7 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 }
 
 fn shuffled(input: Arc<Plan>, seed: u64) -> Arc<Plan> {
-    let plan = Plan::Shuffled(input, Shuffle { seed, kept: Arc::new(Kept::default()), lookup: None });
+    let plan = Plan::Shuffled(input, Shuffle::new(seed));
     map(Arc::new(plan), vec![])
 }
 

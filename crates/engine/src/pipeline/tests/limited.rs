@@ -4,7 +4,6 @@ use super::*;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::execution::meters::Meters;
 use crate::pipeline::execution::task::{Outcome, Tasks};
-use crate::pipeline::index::Kept;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::plan::Shuffle;
 use std::cell::Cell;
@@ -68,7 +67,7 @@ fn rows_that_do_not_fit_while_outputs_wait_are_made_later() {
     let directory = Directory::new();
     let lines = map(directory.lines(&LENGTHS), vec![]);
     assert_eq!(Limited::new(&lines).drain(), expected(&LENGTHS));
-    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None };
+    let shuffle = Shuffle::new(3);
     let shuffled = map(Arc::new(Plan::Shuffled(directory.lines(&LENGTHS), shuffle)), vec![]);
     assert_eq!(Limited::new(&shuffled).drain(), result(&shuffled, 0));
     assert_eq!(Limited::new(&batches(lines, 1000)).drain().len(), 71);

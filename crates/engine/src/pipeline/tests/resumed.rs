@@ -1,7 +1,6 @@
 //! Pipelines resumed at each of their checkpoints.
 
 use super::*;
-use crate::pipeline::index::Kept;
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::nodes::shard::Even;
@@ -112,8 +111,7 @@ fn shuffles_are_resumed() {
     check(&|| batches(window(window(filtered(one.lines(&[4000, 37])), 100), 50), 10));
     check(&|| batches(then(window(filtered(one.lines(&[4000, 37])), 100), Step::Epochs(Some(2))), 10));
     let both = || Arc::new(Plan::Concat(Arc::new([map(one.lines(&[3000, 7]), vec![]), other.lines(&[500])])));
-    let shuffled =
-        |input| Arc::new(Plan::Shuffled(input, Shuffle { seed: 3, kept: Arc::new(Kept::default()), lookup: None }));
+    let shuffled = |input| Arc::new(Plan::Shuffled(input, Shuffle::new(3)));
     check(&|| batches(shuffled(both()), 10));
     check(&|| batches(then(shuffled(one.lines(&[3000, 7])), Step::Epochs(Some(2))), 10));
 }

@@ -20,6 +20,7 @@ use crate::pipeline::execution::budget::Budget;
 use crate::pipeline::formats::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Numbers, Split, scan};
 use crate::pipeline::formats::codec::Codec;
 use crate::pipeline::formats::csv::records::{Misfit, Records, Step};
+use crate::pipeline::formats::lines::is_of_lines;
 use crate::pipeline::formats::text_start::not_a_text;
 use crate::pipeline::formats::{FilePart, Format, RecordPosition, Scan};
 use crate::pipeline::index::{HeaderScan, RandomAccess, ScanResult};
@@ -87,6 +88,37 @@ impl Format for Csv {
 impl RandomAccess for Csv {
     fn codec(&self) -> Codec {
         self.codec
+    }
+
+    fn kind(&self) -> Option<String> {
+        let delimiter = self.delimiter;
+        match &self.columns {
+            Columns::Named(_) => Some(format!("csv, delimiter {delimiter}, header")),
+            Columns::All(count) => Some(format!("csv, delimiter {delimiter}, {count} columns")),
+            Columns::Unknown => None,
+        }
+    }
+
+    fn layout(&self, file: &Arc<FileProvenance>) -> Result<Option<Arc<Layout>>> {
+        if let Columns::All(count) = &self.columns {
+            return Ok(Some(Arc::new(Layout::of_all(*count))));
+        }
+        let file = file.reopened();
+        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+        let mut chunks = Chunks::open(&file, self.codec, splitter, RecordPosition::default())?;
+        let first = chunks.next(Budget::new(usize::MAX).charge(0));
+        match file.layout.get() {
+            Some(layout) => Ok(Some(Arc::clone(layout))),
+            None => first.map(|_| None),
+        }
+    }
+
+    fn has_lead(&self) -> bool {
+        true
+    }
+
+    fn is_record(&self, lead: &[u8], frame: &[u8], is_last: bool) -> bool {
+        is_of_lines(lead, frame, is_last)
     }
 
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
@@ -186,9 +218,7 @@ impl Splitter {
     fn find_columns(&self, records: &mut Records, found: &mut Found) -> bool {
         let layout = match &self.csv.columns {
             Columns::Unknown => return true,
-            Columns::All(count) => {
-                Ok(Layout { names: Arc::new([]), fields: (0..*count).map(|at| (at, at)).collect(), num_fields: *count })
-            }
+            Columns::All(count) => Ok(Layout::of_all(*count)),
             Columns::Named(names) => match records.find(|step| !step.is_blank()) {
                 Some(Step::Record(span, number)) => {
                     self.layout(&records.chunk[span.start..][..span.length], number, names)

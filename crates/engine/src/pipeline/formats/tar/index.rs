@@ -20,6 +20,20 @@ impl RandomAccess for Tar {
         self.codec
     }
 
+    fn kind(&self) -> Option<String> {
+        Some("tar".to_owned())
+    }
+
+    /// Blocks of zeros, and what is behind them, follow the last sample.
+    fn ends_with_file(&self) -> bool {
+        false
+    }
+
+    fn is_record(&self, _lead: &[u8], frame: &[u8], _is_last: bool) -> bool {
+        // Its headers have checksums.
+        frame.len() >= 512 && frame.len().is_multiple_of(512)
+    }
+
     /// Goes from header to header; the files of a sample are checked when it is read.
     fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
         let len = input.len();
@@ -63,6 +77,13 @@ impl RandomAccess for Tar {
             let archive = Archive::new(&row_provenance.file, frame, *offset);
             let mut samples = Samples::new(archive, Arc::clone(&self.extensions), row_provenance.record);
             let spans = samples.read(&mut bytes)?.ok_or_else(lost)?;
+            if !samples.is_over() {
+                return Err(Error::failed_precondition(format!(
+                    "{}: sample {} has files of another one: the index is not of this archive. Remove it, and begin again",
+                    row_provenance.file.name.text(),
+                    row_provenance.record
+                )));
+            }
             columns.iter_mut().zip(spans).for_each(|(column, span)| column.push(span));
         }
         let bytes = Bytes::from(bytes);

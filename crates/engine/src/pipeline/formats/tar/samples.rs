@@ -46,6 +46,11 @@ impl<I: Input> Samples<I> {
         Self { end, ..self }
     }
 
+    /// True if no other sample follows the one that was read last.
+    pub fn is_over(&self) -> bool {
+        self.next.is_none()
+    }
+
     /// Reads a sample: the spans of its key and of its files. `None` at the end of the archive.
     pub fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
         let first = match self.next.take() {

@@ -7,7 +7,7 @@ use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::execution::meters::{Stopwatch, enter_stage};
 use crate::pipeline::execution::task::Ring;
-use crate::pipeline::index::{FileIndex, Kept, RandomAccess, RecordLookup, ScanFault};
+use crate::pipeline::index::{FileIndex, IndexFiles, Kept, RandomAccess, RecordLookup, ScanFault};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::cache::{CachedRows, Store};
 use crate::pipeline::nodes::sources::indexed::Indexed;
@@ -64,6 +64,7 @@ pub struct Scans {
     access: Arc<dyn RandomAccess>,
     files: Vec<Arc<FileProvenance>>,
     kept: Arc<Kept>,
+    index_files: Arc<IndexFiles>,
     /// The part of the pipeline that the files belong to.
     part: usize,
     next: usize,
@@ -75,16 +76,16 @@ pub struct Scans {
 }
 
 impl Scans {
-    /// The indexes are kept as those of part `part`.
+    /// The indexes are kept as those of the part of this number.
     pub fn new(
         access: Arc<dyn RandomAccess>,
         files: Vec<Arc<FileProvenance>>,
-        (kept, part): (Arc<Kept>, usize),
+        ((kept, part), index_files): ((Arc<Kept>, usize), Arc<IndexFiles>),
         ahead: usize,
         position: Position,
     ) -> Self {
         let (ring, found, charges) = (Ring::new(), Vec::new(), Vec::new());
-        Self { access, files, kept, part, next: 0, ring, found, charges, ahead, position }
+        Self { access, files, kept, index_files, part, next: 0, ring, found, charges, ahead, position }
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
@@ -93,10 +94,11 @@ impl Scans {
             let files = self.files[self.next..end].to_vec();
             self.next = end;
             let (access, kept, part) = (Arc::clone(&self.access), Arc::clone(&self.kept), self.part);
+            let index_files = Arc::clone(&self.index_files);
             let slot = self.ring.start(Checkpoint::default());
             let position = self.position;
             let scan = move |file: &Arc<FileProvenance>, begun: Begun<'_>| {
-                let index = FileIndex::of(&*access, file, begun, kept.get(part, file))?;
+                let index = FileIndex::of(&*access, file, begun, kept.get(part, file), &index_files)?;
                 kept.put(part, &index);
                 let must_end = |fault: &&ScanFault| position.skipper.is_none() || !is_damage(&fault.error);
                 match index.faults().iter().find(must_end) {

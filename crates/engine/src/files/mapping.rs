@@ -1,0 +1,32 @@
+//! Files as bytes without a copy: memory maps, if the crate that links the engine registers them.
+//! The engine itself has no unsafe code, so without them it reads the file.
+
+use crate::tensor::allocate::{self, Unread};
+use bytes::Bytes;
+use std::fs::File;
+use std::io;
+use std::sync::OnceLock;
+
+/// Maps a file into memory.
+pub type Map = fn(&File) -> io::Result<Bytes>;
+
+static MAP: OnceLock<Map> = OnceLock::new();
+
+/// Registers the function that maps files. Only the first call has an effect.
+pub fn register(map: Map) {
+    MAP.get_or_init(|| map);
+}
+
+/// The content of a file. If it is mapped, its pages take no memory of this process alone, and the
+/// file must never be written in place or cut short; replacing it by another one is harmless.
+pub fn map(file: &File) -> io::Result<Bytes> {
+    if let Some(map) = MAP.get() {
+        return map(file);
+    }
+    let mut bytes = Vec::new();
+    match allocate::read_to_end(&mut &*file, &mut bytes) {
+        Ok(()) => Ok(bytes.into()),
+        Err(Unread::Failed(error)) => Err(error),
+        Err(Unread::Refused(_)) => Err(io::ErrorKind::OutOfMemory.into()),
+    }
+}

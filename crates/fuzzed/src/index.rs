@@ -1,0 +1,103 @@
+//! Target for index files: damaged ones, and hostile ones whose checksums are right.
+
+use crate::file::File;
+use crate::pipelines::{read, shuffled_by};
+use crate::records::correct_checksums;
+use headrace_engine::checksum::crc32c;
+use headrace_engine::files::compression::Compression;
+use headrace_engine::pipeline::formats::{Codec, Format, Lines, TfRecords};
+use headrace_engine::pipeline::index::IndexFiles;
+use headrace_engine::pipeline::index::index_files::{Mode, beside};
+use headrace_engine::pipeline::plan::Shuffle;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// The number of bytes of a change: a place and what is combined with the byte there.
+const CHANGE_BYTES: usize = 3;
+const RUN_BYTES: usize = 4096;
+
+/// `[kind, options, changes..., file...]`: a file of lines or TFRecords, and changes of its index,
+/// whose number is in the lower half of the options. With option 16 its checksums are corrected.
+/// The records are those of the file, or, if the index is hostile, there is an error.
+pub fn index(data: &[u8]) -> usize {
+    let [kind, options, rest @ ..] = data else { return 0 };
+    let num_changes = usize::from(options & 15);
+    let is_hostile = options & 16 == 16;
+    let Some((changes, content)) = rest.split_at_checked(CHANGE_BYTES * num_changes) else { return 0 };
+    let mut content = content.to_vec();
+    let codec = Codec::Known(Compression::None);
+    let (format, is_dense): (Arc<dyn Format>, bool) = match kind % 3 {
+        0 => (Arc::new(Lines { codec, skips_blank: false }), true),
+        1 => (Arc::new(Lines { codec, skips_blank: true }), false),
+        _ => {
+            correct_checksums(&mut content);
+            (Arc::new(TfRecords { codec }), true)
+        }
+    };
+    let Ok(file) = File::new(&content) else { return 0 };
+    if set_old(&file).is_err() {
+        return 0;
+    }
+    let (expected, error) = read(&*format, &file.file_provenance(), None);
+    let path = Removed(beside(&file.name().path()));
+    let shuffled = || {
+        let index_files = Arc::new(IndexFiles::new(Mode::Auto, Vec::new()));
+        let shuffle = Shuffle { index_files, ..Shuffle::new(3) };
+        shuffled_by(shuffle, Arc::clone(&format), &file.file_provenance())
+    };
+    if error.is_some() || shuffled().1.is_some() {
+        return content.len();
+    }
+    let Ok(mut index) = fs::read(&path.0) else { return content.len() };
+    for change in changes.chunks_exact(CHANGE_BYTES) {
+        let place = usize::from(u16::from_le_bytes([change[0], change[1]])) % index.len();
+        index[place] ^= change[2];
+    }
+    if is_hostile {
+        correct(&mut index);
+    }
+    if fs::write(&path.0, &index).is_err() {
+        return content.len();
+    }
+    match shuffled() {
+        (found, None) if is_dense || !is_hostile => {
+            assert!(found == expected, "with the index {found:?}, without {expected:?}");
+        }
+        (_, failure) => assert!(is_hostile || failure.is_none(), "only a damaged index fails: {failure:?}"),
+    }
+    content.len()
+}
+
+/// A file that is removed at the end.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Lets a file be older than the clock's smallest step, which scans would wait for.
+fn set_old(file: &File) -> std::io::Result<()> {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+    fs::File::options().write(true).open(file.name().path())?.set_modified(time)
+}
+
+/// Corrects the checksums of an index, as far as its header says where they are.
+fn correct(index: &mut [u8]) {
+    let word = |at: usize| {
+        index.get(at..at + 4).map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | usize::from(*byte)))
+    };
+    let Some(header_bytes) = word(12).filter(|bytes| (96..=index.len()).contains(bytes)) else { return };
+    let sum = crc32c(&[&index[..16], &index[20..header_bytes]].concat());
+    index[16..20].copy_from_slice(&sum.to_le_bytes());
+    // The tables are followed by a checksum for each of their runs.
+    let rest = &mut index[header_bytes..];
+    let num_runs = rest.len().div_ceil(RUN_BYTES + 4);
+    let Some((tables, sums)) = rest.split_at_mut_checked(rest.len().saturating_sub(4 * num_runs)) else { return };
+    for (run, sum) in tables.chunks(RUN_BYTES).zip(sums.chunks_exact_mut(4)) {
+        sum.copy_from_slice(&crc32c(run).to_le_bytes());
+    }
+}

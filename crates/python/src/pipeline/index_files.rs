@@ -1,0 +1,101 @@
+//! Index files: the places of records that stay between programs.
+
+use crate::pipeline::kept::IndexFiles;
+use crate::pipeline::plan::Plan;
+use crate::waiting::detach::waiting;
+use headrace_engine::error::Error;
+use headrace_engine::files::name::FileName;
+use headrace_engine::pipeline::blocks::block::FileProvenance;
+use headrace_engine::pipeline::formats::Format;
+use headrace_engine::pipeline::index::index_files;
+use headrace_engine::pipeline::index::sidecar::Stamp;
+use headrace_engine::pipeline::index::{self, FileIndex, RandomAccess};
+use headrace_engine::pipeline::plan;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The content of an index: its kind, the length of its file, the time of change in seconds and
+/// nanoseconds or the tag, the number of records, and whether all of it is undamaged.
+type Content = (String, u64, Option<(i64, u32)>, Option<String>, u64, bool);
+
+/// The number of records of each file of a source, from its index. `None` at the first file without
+/// one, and nothing behind it.
+#[pyfunction]
+pub fn index_counts(py: Python<'_>, index_files: &IndexFiles, source: &Plan) -> PyResult<Vec<Option<u64>>> {
+    let (format, files) = files_of(source)?;
+    let index_files = Arc::clone(&index_files.0);
+    waiting(py, || {
+        let access = access(&format)?;
+        let mut counts = Vec::new();
+        for file in &*files {
+            let found = FileIndex::known(&*access, file, &index_files)?;
+            counts.push(found.as_ref().map(FileIndex::len));
+            if found.is_none() {
+                break;
+            }
+        }
+        Ok(counts)
+    })
+}
+
+/// The files of a source, and their format.
+type SourceFiles = (Arc<dyn Format>, Arc<[Arc<FileProvenance>]>);
+
+fn files_of(source: &Plan) -> PyResult<SourceFiles> {
+    match &*source.0 {
+        plan::Plan::Files(format, files) => Ok((Arc::clone(format), Arc::clone(files))),
+        _ => Err(PyValueError::new_err("this source has no files of a format")),
+    }
+}
+
+fn access(format: &Arc<dyn Format>) -> headrace_engine::error::Result<Arc<dyn RandomAccess>> {
+    let none = || Error::internal("this format has no random access to its records");
+    Arc::clone(format).random_access().ok_or_else(none)
+}
+
+/// Writes the index of a file of a source, unless it is there: beside it, or into a directory.
+/// Returns the path, the number of records, and whether it was written.
+#[pyfunction]
+pub fn make_index<'py>(
+    py: Python<'py>,
+    source: &Plan,
+    number: usize,
+    directory: Option<PathBuf>,
+) -> PyResult<(Bound<'py, PyBytes>, u64, bool)> {
+    let (format, files) = files_of(source)?;
+    let file = files.get(number).ok_or_else(|| PyValueError::new_err("there is no such file"))?;
+    let (target, count, is_new) = waiting(py, || {
+        let access = access(&format)?;
+        let kind = access.kind().unwrap_or_default();
+        let target = index_files::target(&file.name, &kind, directory.as_deref()).ok_or_else(|| {
+            let text = "an index cannot be beside a query. Give a directory for it";
+            Error::invalid_argument(format!("{}: {text}", file.name.text()))
+        })?;
+        let target = FileName::new(target);
+        let (count, is_new) = index::make_index(&*access, file, &target)?;
+        Ok((target, count, is_new))
+    })?;
+    Ok((PyBytes::new(py, target.bytes()), count, is_new))
+}
+
+/// The content of an index file on this machine; otherwise the fault, in words.
+#[pyfunction]
+pub fn read_index(py: Python<'_>, path: PathBuf) -> (Option<Content>, Option<String>) {
+    let read = || {
+        let sidecar = index_files::open(&path)?;
+        let is_whole = sidecar.is_whole();
+        let header = sidecar.header();
+        let (time, tag) = match &header.identity.stamp {
+            Stamp::Modified { seconds, nanos } => (Some((*seconds, *nanos)), None),
+            Stamp::Tag(tag) => (None, Some(tag.to_string())),
+        };
+        std::io::Result::Ok((header.kind.clone(), header.identity.len, time, tag, header.count, is_whole))
+    };
+    match py.detach(read) {
+        Ok(content) => (Some(content), None),
+        Err(error) => (None, Some(error.to_string())),
+    }
+}

@@ -1,0 +1,69 @@
+"""The positions of the records of TFRecord files, in the format that NVIDIA DALI expects."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import numpy as np
+
+from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.failures import Failure
+from headrace.cli.file_pipelines import record_sizes
+from headrace.cli.index.write import Indexed
+from headrace.cli.interrupts import Interrupts
+from headrace.io.atomic_file import replacing
+from headrace.pipeline import Skipped
+
+__all__ = ["write_dali"]
+
+# A record has its length, two checksums and its data.
+_FRAME_BYTES: Final = 16
+_KINDS: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY)
+
+
+def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Indexed:
+    """Writes where each record of a file begins and how many bytes it has, with its frame.
+
+    Each line has both numbers, in decimal digits. Every record is read, and its checksums checked.
+
+    Args:
+        path: The file.
+        directory: The directory of the index; None for the file's directory.
+        interrupts: Signals, looked at now and then.
+
+    Raises:
+        Failure: If the file is not a TFRecord file, compressed or damaged.
+        Interrupted: If there was a signal. No index is written.
+
+    Source: `tfrecord2idx` of NVIDIA DALI.
+    """
+    content = content_of(path)
+    _check(content)
+    index = os.path.join(directory or os.path.dirname(path), f"{os.path.basename(path)}.idx")
+    damage: list[Skipped] = []
+    offset, number = 0, 0
+    with replacing(index) as file:
+        for batch in record_sizes(content, damage):
+            interrupts.check()
+            sizes = batch.astype(np.int64) + _FRAME_BYTES
+            ends = offset + np.cumsum(sizes)
+            pairs = zip((ends - sizes).tolist(), sizes.tolist(), strict=True)
+            file.write("".join(f"{begin} {size}\n" for begin, size in pairs).encode())
+            offset, number = int(ends[-1]), number + len(sizes)
+        if damage:
+            raise Failure(f"{damage[0].reason} No index was written; see headrace verify.")
+    return Indexed(path, index, number, True)
+
+
+def _check(content: Content) -> None:
+    if content.kind not in _KINDS:
+        raise Failure(
+            f"{content.path}: its kind is {content.kind}, expected TFRecords. Leave out --dali for "
+            "an index of headrace."
+        )
+    if content.compression:
+        raise Failure(
+            f"{content.path}: compressed with {content.compression}, so its records cannot be "
+            "reached one by one. Convert it first: headrace convert"
+        )

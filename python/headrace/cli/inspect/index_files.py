@@ -1,0 +1,58 @@
+"""Index files: what they say of their files, and whether it is still so."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from headrace.cli.content.kind import Content
+from headrace.cli.inspect.report import Looked, Shown
+from headrace.core import engine
+from headrace.core.errors import NotFoundError
+from headrace.io import storage
+from headrace.pipeline.plan.listing import INDEX_SUFFIX
+
+__all__ = ["report_of_index"]
+
+
+def report_of_index(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
+    """Returns what an index says: all of it is read, and its checksums are checked."""
+    found, fault = _read(content.path)
+    if found is None:
+        damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}
+        return {"damage": [damage]}, []
+    kind, num_bytes, time, tag, count, is_whole = found
+    reason = "the places of some records are damaged; the next start makes them anew"
+    damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": reason}
+    report: dict[str, Any] = {
+        "unit": "records",
+        "count": count,
+        "of": content.path.removesuffix(INDEX_SUFFIX),
+        "of_kind": kind,
+        "of_bytes": num_bytes,
+        "is_current": None,
+        "damage": [] if is_whole else [damage],
+    }
+    if content.path.endswith(INDEX_SUFFIX) and tag is None:
+        report["is_current"] = _is_of(report["of"], num_bytes, time)
+    return report, []
+
+
+def _read(path: str) -> Any:
+    if not storage.is_remote(path):
+        return engine.read_index(storage.local_path(path))
+    with tempfile.TemporaryDirectory() as directory:
+        here = os.path.join(directory, "index")
+        storage.copy(path, here)
+        return engine.read_index(here)
+
+
+def _is_of(path: str, num_bytes: int, time: tuple[int, int] | None) -> bool | None:
+    """Returns whether a file is as the index says; None if there is no such file."""
+    try:
+        entry = storage.status(path)
+    except NotFoundError:
+        return None
+    changed = None if time is None else time[0] * 1_000_000_000 + time[1]
+    return (entry.length, entry.modified_ns) == (num_bytes, changed)

@@ -1,0 +1,53 @@
+"""The index files that a pipeline reads and writes: the places of records."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from headrace.core import engine
+
+__all__ = ["IndexMode", "cache_directory", "checked_mode", "index_files", "places_of_records"]
+
+_MODES: Final = ("auto", "memory", "off")
+IndexMode: TypeAlias = Literal["auto", "memory", "off"]
+
+
+def checked_mode(mode: object) -> str:
+    """Returns a use of index files; raises ValueError if it is none."""
+    if mode not in _MODES:
+        raise ValueError(f"options: index is {mode!r}, expected 'auto', 'memory' or 'off'.")
+    return str(mode)
+
+
+def cache_directory() -> str | None:
+    """Returns the user's directory for indexes that have no other place; None if there is none."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):
+        try:
+            cache = str(Path.home() / ".cache")
+        except RuntimeError:
+            return None
+    return os.path.join(cache, "headrace", "indexes")
+
+
+def index_files(options: Mapping[str, Any]) -> engine.IndexFiles:
+    """Returns the index files of an iteration with these options."""
+    directories = (options.get("index_directory"), cache_directory())
+    return engine.IndexFiles(
+        options.get("index", "auto"), [path for path in directories if path is not None]
+    )
+
+
+def places_of_records(options: Mapping[str, Any]) -> str:
+    """Returns how a shuffle of all examples finds the places of records, in words."""
+    match options.get("index", "auto"):
+        case "memory":
+            return "a first scan finds out where they begin in the files"
+        case "off":
+            return "refused, since options(index='off') allows no scan of the files"
+    elsewhere = options.get("index_directory") or cache_directory()
+    return (
+        "indexes say where they begin in the files; a first scan makes those that are not there, "
+        f"beside the files or in {elsewhere}"
+    )

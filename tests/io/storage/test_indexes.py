@@ -1,0 +1,109 @@
+"""Index files of remote files: kept on this machine, or beside the file."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.files import call
+from tests.io.storage.server import Server
+
+import headrace as hr
+
+LINES = b"".join(b"line %d\n" % number for number in range(5000))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "headrace" / "indexes"
+
+
+def shuffled(url, **options):
+    """Returns the lines of a shuffle, and how their places were found."""
+    with iter(hr.text_lines(url).shuffle(seed=1).options(**options).batch(1000)) as batches:
+        lines = [line for batch in batches for line in batch["text"]]
+        return lines, batches.statistics().index
+
+
+@pytest.mark.parametrize(("tags", "times"), [(True, True), (True, False), (False, True)])
+def test_an_index_is_kept_on_this_machine_for_as_long_as_the_file_is_the_same(
+    server: Server, cache, tags, times
+):
+    server.has_tags, server.has_times = tags, times
+    server.files["bucket/a"] = LINES
+    url = "s3://bucket/a"
+    expected, made = shuffled(url)
+    assert (made.scanned, made.written, made.directories) == (1, 1, (str(cache),))
+    server.requests.clear()
+    found, used = shuffled(url)
+    assert found == expected
+    assert (used.scanned, used.opened) == (0, 1)
+    assert not any(path.endswith(".hrindex") for _, path, _ in server.requests)
+    # Another file of the same length has another tag, and one of another length is another file.
+    server.files["bucket/a"] = LINES[::-1].strip() + b"\n" if tags else LINES[:-7]
+    found, made = shuffled(url)
+    assert sorted(found) == sorted(server.files["bucket/a"].splitlines())
+    assert made.scanned == 1
+
+
+def test_without_a_tag_and_a_time_nothing_is_kept(server: Server, cache):
+    server.has_tags = server.has_times = False
+    server.files["a"] = LINES
+    for _ in range(2):
+        assert shuffled(f"{server.url}/a")[1].scanned == 1
+    assert not cache.exists()
+    done = call("index", f"{server.url}/a")
+    assert done.exit_code == 1
+    assert "tells neither an ETag nor a time of change" in done.stderr
+
+
+def test_an_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cache):
+    server.files["bucket/a"] = LINES
+    expected, _ = shuffled("s3://bucket/a", index="memory")
+    done = call("index", "s3://bucket/a")
+    assert (done.exit_code, done.stdout) == (0, "s3://bucket/a.hrindex: 5,000 records\n")
+    assert call("index", "s3://bucket/a").stdout.endswith(", up to date\n")
+    assert not cache.exists()
+    for _ in range(2):
+        found, used = shuffled("s3://bucket/*")
+        assert found == expected
+        assert (used.opened, used.scanned) == (1, 0)
+        assert [path.suffix for path in cache.iterdir()] == [".hrindex"]
+    assert len(hr.text_lines("s3://bucket/")) == 5000
+    done = call("inspect", "s3://bucket/a.hrindex")
+    assert done.exit_code == 0
+    assert "5,000 records" in done.stdout
+
+
+def test_a_damaged_or_outdated_index_beside_a_remote_file_is_not_used(server: Server, cache):
+    server.files["bucket/a"] = LINES
+    call("index", "s3://bucket/a")
+    whole = server.files["bucket/a.hrindex"]
+    for changed in (whole[:-1], whole[: len(whole) // 2] + b"x" + whole[len(whole) // 2 + 1 :]):
+        server.files["bucket/a.hrindex"] = changed
+        for path in cache.glob("*"):
+            path.unlink()
+        found, made = shuffled("s3://bucket/a")
+        assert sorted(found) == sorted(LINES.splitlines())
+        assert made.scanned == 1
+    server.files["bucket/a.hrindex"] = whole
+    server.files["bucket/a"] = LINES[::-1].strip() + b"\n"
+    found, made = shuffled("s3://bucket/a")
+    assert sorted(found) == sorted(server.files["bucket/a"].splitlines())
+    assert made.scanned == 1
+
+
+def test_an_index_that_can_be_kept_nowhere_is_used_all_the_same(
+    server: Server, tmp_path, monkeypatch
+):
+    server.files["bucket/a"] = LINES
+    call("index", "s3://bucket/a")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    found, used = shuffled("s3://bucket/a")
+    assert len(found) == 5000
+    assert (used.opened, used.scanned) == (1, 0)
+    del server.files["bucket/a.hrindex"]
+    found, made = shuffled("s3://bucket/a")
+    assert len(found) == 5000
+    assert (made.scanned, made.written) == (1, 0)
+    assert made.failure

@@ -1,0 +1,324 @@
+"""Index files: the places of records that stay, and are never believed blindly."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from tests.archives import add_members
+from tests.privileges import unprivileged
+
+import headrace as hr
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
+
+NUMBERS = range(300)
+
+
+def write_tfrecords(path, numbers):
+    with TFRecordWriter(path) as writer:
+        for number in numbers:
+            writer.write(b"%d" % number * (number % 5 + 1))
+
+
+def write_lines(path, numbers):
+    path.write_bytes(b"".join(b"%d%s\n" % (number, b"x" * (number % 4)) for number in numbers))
+
+
+def write_csv(path, numbers):
+    rows = "".join(f'{number},"a\n{number}"\n' + "\n" * (number % 3) for number in numbers)
+    path.write_text(f"\nnumber,text\n{rows}")
+
+
+def write_json(path, numbers):
+    path.write_text("".join(f'{{"n": {number}}}\n' + "\n" * (number % 3) for number in numbers))
+
+
+def write_tar(path, numbers):
+    with tarfile.open(path, "w") as archive:
+        for number in numbers:
+            long = f"{'d' * 120 * (number % 2)}{number}"
+            add_members(archive, [(f"{long}.txt", b"%d" % number), (f"{long}.cls", b"%d" % number)])
+
+
+KINDS = {
+    "tfrecords": (write_tfrecords, hr.tfrecords),
+    "text_lines": (write_lines, hr.text_lines),
+    "csv": (write_csv, hr.csv),
+    "csv_without_header": (
+        write_csv,
+        lambda paths: hr.csv(paths, {"a": str, "b": str}, header=False),
+    ),
+    "json_lines": (write_json, hr.json_lines),
+    "webdataset": (write_tar, hr.webdataset),
+}
+
+
+def examples(pipe):
+    """Returns all examples as text, in order, and how the places were found."""
+    with iter(pipe) as batches:
+        found = [repr(example) for example in batches]
+        return found, batches.statistics().index
+
+
+def shuffled(source, paths, **options):
+    return examples(source(paths).with_origin().shuffle(seed=3).options(**options))
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def data(tmp_path, kind):
+    """Two files in a directory of their own."""
+    write, _ = kind
+    directory = tmp_path / "data"
+    directory.mkdir()
+    write(directory / "0", NUMBERS[:200])
+    write(directory / "1", NUMBERS[200:])
+    return directory
+
+
+def test_a_second_start_scans_nothing_and_gives_the_same(data, kind):
+    _, source = kind
+    expected, none = shuffled(source, data, index="memory")
+    assert (none.scanned, none.opened, none.written) == (2, 0, 0)
+    assert sorted(path.name for path in data.iterdir()) == ["0", "1"]
+    first, made = shuffled(source, data)
+    assert (made.scanned, made.opened, made.written) == (2, 0, 2)
+    assert made.scanned_bytes == sum((data / name).stat().st_size for name in "01")
+    assert sorted(path.name for path in data.iterdir()) == ["0", "0.hrindex", "1", "1.hrindex"]
+    again, used = shuffled(source, data)
+    assert (used.scanned, used.scanned_bytes, used.opened, used.written) == (0, 0, 2, 0)
+    assert used.directories == (str(data),)
+    assert first == again == expected
+    assert len(expected) >= len(NUMBERS)
+
+
+def test_a_second_iteration_of_one_pipeline_keeps_what_it_knows(data, kind):
+    pipe = kind[1](data).shuffle(seed=3)
+    first, _ = examples(pipe)
+    again, kept = examples(pipe)
+    assert (kept.kept, kept.opened, kept.scanned) == (2, 0, 0)
+    assert first == again
+
+
+def test_an_outdated_index_is_made_anew(data, kind):
+    write, source = kind
+    path = data / "0"
+    shuffled(source, data)
+    write(path, NUMBERS[100:290])
+    for _ in range(2):
+        os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+        expected, _ = shuffled(source, data, index="memory")
+        found, made = shuffled(source, data)
+        assert found == expected
+        assert (made.scanned, made.opened, made.written) == (1, 1, 1)
+    assert shuffled(source, data)[1].scanned == 0
+
+
+def test_damage_of_an_index_is_found_wherever_it_is(data, kind):
+    _, source = kind
+    expected, _ = shuffled(source, data)
+    index = data / "0.hrindex"
+    whole = index.read_bytes()
+    for number, place in enumerate(range(0, len(whole), 101)):
+        changed = bytearray(whole)
+        changed[place] ^= 0x41
+        index.write_bytes(changed if number % 3 else whole[:place])
+        found, made = shuffled(source, data)
+        assert found == expected, place
+        assert made.scanned == 1, place
+        assert index.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["tfrecords", "text_lines", "json_lines", "webdataset"])
+def test_an_index_of_another_file_is_never_believed(tmp_path, name):
+    write, source = KINDS[name]
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    write(mine, NUMBERS)
+    write(other, [*NUMBERS[150:], *NUMBERS[:150]])
+    time = mine.stat().st_mtime_ns
+    os.utime(other, ns=(time, time))
+    assert mine.stat().st_size == other.stat().st_size
+    expected, _ = shuffled(source, mine, index="memory")
+    shuffled(source, other)
+    shutil.copy(f"{other}.hrindex", f"{mine}.hrindex")
+    try:
+        found, _ = shuffled(source, mine)
+    except errors.FailedPreconditionError:
+        found, _ = shuffled(source, mine)
+    assert found == expected
+
+
+def test_another_index_with_the_same_words_is_refused_in_words(tmp_path):
+    path, other = tmp_path / "mine.txt", tmp_path / "other.txt"
+    path.write_bytes(b"aa\nbbbb\nc\n")
+    other.write_bytes(b"aaaa\nbb\nc\n")
+    os.utime(other, ns=(path.stat().st_mtime_ns,) * 2)
+    shuffled(hr.text_lines, other)
+    shutil.copy(f"{other}.hrindex", f"{path}.hrindex")
+    with pytest.raises(
+        errors.FailedPreconditionError,
+        match=r"mine\.txt\.hrindex: the index does not belong to .*mine\.txt: record [01] is not "
+        r"at byte [05]\. Another one was made; begin again\.",
+    ):
+        shuffled(hr.text_lines, path)
+    found, made = shuffled(hr.text_lines, path)
+    assert len(found) == 3
+    # It was made anew when the other one was found out.
+    assert (made.scanned, made.opened) == (0, 1)
+
+
+def test_damaged_data_behind_an_index_is_that_of_the_data(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    write_tfrecords(path, NUMBERS)
+    shuffled(hr.tfrecords, path)
+    time, raw = path.stat().st_mtime_ns, bytearray(path.read_bytes())
+    raw[8] ^= 1
+    path.write_bytes(raw)
+    os.utime(path, ns=(time, time))
+    with pytest.raises(errors.DataLossError, match=r"corrupted record at 0 \(record 0\)"):
+        shuffled(hr.tfrecords, path)
+
+
+def test_a_file_with_damage_has_no_index(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    write_tfrecords(path, NUMBERS)
+    path.write_bytes(path.read_bytes()[:-1])
+    for _ in range(2):
+        pipe = hr.tfrecords(path).shuffle(seed=3).skip_errors(5)
+        found, made = examples(pipe)
+        assert len(found) == len(NUMBERS) - 1
+        assert (made.scanned, made.written) == (1, 0)
+
+
+def test_where_none_can_be_written_the_next_place_is_taken(tmp_path):
+    path, elsewhere = tmp_path / "data" / "a.txt", tmp_path / "kept"
+    path.parent.mkdir()
+    write_lines(path, NUMBERS)
+    # A directory of the index's name cannot be replaced by it.
+    Path(f"{path}.hrindex").mkdir()
+    expected, _ = shuffled(hr.text_lines, path, index="memory")
+    for scanned in (1, 0):
+        found, made = shuffled(hr.text_lines, path, index_directory=elsewhere)
+        assert found == expected
+        assert made.scanned == scanned
+        assert made.directories == (str(elsewhere),)
+    (index,) = elsewhere.iterdir()
+    assert index.name.startswith("a.txt-")
+    assert index.suffix == ".hrindex"
+
+
+def test_a_directory_that_may_not_be_written_is_no_error(tmp_path, monkeypatch):
+    path = tmp_path / "data" / "a.txt"
+    path.parent.mkdir()
+    write_lines(path, NUMBERS)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    for directory in (tmp_path, path.parent, *tmp_path.parents[:2]):
+        directory.chmod(0o755)
+    cache.chmod(0o777)
+    with unprivileged():
+        _, made = shuffled(hr.text_lines, path)
+        assert made.directories == (str(cache / "headrace" / "indexes"),)
+        assert shuffled(hr.text_lines, path)[1].scanned == 0
+        monkeypatch.setenv("XDG_CACHE_HOME", str(path.parent))
+        found, made = shuffled(hr.text_lines, path)
+    assert len(found) == len(NUMBERS)
+    assert (made.scanned, made.written, made.directories) == (1, 0, ())
+    assert "ermission denied" in made.failure
+
+
+def test_indexes_of_two_kinds_of_one_file_do_not_replace_each_other(tmp_path):
+    path = tmp_path / "a.csv"
+    write_csv(path, NUMBERS)
+    lines, rows = shuffled(hr.text_lines, path), shuffled(hr.csv, path)
+    assert rows[1].written == lines[1].written == 1
+    assert rows[1].directories != lines[1].directories
+    for source, (expected, _) in ((hr.text_lines, lines), (hr.csv, rows)):
+        found, used = shuffled(source, path)
+        assert found == expected
+        assert used.scanned == 0
+
+
+def test_a_compressed_file_has_no_index(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"a\nb\n" * 50))
+    with pytest.raises(errors.InvalidArgumentError, match="the file is compressed"):
+        shuffled(hr.text_lines, path)
+    assert [found.name for found in tmp_path.iterdir()] == ["a.gz"]
+
+
+def test_without_indexes_a_full_shuffle_is_refused_and_a_window_is_not(tmp_path):
+    path = tmp_path / "a.txt"
+    write_lines(path, NUMBERS)
+    pipe = hr.text_lines(path).options(index="off")
+    with pytest.raises(
+        errors.InvalidArgumentError,
+        match=r"a\.txt: its records are found through an index, but the pipeline has "
+        r'options\(index="off"\)\. Leave that out, or use a window',
+    ):
+        list(pipe.shuffle(seed=1))
+    assert len(list(pipe.shuffle(window=10, seed=1))) == len(NUMBERS)
+    fixed = hr.fixed_length_records(path, 1).shuffle(seed=1).options(index="off")
+    assert len(list(fixed)) == path.stat().st_size
+    assert "refused" in pipe.shuffle(seed=1).describe()
+    assert not Path(f"{path}.hrindex").exists()
+
+
+def test_options_are_checked_where_they_are_written(tmp_path):
+    pipe = hr.text_lines("x")
+    with pytest.raises(ValueError, match="index is 'on', expected 'auto', 'memory' or 'off'"):
+        pipe.options(index="on")
+    with pytest.raises(TypeError, match="index_directory is 3, expected a str"):
+        pipe.options(index_directory=3)
+    with pytest.raises(ValueError, match="index_directory is 's3://a/b', expected a directory"):
+        pipe.options(index_directory="s3://a/b")
+    text = pipe.shuffle(seed=1).options(index_directory=tmp_path).describe()
+    assert f"beside the files or in {tmp_path}" in text
+
+
+def test_an_index_is_never_taken_for_data(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("a.txt", "_b.txt"):
+        write_lines(data / name, NUMBERS[:3])
+    for paths in (data / "a.txt", data / "_b.txt"):
+        shuffled(hr.text_lines, paths)
+    assert len(list(data.iterdir())) == 4
+    for pattern, count in (("", 6), ("*", 6), ("a*", 3), ("_*", 3), ("../**", 6), ("*.txt", 6)):
+        assert len(list(hr.text_lines(data / pattern))) == count, pattern
+    assert len(list(hr.files(data / "*.hrindex"))) == 2
+
+
+def test_two_processes_may_write_one_index(tmp_path):
+    path = tmp_path / "a.txt"
+    write_lines(path, range(50_000))
+    code = (
+        "import headrace as hr, sys\n"
+        "sys.stdin.read(1)\n"
+        f"print(sum(1 for _ in hr.text_lines({str(path)!r}).shuffle(seed=1).batch(1000)))"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in started:
+        process.stdin.write("x")
+        process.stdin.flush()
+    assert [process.communicate(timeout=50)[0] for process in started] == ["50\n"] * 3
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["a.txt", "a.txt.hrindex"]
+    assert shuffled(hr.text_lines, path)[1].scanned == 0
