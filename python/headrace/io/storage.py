@@ -158,7 +158,7 @@ def statuses(urls: Iterable[str]) -> list[Entry | None]:
 
 
 def sizes(paths: Iterable[str]) -> list[int]:
-    """Returns how many bytes each of some files has.
+    """Returns the number of bytes of each of some files.
 
     Raises:
         NotFoundError: If one does not exist.

@@ -165,6 +165,13 @@ def test_a_field_of_many_lines_ends_within_16_mebibytes(tmp_path):
     assert sum(len(batch["number"]) for batch in pipeline) == 1_199_999
 
 
+def test_a_line_of_a_space_within_a_record_that_is_none_counts(tmp_path):
+    write(tmp_path / "a.csv", ["1,a\n", '2x"0,"\n', " \n", "\n", '"\n', "3,b\n"])
+    numbers, [skipped] = run(hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3))
+    assert numbers == [1, 3]
+    assert (skipped.record_number, skipped.num_lost) == (2, 3)
+
+
 FIELD = st.text(st.sampled_from('ab,"\n '), max_size=6)
 
 

@@ -332,7 +332,7 @@ def test_flipped_bytes_give_the_right_rows_or_an_error(tmp_path):
         data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
         path.write_bytes(data)
         try:
-            # Other names and statistics are no damage that a reader can find.
+            # A reader cannot find other names and other statistics.
             found = rows(hr.parquet(path, ["i", "s", "l", "v"]))
         except (errors.DataLossError, errors.InvalidArgumentError) as error:
             assert "a.parquet" in str(error)  # noqa: PT017

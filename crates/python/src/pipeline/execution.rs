@@ -1,15 +1,15 @@
 //! Running pipelines: their threads and their results.
 
 use crate::allocator;
-use crate::error::IntoPython;
+use crate::error::{IntoPython, to_python};
 use crate::pipeline::checkpoint;
 use crate::pipeline::column::{arrow, owned};
 use crate::pipeline::job::Job;
 use crate::pipeline::order_digest::{self, Numbers, OrderDigest};
 use crate::pipeline::plan::Plan;
 use crate::pipeline::skip_event::{Failure, Passed};
-use crate::waiting::detach::detached;
-use headrace_engine::error::{Error, Result};
+use crate::waiting::detach::{detached, waiting};
+use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::pipeline::blocks::batches::Batches;
 use headrace_engine::pipeline::blocks::block::{Block, RowProvenance};
 use headrace_engine::pipeline::blocks::column::Column;
@@ -98,6 +98,7 @@ impl Execution {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
+        py: Python<'_>,
         plan: &Plan,
         begin: (u64, Option<Bound<'_, PyAny>>, Vec<Option<String>>),
         num_threads: (usize, usize),
@@ -115,8 +116,13 @@ impl Execution {
         let (pass_number, place, states) = begin;
         let first = place.map_or_else(|| Ok(Checkpoint::default()), |place| checkpoint::from_python(&place))?;
         let states = FunctionStates::new(states.into_iter().map(|state| state.map(Arc::from)).collect());
-        let root = plan.0.start(pass_number, settings, 0, &first.clone().with_states(Some(states)));
-        let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
+        let beginning = first.clone().with_states(Some(states));
+        // Sizes of remote files may be asked for.
+        let root = waiting(py, || Ok(plan.0.start(pass_number, settings, 0, &beginning)))?;
+        let root = root.map_err(|error| match error.code() {
+            Code::InvalidArgument => PyValueError::new_err(error.message().to_owned()),
+            _ => to_python(py, &error),
+        })?;
         let budget = Budget::of_process(memory_bytes, num_threads + num_callers, allocator::limit_free_pages);
         let executor = Executor::new(root, num_python_workers, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);

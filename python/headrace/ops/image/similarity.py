@@ -1,4 +1,4 @@
-"""How similar images look: the structural similarity, at one scale or several.
+"""The similarity of images: the structural similarity, at one scale or several.
 
 Source: `tf.image.ssim` and `tf.image.ssim_multiscale` of TensorFlow 1.15; Wang et al., Image
 quality assessment: from error visibility to structural similarity, 2004.

@@ -159,6 +159,7 @@ class Batches:
         finally:
             self._is_beginning = False
 
+    @engine.op_errors()
     def _begin_with(self, known: Known) -> None:
         """Starts the threads."""
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch

@@ -63,7 +63,7 @@ pub struct Pieces {
     /// Returned after the rows before it.
     error: Option<Error>,
     in_step: bool,
-    /// What the borders of pieces take, and its charge.
+    /// The memory of the borders of pieces, and its charge.
     borders: Option<(Arc<KeptBorders>, Option<Charge>)>,
 }
 

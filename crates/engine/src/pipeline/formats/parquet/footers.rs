@@ -68,7 +68,7 @@ pub struct RowGroup {
     pub offset_bytes: u64,
     /// The bytes of the wanted columns before compression, as the footer says.
     pub num_bytes: u64,
-    /// Of a remote file: the ranges that are requested when the row group is opened.
+    /// The ranges of a remote file that are requested when the row group is opened.
     pub ranges: Arc<[Range<u64>]>,
 }
 

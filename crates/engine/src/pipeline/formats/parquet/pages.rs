@@ -34,7 +34,7 @@ pub struct Pages {
     open: OpenFile,
     /// The place of each column, and the bytes and values that the footer says it has.
     chunks: Arc<[Chunk]>,
-    /// Of a remote file: the parts that were read last, at most two for each column.
+    /// The parts of a remote file that were read last, at most two for each column.
     parts: Arc<Mutex<VecDeque<Part>>>,
     most_parts: usize,
     /// The number of bytes of a column that are requested at once.
@@ -186,7 +186,7 @@ impl Read for HeaderReader {
     }
 }
 
-/// What the header of a page claims.
+/// The claims of the header of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Claims {
     /// The size of the page before compression.

@@ -128,8 +128,8 @@ impl Stage for CsvFields {
                 let row_provenance =
                     rows.row_provenance(index).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
                 // Some of the lines may be records themselves, which a quote has turned into one
-                // field.
-                let lines = record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+                // field. Only a line without any text is blank.
+                let lines = record.split(|byte| *byte == b'\n').filter(|line| line.iter().any(|byte| *byte != b'\r'));
                 let lost = Lost::Records(lines.count().max(1) as u64);
                 return Err(Error::invalid_argument(format!("{row_provenance}{misfit}")).losing(lost));
             }
