@@ -88,7 +88,7 @@ def draw_source(random: Random) -> Source:
 
 
 def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
-    """How many examples each piece of the files has."""
+    """The number of examples of each piece of the files."""
     if block_bytes is None or not source.ending:
         return source.sizes or ()
     sizes: list[int] = []
