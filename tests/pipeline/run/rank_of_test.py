@@ -53,7 +53,9 @@ def main(directory: Path, rank: int, world: int, saved: dict[str, Any]) -> None:
         with mine[name].resume(state) as batches:
             found = [[records_of(batch), batches.digest()] for batch in batches]
         told[f"{name}, resumed"] = found
-    shard = hr.tfrecords(str(directory / "*.tfrecord")).shuffle(seed=2).shard(rank, world)
+    # Without indexes, which the first process would write for the others.
+    records = hr.tfrecords(str(directory / "*.tfrecord")).options(index="memory")
+    shard = records.shuffle(seed=2).shard(rank, world)
     told["read"] = []
     for epoch in range(2):
         before = bytes_read()

@@ -318,7 +318,7 @@ class TestRefusals:
             other.resume(state, allow={"size"})
 
     def test_other_files(self, records, state, tmp_path):
-        paths = sorted(records.iterdir())
+        paths = sorted(records.glob("*.tfrecord"))
         for path in paths:
             (tmp_path / path.name).write_bytes(path.read_bytes())
         self.made(tmp_path).resume(state).close()
