@@ -405,6 +405,7 @@ class Pipeline:
                 first scan finds the places of the records of files and writes them into indexes,
                 with which the next start scans nothing; see `options(index=...)`. An index serves
                 a file for as long as its size and time of change, or its ETag, are the same.
+                After `parquet` all wanted columns are kept in memory.
             seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
             num_open: For a window, the number of files that are read at once.
             files: For a window, "shuffled" to permute the files in each epoch, or "in order" for
