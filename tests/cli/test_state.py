@@ -1,6 +1,7 @@
 """`headrace state`: what it says of states, whole and damaged."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,18 +64,6 @@ def reads():
                 "shuffle: The next example is at place 40 of the order of this pass.",
             ],
         ),
-        (
-            lambda: reads().shuffle(window=10, seed=1).batch(4),
-            3,
-            [
-                "batch: The program has taken 3 batches. The last one began at the place below.",
-                "shuffle: It has drawn 8 examples. Its window is read from the place below.",
-                "tfrecords: It had begun 2 files, and has given 0 examples since. Those that were "
-                "open:",
-                "tfrecords: The next record is number 0 of file 1, both counted from 0.",
-                "tfrecords: It begins at its beginning.",
-            ],
-        ),
         (reads, 7, ["tfrecords: The next record is number 7 of file 0, both counted from 0."]),
         (
             lambda: reads().parse({"n": int}).filter(lambda e: e["n"] % 2).take(20).batch(5),
@@ -92,9 +81,32 @@ def reads():
     ],
 )
 def test_a_place_is_said_in_words(pipe, number, expected):
-    lines = said(state_of(pipe(), number))
-    begin = lines.index("Each stage resumes where these lines say, the last stage first:") + 1
-    assert lines[begin : begin + len(expected)] == expected
+    assert places(state_of(pipe(), number))[: len(expected)] == expected
+
+
+def places(state):
+    """Returns the lines of the report that say where each stage resumes."""
+    lines = said(state)
+    return lines[lines.index("Each stage resumes where these lines say, the last stage first:") + 1 :]
+
+
+def test_places_of_open_files_follow_the_window_that_reads_them():
+    batch, window, begun, *open_files = places(
+        state_of(reads().shuffle(window=10, seed=1).batch(4), 3)
+    )
+    assert batch == "batch: The program has taken 3 batches. The last one began at the place below."
+    assert window == (
+        "shuffle: It has drawn 8 examples. Its window is read from the place below."
+    )
+    # How far each file was read when the window began differs from run to run, within these words.
+    assert begun.startswith("tfrecords: It had begun 2 files, and has given ")
+    assert len(open_files) == 2
+    for line in open_files:
+        assert re.fullmatch(
+            r"tfrecords: (It begins at its beginning|The next record is number \d+ of file [01], "
+            r"both counted from 0)\.",
+            line,
+        )
 
 
 def test_the_pipeline_is_said_with_its_seeds_and_files():
