@@ -16,7 +16,7 @@ import numpy as np
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.demo.data import write_digits  # noqa: F401 - the demo is in the wheel
-from headrace.pipeline.plan.python_functions import has_gil
+from headrace.pipeline.plan.functions.python_functions import has_gil
 
 EXITING = """
 import threading, time

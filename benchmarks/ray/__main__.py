@@ -22,7 +22,7 @@ import headrace.ray as hray
 from benchmarks.ray import jobs
 from benchmarks.ray.timing import through_ray, timed
 from benchmarks.ray.workloads import workloads
-from headrace.pipeline.describe.reader_shards import ShareBatches
+from headrace.pipeline.describe.sharding.reader_shards import ShareBatches
 
 STORE_BYTES = 500_000_000
 

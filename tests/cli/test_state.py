@@ -87,7 +87,9 @@ def test_a_place_is_said_in_words(pipe, number, expected):
 def places(state):
     """Returns the lines of the report that say where each stage resumes."""
     lines = said(state)
-    return lines[lines.index("Each stage resumes where these lines say, the last stage first:") + 1 :]
+    return lines[
+        lines.index("Each stage resumes where these lines say, the last stage first:") + 1 :
+    ]
 
 
 def test_places_of_open_files_follow_the_window_that_reads_them():
@@ -95,9 +97,7 @@ def test_places_of_open_files_follow_the_window_that_reads_them():
         state_of(reads().shuffle(window=10, seed=1).batch(4), 3)
     )
     assert batch == "batch: The program has taken 3 batches. The last one began at the place below."
-    assert window == (
-        "shuffle: It has drawn 8 examples. Its window is read from the place below."
-    )
+    assert window == ("shuffle: It has drawn 8 examples. Its window is read from the place below.")
     # How far each file was read when the window began differs from run to run, within these words.
     assert begun.startswith("tfrecords: It had begun 2 files, and has given ")
     assert len(open_files) == 2

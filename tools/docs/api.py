@@ -117,6 +117,7 @@ def _directive(name: str, item: object) -> str:
             f"      heading: {_shown(name)}",
             f"      toc_label: {name.rpartition('.')[2]}",
             f"      merge_init_into_class: {str(_is_constructed(item)).lower()}",
+            f"      inherited_members: {str(_is_in_parts(item)).lower()}",
         ]
     )
 
@@ -128,6 +129,11 @@ def _shown(name: str) -> str:
 def _is_constructed(item: object) -> bool:
     """Says whether programs call a class themselves: then it says with which arguments."""
     return inspect.isclass(item) and "Args:" in (inspect.getdoc(item) or "")
+
+
+def _is_in_parts(item: object) -> bool:
+    """Says whether a class has the methods of classes that are no public names, file by file."""
+    return item in (headrace.Pipeline, headrace.Batches)
 
 
 def _contents() -> str:

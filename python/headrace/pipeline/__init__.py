@@ -20,7 +20,7 @@ from headrace.pipeline.formats.image_folder import image_folder
 from headrace.pipeline.formats.json_lines import json_lines
 from headrace.pipeline.formats.parquet import parquet
 from headrace.pipeline.formats.webdataset import webdataset
-from headrace.pipeline.plan.torch_draws import torch_draws
+from headrace.pipeline.plan.functions.torch_draws import torch_draws
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.skipped import Skipped
 from headrace.pipeline.run.statistics import StageStatistics, Statistics

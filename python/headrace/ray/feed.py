@@ -14,7 +14,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.arguments import checked_int
 from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.reader_shards import check_shares, work_of_all
+from headrace.pipeline.describe.sharding.reader_shards import check_shares, work_of_all
 from headrace.pipeline.describe.stages import Stage
 from headrace.ray.actors import Head, Settings
 from headrace.ray.answers import answer_of

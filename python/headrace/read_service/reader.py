@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.reader_shards import Place, ShareBatches
+from headrace.pipeline.describe.sharding.reader_shards import Place, ShareBatches
 from headrace.pipeline.run.skipped import Skipped
 
 __all__ = ["Ask", "Given", "Reader", "num_bytes_of"]

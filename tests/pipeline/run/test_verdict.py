@@ -14,7 +14,7 @@ import pytest
 
 import headrace as hr
 from headrace.pipeline.describe.stages import Batch, Map
-from headrace.pipeline.plan.python_functions import has_gil
+from headrace.pipeline.plan.functions.python_functions import has_gil
 from headrace.pipeline.run import batches as batches_module
 from headrace.pipeline.run.statistics import Readings, StageReadings
 from headrace.pipeline.run.verdict import verdict

@@ -8,7 +8,7 @@ from typing import Any, Final, SupportsIndex
 
 from headrace.io import storage
 from headrace.pipeline.describe.native_function import NativeFunction
-from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.plan.opened_iterators import name_of
 
 __all__ = [

@@ -12,7 +12,7 @@ from headrace.pipeline.describe.padding import check_values
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Feature, Ragged, Spec, element_type
-from headrace.pipeline.plan.first_results import FirstResults
+from headrace.pipeline.plan.functions.first_results import FirstResults
 
 __all__ = [
     "BATCHES",

@@ -398,7 +398,7 @@ class Shard(Stage):
 class Share(Stage):
     """Every `count`-th run of examples, from run `index` on.
 
-    See `headrace.pipeline.describe.reader_shards`.
+    See `headrace.pipeline.describe.sharding.reader_shards`.
 
     Attributes:
         run: The number of examples in a run: as many as form a batch.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.pipeline.describe.types import array_type
-from headrace.pipeline.plan.python_values import native_order, of_python, strings_of
+from headrace.pipeline.plan.functions.python_values import native_order, of_python, strings_of
 
 __all__ = ["BARE_NAME", "Held", "held"]
 

@@ -16,7 +16,7 @@ from headrace.pipeline.describe.types import (
     engine_code,
     type_name,
 )
-from headrace.pipeline.plan.python_values import as_value, has_type
+from headrace.pipeline.plan.functions.python_values import as_value, has_type
 
 __all__ = [
     "as_components",

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from headrace.pipeline.describe.types import Spec
-from headrace.pipeline.plan.function_state import kept, restore
+from headrace.pipeline.plan.functions.function_state import kept, restore
 from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = [

@@ -13,6 +13,7 @@ from typing import Any, Final
 from headrace.core import engine
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import as_values
+from headrace.pipeline.plan.functions.python_functions import Result, Running, finish, noted
 from headrace.pipeline.plan.opened_iterators import (
     Examples,
     Factory,
@@ -20,7 +21,6 @@ from headrace.pipeline.plan.opened_iterators import (
     Values,
     name_of,
 )
-from headrace.pipeline.plan.python_functions import Result, Running, finish, noted
 
 __all__ = ["Feed", "IterableFunction", "LookedAt", "serve_feed"]
 

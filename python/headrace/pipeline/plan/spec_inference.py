@@ -24,12 +24,12 @@ from headrace.pipeline.describe.specs import (
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_conversion import check_components
-from headrace.pipeline.plan.function_state import initial, unchanged
+from headrace.pipeline.plan.functions.function_state import initial, unchanged
+from headrace.pipeline.plan.functions.python_functions import noted
+from headrace.pipeline.plan.functions.python_values import learned, spec_of
 from headrace.pipeline.plan.opened_iterators import name_of
-from headrace.pipeline.plan.python_functions import noted
-from headrace.pipeline.plan.python_values import learned, spec_of
 from headrace.pipeline.run.batches import Batches
-from headrace.pipeline.run.watchdog import named_if_stuck
+from headrace.pipeline.run.threads.watchdog import named_if_stuck
 
 __all__ = ["chain_specs"]
 

@@ -6,48 +6,38 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, NoReturn
 
 from headrace.core import engine
-from headrace.core.allocation_guard import available_bytes
 from headrace.core.errors import FailedPreconditionError
 from headrace.core.live_objects import Alive
 from headrace.core.processors import num_cores
-from headrace.core.wait_registry import Blocked
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
 from headrace.pipeline.describe.types import Spec, delivered
 from headrace.pipeline.plan.column_conversion import decoded
+from headrace.pipeline.plan.functions.python_functions import Lane
 from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.plan.planner import plan
-from headrace.pipeline.plan.python_functions import Lane, has_gil
-from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
 from headrace.pipeline.run.absent_lists import Absent
-from headrace.pipeline.run.activity_report import doing
-from headrace.pipeline.run.gil_share import GilShares, look_at_gil
 from headrace.pipeline.run.global_order import GlobalOrder
-from headrace.pipeline.run.skipped import Report, Skipped
+from headrace.pipeline.run.limits import cache_of, memory_bytes_of
+from headrace.pipeline.run.reports import Reports
+from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.statistics import (
-    IndexStatistics,
-    Readings,
     StageReadings,
-    Statistics,
 )
 from headrace.pipeline.run.string_arrays import arrow_array
-from headrace.pipeline.run.verdict import verdict
-from headrace.pipeline.run.watchdog import watch
+from headrace.pipeline.run.threads.ending import close
+from headrace.pipeline.run.threads.gil_share import GilShares
+from headrace.pipeline.run.threads.python_threads import Threads, callers_of
 
 __all__ = ["Batches", "open_batches"]
 
-_LEAST_MEMORY_BYTES = 64 << 20
-# The default of cache_bytes for a cache_directory.
-_CACHE_BYTES = 16 << 30
-# The longest time that the end of an iteration waits for a running Python function.
-_PATIENCE_S = 0.15
 # The time after which the GIL is looked at.
 _LOOKED_AT_S: Final = 0.2
 
@@ -60,7 +50,7 @@ _alive: "Alive[Batches]" = Alive()
 _MOST_STAGES: Final = 500
 
 
-class Batches:
+class Batches(Reports):
     """The batches, or the examples, of one iteration over a pipeline.
 
     Its threads start when it is made, or, if an `iterable` has to be asked for its components, with
@@ -141,6 +131,10 @@ class Batches:
             self._begin_with(known())
         _alive.add(self)
 
+    @property
+    def _has_begun(self) -> bool:
+        return self._end is not None
+
     def _begin_now(self) -> None:
         """Learns the components and begins, if it has not begun."""
         if self._end is not None:
@@ -167,7 +161,7 @@ class Batches:
         planned = plan(
             chain,
             known,
-            _kept(options),
+            cache_of(options),
             self._is_learning,
             resumed is not None,
             self._index_files,
@@ -191,69 +185,44 @@ class Batches:
         if resumed is not None:
             self._report.restore(resumed.skipped)
         self._specs = known.specs[-1]
-        callers = [
-            number for number, lane in enumerate(planned.lanes) for _ in range(lane.num_callers)
-        ]  # For each thread that calls Python functions, the number of its lane.
+        callers = callers_of(planned.lanes)
         self._execution = engine.Execution(
             planned.plan,
             (epoch, None if resumed is None else resumed.place, self._functions),
             (self._num_threads, len(callers)),
             (len(planned.lanes), len(planned.stages)),
-            options.get("memory_bytes") or _default_memory_bytes(),
+            memory_bytes_of(options),
             (planned.num_ready, self._is_batched),
             self._is_deterministic,
             self._is_learning,
             self._name,
         )
         self._order.begin(self._execution, planned.plan, epoch)
-        threads = [
-            threading.Thread(
-                target=_serve,
-                args=(self._execution, number, weakref.ref(planned.lanes[number])),
-                name=f"headrace-function-{number}",
-                daemon=True,
-            )
-            for number in callers
-        ]
-        feeds = []
-        for number, lane in enumerate(planned.lanes):
-            if isinstance(lane, IterableFunction):
-                feeds.append(lane.feed)
-                served = (lane.feed, weakref.ref(lane))
-                name = f"headrace-iterable-{number}"
-                threads.append(
-                    threading.Thread(target=serve_feed, args=served, name=name, daemon=True)
-                )
-        self._callers = list(threads)
-        self._begin = time.monotonic()
-        is_over = threading.Event()
         # A function may hold the iteration. So neither its threads nor the code that ends them hold
         # a lane.
         self._lanes = planned.lanes
-        lanes = list(map(weakref.ref, planned.lanes))
-        self._gil_shares = GilShares(len(lanes))
-        gil_watch = None
-        if lanes and has_gil() and not self._is_learning:
-            looked_at = (self._execution, lanes, self._gil_shares)
-            gil_watch = threading.Thread(
-                target=look_at_gil, args=looked_at, name="headrace-gil", daemon=True
-            )
-        if seconds := options.get("stuck_after_s"):
-            watched = (self._execution, lanes, self._names, seconds, is_over)
-            threads.append(
-                threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
-            )
-        processes = []
-        for planned_lane in planned.lanes:
-            if (found := getattr(planned_lane, "processes", None)) is not None:
-                found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
-                processes.append(found)
-        ended = threads if gil_watch is None else [*threads, gil_watch]
-        ending = _Ending(self._execution, self._name, lanes, ended, feeds, processes, is_over)
-        self._end = weakref.finalize(self, _close, ending, self._process)
-        for thread in threads:
-            thread.start()
-        self._gil_watch = gil_watch
+        self._gil_shares = GilShares(len(planned.lanes))
+        threads = Threads(
+            self._execution,
+            planned.lanes,
+            self._names,
+            self._gil_shares,
+            options,
+            self._is_learning,
+        )
+        self._callers = threads.callers
+        self._begin = time.monotonic()
+        processes = [
+            found
+            for lane in planned.lanes
+            if (found := getattr(lane, "processes", None)) is not None
+        ]
+        for found in processes:
+            found.hold, found.keeps_workers = self._execution.hold, self._keeps_workers
+        ending = threads.ending(self._name, processes)
+        self._end = weakref.finalize(self, close, ending, self._process)
+        threads.start()
+        self._gil_watch = threads.gil_watch
 
     def __iter__(self) -> "Batches":
         return self
@@ -378,27 +347,6 @@ class Batches:
                 "of the data. Resume from its state(), or iterate anew.",
             )
 
-    @property
-    def skipped(self) -> list[Skipped]:
-        """The examples that `skip_errors` has skipped so far, in order.
-
-        Works after `close`, too.
-        """
-        if self._end is None:
-            return []
-        return list(self._report.skipped)
-
-    @property
-    def files(self) -> list[str]:
-        """The files that are read, source by source, in order. Answers after `close`, too."""
-        self._begin_now()
-        return [os.fsdecode(path) for paths in self._files for path in paths]
-
-    @property
-    def num_threads(self) -> int:
-        """The number of the engine's threads that work for the iteration."""
-        return self._num_threads
-
     def close(self) -> None:
         """Ends the threads and waits for them. What was read ahead is dropped.
 
@@ -413,25 +361,12 @@ class Batches:
         elif (found := self._end.detach()) is not None:
             self._closed_by = threading.get_ident()
             _, _, (ending, process), _ = found
-            _close(ending, process, engine.Execution.close_or_interrupt)
+            close(ending, process, engine.Execution.close_or_interrupt)
 
     @property
     def is_open(self) -> bool:
         """True if its threads were not ended yet."""
         return self._learn is not None if self._end is None else self._end.alive
-
-    @property
-    def worker_threads(self) -> set[int]:
-        """The system's numbers of the threads of the engine that work for it."""
-        return {thread for thread, *_ in self._execution.snapshot()[0]} if self._end else set()
-
-    def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
-        """Yields lines that say what it does at the moment; see `activity_report`."""
-        yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
-        if self._end is None:
-            yield "its first example is asked for" if self._is_beginning else "it has not begun"
-            return
-        yield from doing(self._execution, self._lanes, self._names, waits)
 
     @property
     def is_deterministic(self) -> bool:
@@ -501,30 +436,6 @@ class Batches:
             self._identity = identity_of(self._chain, self._files, self._epoch, self._functions)
         return self._identity
 
-    def statistics(self) -> Statistics:
-        """Returns what each stage has done so far. Answers after `close`, too."""
-        readings = self._readings()
-        return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
-
-    def verdict(self) -> str:
-        """Returns one sentence: what limits the speed, by how much, and what to change.
-
-        Based on everything since the iteration began. Works after `close`, too.
-        """
-        return verdict(self._readings())
-
-    def _readings(self) -> Readings:
-        self._begin_now()
-        seconds = (self._end_time or time.monotonic()) - self._begin
-        rows, whole = self._execution.readings()
-        stages = [
-            StageReadings(
-                counted, *row, None if counted.lane is None else self._gil_shares.of(counted.lane)
-            )
-            for counted, row in zip(self._counted, rows, strict=True)
-        ]
-        return Readings(seconds, self._num_threads, stages, *whole)
-
     def __repr__(self) -> str:
         what = "batches" if self._is_batched else "examples"
         end = "open" if self.is_open else "closed"
@@ -578,97 +489,6 @@ def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | Non
     return [text if theirs is None else theirs for theirs, text in pairs]
 
 
-def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:
-    while (job := execution.take(number)) is not None:
-        lane = find_lane()
-        if lane is None:
-            return
-        lane.process(job)
-        # No reference is held while this waits.
-        del lane, job
-
-
-class Ended(Protocol):
-    """Worker processes of an iteration."""
-
-    def stop(self) -> None:
-        """Lets them stop behind the calls that are under way."""
-
-    def end(self) -> None:
-        """Ends them, or keeps them for the next iteration."""
-
-
-class _Ending(NamedTuple):
-    """The parts of an iteration that have to end with it."""
-
-    execution: engine.Execution
-    name: str
-    find_lanes: Sequence[Callable[[], Lane | None]]
-    threads: list[threading.Thread]
-    feeds: list[Feed]
-    processes: list[Ended]
-    is_over: threading.Event
-
-    def lanes(self) -> list[Lane]:
-        """Returns those that somebody holds: the iteration, or a call that is under way."""
-        return [lane for find in self.find_lanes if (lane := find()) is not None]
-
-    def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
-        """Returns the call that a thread is in, and its number; None if it is in none."""
-        running = [lane.running.get(thread.ident or 0) for lane in self.lanes()]
-        found = [calls for calls in running if calls is not None]
-        return (found[0], found[0].number) if found else None
-
-
 def open_batches() -> list[Batches]:
     """Returns all iterations that somebody holds and that are not closed."""
     return [batches for batches in _alive.all() if batches.is_open]
-
-
-def _close(
-    ending: _Ending,
-    process: int,
-    end: Callable[[engine.Execution], None] = engine.Execution.close,
-) -> None:
-    if process != os.getpid():
-        return
-    ending.is_over.set()
-    for lane in ending.lanes():
-        lane.is_over = True
-    for feed in ending.feeds:
-        feed.stop()
-    for processes in ending.processes:
-        processes.stop()
-    calls = [ending.call_of(thread) for thread in ending.threads]
-    try:
-        end(ending.execution)
-        with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
-            _join(ending, calls)
-    finally:
-        for processes in ending.processes:
-            processes.end()
-    if ending.processes:
-        # Threads that have waited for a process end with it.
-        _join(ending, calls)
-
-
-def _join(ending: _Ending, calls: Sequence[tuple[object, int] | None]) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
-    for thread, call in zip(ending.threads, calls, strict=True):
-        # A function that ends the iteration it belongs to cannot wait for itself.
-        if thread is threading.current_thread() or thread.ident is None:
-            continue
-        thread.join(max(0.0, deadline - time.monotonic()))
-        # Nor is a call waited for that does not return: its thread ends with it.
-        while thread.is_alive() and (call is None or ending.call_of(thread) != call):
-            thread.join(_PATIENCE_S)
-
-
-def _kept(options: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Returns where parts of remote files are kept, and how many bytes of them."""
-    directory = options.get("cache_directory")
-    return None if directory is None else (directory, options.get("cache_bytes") or _CACHE_BYTES)
-
-
-def _default_memory_bytes() -> int:
-    return max(available_bytes() // 4, _LEAST_MEMORY_BYTES)

@@ -17,8 +17,8 @@ from typing import Any, Final, TypeAlias, cast
 from headrace.io.storage import sizes
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.function_state import keeps_state
-from headrace.pipeline.plan.python_functions import name_of
+from headrace.pipeline.plan.functions.function_state import keeps_state
+from headrace.pipeline.plan.functions.python_functions import name_of
 from headrace.pipeline.run.skipped import is_report
 
 __all__ = [

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from headrace.core import engine
 from headrace.pipeline.describe import stages
-from headrace.pipeline.plan.planner import Counted
-from headrace.pipeline.plan.python_functions import name_of
+from headrace.pipeline.plan.functions.python_functions import name_of
+from headrace.pipeline.plan.planned import Counted
 
 __all__ = ["IndexStatistics", "Readings", "StageReadings", "StageStatistics", "Statistics"]
 

@@ -8,7 +8,7 @@ from headrace.core.processors import num_cores
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.specs import BATCHES
-from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.run.statistics import Readings, StageReadings
 
 __all__ = ["verdict"]

@@ -11,7 +11,7 @@ from headrace.graph import Tensor
 from headrace.pipeline.describe.native_function import NativeFunction, Use
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_conversion import check_components
-from headrace.pipeline.plan.python_values import as_value, spec_of
+from headrace.pipeline.plan.functions.python_values import as_value, spec_of
 from headrace.pipeline.tracing.compiled import Compiled, compiled
 from headrace.pipeline.tracing.trace import trace
 

@@ -15,7 +15,7 @@ from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import constant
 from headrace.pipeline.describe.native_function import Use
 from headrace.pipeline.describe.types import Spec, is_carried
-from headrace.pipeline.plan.python_values import as_value
+from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.tracing.graph import COMPUTES_WITHOUT, TracedGraph
 
 __all__ = ["Trace", "trace"]

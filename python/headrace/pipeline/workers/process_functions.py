@@ -24,9 +24,9 @@ from headrace.pipeline.plan.column_conversion import (
     column_of,
     values_of,
 )
-from headrace.pipeline.plan.first_results import FirstResults, digest_of, key_of
-from headrace.pipeline.plan.python_functions import Running, name_of, noted
-from headrace.pipeline.plan.python_values import spec_of
+from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
+from headrace.pipeline.plan.functions.python_functions import Running, name_of, noted
+from headrace.pipeline.plan.functions.python_values import spec_of
 from headrace.pipeline.workers.calls import Failure, Step
 from headrace.pipeline.workers.remote import (
     Processes,

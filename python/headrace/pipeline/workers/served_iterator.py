@@ -14,9 +14,9 @@ import numpy as np
 
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import as_values, check_components
-from headrace.pipeline.plan.function_state import keeps_state, kept, restore
+from headrace.pipeline.plan.functions.function_state import keeps_state, kept, restore
+from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.plan.opened_iterators import OpenedBefore
-from headrace.pipeline.plan.python_values import as_value
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.main_module import MainModule
 from headrace.pipeline.workers.sending import PackedError

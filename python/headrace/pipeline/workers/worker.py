@@ -18,7 +18,7 @@ import numpy as np
 
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import as_rows
-from headrace.pipeline.plan.python_values import as_value
+from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
 from headrace.pipeline.workers.main_module import MainModule, import_main

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.function_state import keeps_state
+from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.run.batches import Batches
 from headrace.pipeline.run.state import resumed, state_of
 

@@ -19,13 +19,19 @@ import numpy as np
 from headrace.core import engine
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
-from headrace.pipeline.plan.first_results import FirstResults, Key, digest_of, key_of
-from headrace.pipeline.plan.function_state import initial, keeps_state, kept, restore, using
-from headrace.pipeline.plan.global_generators import GlobalDraws
+from headrace.pipeline.plan.functions.first_results import FirstResults, Key, digest_of, key_of
+from headrace.pipeline.plan.functions.function_state import (
+    initial,
+    keeps_state,
+    kept,
+    restore,
+    using,
+)
+from headrace.pipeline.plan.functions.global_generators import GlobalDraws
+from headrace.pipeline.plan.functions.python_values import spec_of
+from headrace.pipeline.plan.functions.random_generators import Draws
+from headrace.pipeline.plan.functions.results import Results
 from headrace.pipeline.plan.opened_iterators import name_of
-from headrace.pipeline.plan.python_values import spec_of
-from headrace.pipeline.plan.random_generators import Draws
-from headrace.pipeline.plan.results import Results
 
 __all__ = [
     "FilterFunction",

@@ -5,8 +5,8 @@ from typing import Final
 
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.random_access import is_read_late, needs_scan
+from headrace.pipeline.describe.sharding.window_files import files_before
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.describe.window_files import files_before
 
 __all__ = ["check_pieces", "read_by_shard", "shard_of_pieces"]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from headrace.core import engine
-from headrace.pipeline.plan.python_functions import Lane
+from headrace.pipeline.plan.functions.python_functions import Lane
 
 __all__ = ["named_if_stuck", "watch"]
 

@@ -1,0 +1,1 @@
+"""The methods of a pipeline by topic, each of which adds a stage."""

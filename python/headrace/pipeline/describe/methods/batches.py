@@ -1,0 +1,177 @@
+"""Methods of a pipeline that put examples together, and take them apart."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.arguments import (
+    check_bool,
+    check_remainder,
+    checked_int,
+    checked_ints,
+    checked_names,
+)
+from headrace.pipeline.describe.methods.chain import Chain
+from headrace.pipeline.describe.padding import as_values
+from headrace.pipeline.describe.specs import batch_depth
+from headrace.pipeline.describe.stages import Remainder
+
+__all__ = ["BatchMethods"]
+
+
+class BatchMethods(Chain):
+    """Stages that group examples."""
+
+    __slots__ = ()
+
+    def batch(self, size: int, remainder: Remainder = "keep") -> Self:
+        """Puts examples together: each component becomes an array with one more leading axis.
+
+        Args:
+            size: Examples of a batch, at least 1.
+            remainder: The treatment of an incomplete last batch: "keep" returns a smaller batch,
+                "drop" drops it, "pad" adds zeros and empty strings up to `size`, and to all batches
+                a bool component `mask`, which is false for the added examples.
+
+        Raises:
+            ValueError: If `size` or `remainder` is invalid, or a component is a list of any length.
+        """
+        checked_int("batch", "size", size, 1)
+        check_remainder("batch", remainder)
+        return self._then(stages.Batch(size, remainder))
+
+    def padded_batch(
+        self,
+        size: int,
+        values: Any = None,
+        multiple_of: int = 1,
+        remainder: Remainder = "keep",
+    ) -> Self:
+        """As `batch`; lists of any length are filled up to the longest one of the batch.
+
+        A list is a component whose first axis has no known length: see `spec`. Each array that a
+        Python function returns is one, even if all have the same shape; in a native function
+        `hr.ops.ensure_shape` sets known lengths.
+
+        Args:
+            size: Examples of a batch, at least 1.
+            values: The padding values: None for zeros and empty strings, one number for all numbers
+                or one string for all strings, or a dict with a value for some names. Each has to
+                fit its component: an int64 cannot be padded with 0.5.
+            multiple_of: Lengths are padded to a multiple of this, at least 1.
+            remainder: As for `batch`.
+
+        Raises:
+            TypeError: If a value is neither a number nor a string.
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range, or a value has no
+                component, or does not fit it.
+        """
+        checked_int("padded_batch", "size", size, 1)
+        checked_int("padded_batch", "multiple_of", multiple_of, 1)
+        check_remainder("padded_batch", remainder)
+        chosen = as_values("padded_batch", values)
+        return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
+
+    def bucket_by_length(
+        self,
+        name: str,
+        boundaries: Iterable[int],
+        size: int | None = None,
+        max_elements: int | None = None,
+        pad_to_boundary: bool = False,
+        remainder: Remainder = "keep",
+        values: Any = None,
+    ) -> Self:
+        """Puts examples of similar lengths together, and fills them up as `padded_batch` does.
+
+        Each bucket collects examples in order; a batch is returned as soon as its bucket has
+        enough.
+
+        Args:
+            name: The component whose length decides: a list, or an array, by its first axis.
+            boundaries: The longest length of each bucket, ascending. Longer examples go into a last
+                bucket.
+            size: Number of examples in a batch.
+            max_elements: The largest number of elements of the component in a batch, padding
+                included; a longer example is a batch on its own. Give this, or `size`, or both.
+            pad_to_boundary: Whether lists, and the component, are padded to the boundary of the
+                bucket rather than to the longest of the batch.
+            remainder: As for `batch`; "pad" needs `size` alone.
+            values: As for `padded_batch`.
+
+        Raises:
+            ValueError: If there is no such component or it has no length, after `batch`, or if
+                another argument is out of range.
+        """
+        where = "bucket_by_length"
+        checked_names(where, [name])
+        check_bool(where, "pad_to_boundary", pad_to_boundary)
+        limits = checked_ints(where, "boundaries", boundaries, 1)
+        if not limits or list(limits) != sorted(set(limits)):
+            raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
+        if size is None and max_elements is None:
+            raise ValueError(f"{where}: no size given, expected size or max_elements or both.")
+        for label, value in (("size", size), ("max_elements", max_elements)):
+            if value is not None:
+                checked_int(where, label, value, 1)
+        check_remainder(where, remainder)
+        if remainder == "pad" and (size is None or max_elements is not None):
+            raise ValueError(
+                f"{where}: remainder is 'pad', expected size without max_elements then. Use 'keep'."
+            )
+        if batch_depth(self.stages):
+            raise ValueError(f"{where}: it follows a batch, expected examples. Use unbatch before.")
+        chosen = as_values(where, values)
+        return self._then(
+            stages.BucketByLength(
+                name, limits, size, max_elements, pad_to_boundary, remainder, chosen
+            )
+        )
+
+    def pack(
+        self,
+        length: int,
+        names: str | Iterable[str],
+        split: bool = False,
+        max_open: int = 64,
+    ) -> Self:
+        """Packs lists one after the other into rows of one length, with little padding.
+
+        Each example goes, whole, into the first open row that has room for it (first fit). If none
+        has, a new row is opened; if too many are open, the fullest is returned. Rows are returned
+        as soon as they are full. The rest of a row is padded with zeros. Empty lists are skipped.
+
+        The result is one example for each row: each component of shape (length,); `segment_ids`,
+        int32, the number of the packed example in the row, from 1, for each element, and 0 for
+        padding; and `positions`, int32, the position in the list, from 0. `statistics()` has the
+        share of padding.
+
+        Args:
+            length: Number of elements in a row, at least 1.
+            names: The components to pack, whose lists have equal lengths in an example; by default
+                all.
+            split: Whether lists longer than a row are cut into pieces. Their positions continue;
+                each piece has its own number. Otherwise they are an error.
+            max_open: The largest number of rows open at the same time, at least 1. More rows need
+                less padding and hold back more examples.
+
+        Raises:
+            TypeError: If `split` is not a bool, or a name not a string.
+            ValueError: If a number is out of range, a component is missing or not a list of
+                numbers, or there are other components; or after `batch`.
+        """
+        checked_int("pack", "length", length, 1)
+        checked_int("pack", "max_open", max_open, 1)
+        check_bool("pack", "split", split)
+        chosen = checked_names("pack", (names,) if isinstance(names, str) else names)
+        if batch_depth(self.stages):
+            raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
+        return self._then(stages.Pack(length, chosen, split, max_open))
+
+    def unbatch(self) -> Self:
+        """Takes the leading axis apart: each row becomes an example.
+
+        Raises:
+            ValueError: If a component is a scalar.
+        """
+        return self._then(stages.Unbatch())

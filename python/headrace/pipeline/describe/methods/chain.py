@@ -1,0 +1,37 @@
+"""The base of a pipeline: its stages and options, without the methods that users call."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Self
+
+from headrace.pipeline.describe.sharding.even_ranks import check_even
+from headrace.pipeline.describe.specs import Known, known_names, static_specs
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.run.order_advice import History
+
+__all__ = ["Chain"]
+
+
+class Chain:
+    """An immutable chain of stages, which methods make longer."""
+
+    __slots__ = ("_base", "_history", "_known", "_options", "_specs", "stages")
+
+    def __init__(
+        self,
+        chain: tuple[Stage, ...],
+        options: Mapping[str, Any] | None = None,
+        base: Self | None = None,
+    ) -> None:
+        self.stages: Final = chain
+        # The pipeline without the last stage, which may know its components already.
+        self._base: Final = base
+        self._options: Final = dict(options or {})
+        self._specs: Final = static_specs(chain)
+        self._known: Known | None = None
+        self._history: Final = History(chain)
+
+    def _then(self, stage: Stage) -> Self:
+        # Missing names are refused here, where they are written.
+        check_even(self.stages, stage)
+        known_names((*self.stages, stage))
+        return type(self)((*self.stages, stage), self._options, self)

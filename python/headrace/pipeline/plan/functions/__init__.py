@@ -1,0 +1,1 @@
+"""Functions of users: how they are called, what they draw, keep and return."""

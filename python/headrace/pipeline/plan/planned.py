@@ -1,0 +1,94 @@
+"""A plan of a pipeline, and what runs beside the engine for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from headrace.core import engine
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.functions.python_functions import Lane
+
+__all__ = ["Counted", "Kept", "Planned", "Shared", "measured"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A stage whose work is counted.
+
+    Attributes:
+        stage: The stage.
+        num_parallel: The largest number of its tasks that run in parallel; None for the number of
+            threads.
+        is_python: Whether it is a Python function.
+        reads_files: Whether its tasks wait for storage.
+        part: The part of the stage that it is, if it is counted in parts.
+        lane: The number of what its threads do, if it is a Python function.
+    """
+
+    stage: Stage
+    num_parallel: int | None = None
+    is_python: bool = False
+    reads_files: bool = False
+    part: str = ""
+    lane: int | None = None
+
+
+# A directory, and the limit on the bytes cached in it.
+Kept: TypeAlias = tuple[str, int]
+
+
+@dataclass
+class Planned:
+    """A plan, and what runs beside the engine for it.
+
+    Attributes:
+        plan: For the engine.
+        lanes: The work of the threads for Python functions.
+        stages: The measured stages, in the order of their numbers.
+        files: The files of each source, in the order of the sources.
+        num_ready: The largest number of results that wait for the consumer.
+        sightings: For each `parse`, the lists that have occurred.
+    """
+
+    plan: engine.Plan
+    lanes: list[Lane] = field(default_factory=list)
+    stages: list[Counted] = field(default_factory=list)
+    files: list[Sequence[bytes]] = field(default_factory=list)
+    num_ready: int = 2
+    sightings: list[engine.Sightings] = field(default_factory=list)
+
+
+class Shared(NamedTuple):
+    """State that the parts of a combined pipeline share; see `Planned`."""
+
+    lanes: list[Lane]
+    counted: list[Counted]
+    files: list[Sequence[bytes]]
+    kept: Kept | None
+    is_learning: bool
+    is_resumed: bool
+    sightings: list[engine.Sightings]
+    indexes: engine.IndexFiles
+
+    def keeping(self, source: engine.Plan) -> engine.Plan:
+        """Returns the plan of a source, whose remote files are kept if they are to be."""
+        return source if self.kept is None else source.cached(*self.kept)
+
+
+def measured(stage: Stage) -> Counted:
+    """Returns how the work of a stage is counted."""
+    match stage:
+        case (
+            stages.Map(function=NativeFunction())
+            | stages.Filter(function=NativeFunction())
+            | stages.FlatMap(function=NativeFunction())
+        ):
+            return Counted(stage)
+        case stages.Iterable_():
+            return Counted(stage, num_parallel=1, is_python=True)
+        case stages.Map() | stages.Filter() | stages.FlatMap():
+            parallel = stage.num_processes or stage.num_threads
+            return Counted(stage, num_parallel=parallel, is_python=True)
+    return Counted(stage)

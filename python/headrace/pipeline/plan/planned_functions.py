@@ -1,0 +1,190 @@
+"""An unfinished plan, and the functions in it that Python threads or processes call."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, cast
+
+from headrace.core import engine
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.native_function import NativeFunction
+from headrace.pipeline.describe.specs import Known, Specs, batch_depth
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.functions.first_results import FirstResults
+from headrace.pipeline.plan.functions.function_state import keeps_state
+from headrace.pipeline.plan.functions.python_functions import (
+    FilterFunction,
+    First,
+    FlatMapFunction,
+    Lane,
+    LearnFunction,
+    MapFunction,
+    name_of,
+)
+from headrace.pipeline.plan.planned import Shared
+
+__all__ = ["FunctionPlanning"]
+
+
+class FunctionPlanning:
+    """An unfinished plan: `_plan`, followed by the stages `_waiting` for each row."""
+
+    _chain: Sequence[Stage]
+    _known: Known
+    _specs: Sequence[Specs]
+    _shared: Shared
+    _plan: engine.Plan
+    _waiting: list[engine.Stage]
+    _number: int
+    _is_fused: bool
+    _apart: list[tuple[int, int]]
+    _covered: int
+    _num_cached: int
+
+    def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
+        is_batched = batch_depth(self._chain[:index]) > 0
+        lane: Lane
+        match stage:
+            case (
+                stages.Map(function=NativeFunction())
+                | stages.Filter(function=NativeFunction())
+                | stages.FlatMap(function=NativeFunction())
+            ):
+                return self._native(stage, before, is_batched)
+            case stages.Map() | stages.Filter() | stages.FlatMap() if stage.num_processes:
+                self._apart.append((index, self._number))
+                if self._goes_on(index):
+                    return None
+                lane = self._process_functions(is_batched)
+            case stages.Learn(stage=learned) if learned.num_processes:
+                lane = self._learn_in_process(stage, before)
+            case stages.Map(function=function, seed=seed):
+                lane = MapFunction(
+                    function,
+                    self._first(stage, index),
+                    seed,
+                    before,
+                    after,
+                    is_batched,
+                    stage.num_threads,
+                )
+            case stages.Filter(function=predicate):
+                lane = FilterFunction(
+                    predicate, self._first(stage, index), before, stage.num_threads
+                )
+            case stages.FlatMap(function=makes, seed=seed):
+                lane = FlatMapFunction(
+                    makes, self._first(stage, index), seed, before, after, stage.num_threads
+                )
+            case stages.Learn(stage=learned, made=made) as stage:
+                lane = LearnFunction(
+                    learned.name,
+                    learned.function,
+                    self._first(stage, index),
+                    learned.seed,
+                    before,
+                    made,
+                )
+            case _:
+                raise AssertionError(f"{stage!r} cannot be planned")
+        self._finish_waiting()
+        are_maps = all(isinstance(self._chain[n], stages.Map) for n, _ in self._apart)
+        num_functions = max(len(self._apart), 1)
+        self._apart = []
+        # A function that keeps a state must see the same examples as before.
+        keeps_count = isinstance(stage, stages.Map) and are_maps and not keeps_state(stage.function)
+        self._plan = self._plan.map_python(
+            self._lane(lane), keeps_count, lane.num_callers, num_functions
+        )
+        return None
+
+    def _goes_on(self, index: int) -> bool:
+        """Returns whether the next stage is done by the same call of a worker process."""
+        stage, behind = self._chain[index], self._chain[index + 1 : index + 2]
+        # Where failures are skipped, a state may be between two of the stages.
+        is_between = self._shared.is_resumed and index < self._covered
+        return (
+            isinstance(stage, stages.Map)
+            and not is_between
+            and any(
+                isinstance(after, (stages.Map, stages.Filter, stages.FlatMap))
+                and after.num_processes == stage.num_processes
+                for after in behind
+            )
+        )
+
+    def _process_functions(self, is_batched: bool) -> Lane:
+        """Returns what processes do for the neighbouring stages that were found."""
+        # Nobody loads it who needs no process.
+        from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
+
+        found, holders = [], []
+        for index, number in self._apart:
+            stage = cast("stages.Map | stages.Filter | stages.FlatMap", self._chain[index])
+            seed = None if isinstance(stage, stages.Filter) else stage.seed
+            kind = cast("Literal['map', 'filter', 'flat_map']", stage.name)
+            specs = (self._specs[index - 1], self._specs[index])
+            first = self._first_results(stage, index)
+            found.append(apart.ProcessStage(kind, stage.function, seed, *specs, number, first))
+            holders.append(stage.holder)
+            if index != self._apart[-1][0]:
+                # A state counts functions, whoever calls them.
+                self._shared.lanes.append(apart.DoneByNext(stage.function))
+        num_processes = 1 if self._shared.is_learning else stage.num_processes
+        return apart.ProcessFunctions(found, num_processes, is_batched, holders)
+
+    def _learn_in_process(self, learn: stages.Learn, before: Specs) -> Lane:
+        from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
+
+        stage = learn.stage
+        kind = cast("Literal['map', 'flat_map']", stage.name)
+        found = apart.ProcessStage(kind, stage.function, stage.seed, before, None, self._number)
+        return apart.LearnInProcess(found, stage.holder, learn.made, self._known.first_of(stage))
+
+    def _first(self, stage: Stage, index: int) -> First:
+        """Returns what a function made of the first examples; an iteration takes it."""
+        of = stage.stage if isinstance(stage, stages.Learn) else stage
+        is_drawn = isinstance(of, (stages.Map, stages.FlatMap)) and of.seed is not None
+        return First(self._first_results(of, index), is_drawn, self._shared.is_learning)
+
+    def _first_results(self, stage: Stage, index: int) -> FirstResults:
+        first = self._known.first_of(stage)
+        return first if self._shared.is_learning else first.take(index < self._num_cached)
+
+    def _native(
+        self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool
+    ) -> None:
+        function = cast("NativeFunction", stage.function)
+        seed = None if isinstance(stage, stages.Filter) else stage.seed
+        self._later(function.traced(stage.use, before, seed).stage(is_batched))
+        if not isinstance(stage, stages.Map):
+            self._finish_rows()
+
+    def _later(self, stage: engine.Stage) -> None:
+        """Lets a stage wait for its rows."""
+        self._waiting.append(stage.metered(self._number))
+        self._is_fused = True
+
+    def _finish_rows(self) -> None:
+        """Lets the stages that wait run here."""
+        self._plan = self._plan.map(self._waiting)
+        self._waiting = []
+
+    def _finish_waiting(self) -> None:
+        """The same, if there are any; else rows need not become blocks of their own."""
+        if self._waiting:
+            self._finish_rows()
+
+    def _lane(self, lane: Lane) -> int:
+        if lane.initial is not None:
+            for other in self._shared.lanes:
+                if other.function is lane.function:
+                    raise ValueError(
+                        f"{name_of(lane.function)}: it stands at two places of "
+                        "the pipeline and keeps a state, expected an object for each place: each "
+                        "has a state of its own. Make another one, or a copy."
+                    )
+        self._shared.lanes.append(lane)
+        number = len(self._shared.lanes) - 1
+        counted = self._shared.counted
+        counted[self._number] = replace(counted[self._number], lane=number)
+        return number

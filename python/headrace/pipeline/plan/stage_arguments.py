@@ -1,0 +1,75 @@
+"""Arguments of the engine's stages: arrays, defaults and padding with their types."""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.padding import fillers
+from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
+
+__all__ = ["padding_of", "parse_stage", "rows_of"]
+
+
+def rows_of(arrays: stages.Arrays) -> engine.Plan:
+    """Returns the plan of arrays that are held already."""
+    specs = arrays.spec
+    coded = [
+        (carried(array), engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()
+    ]
+    return engine.Plan.arrays(coded)
+
+
+def parse_stage(parse: stages.Parse, before: Specs, sightings: engine.Sightings) -> engine.Stage:
+    """Returns the stage that parses `Example` records."""
+    lists = [(name, f) for name, f in parse.features if isinstance(f, Ragged)]
+    dense = [(name, f) for name, f in parse.features if isinstance(f, Feature)]
+    attrs = {
+        "sparse_keys": [name for name, _ in lists],
+        "sparse_types": [_type_attr(feature) for _, feature in lists],
+        "dense_keys": [name for name, _ in dense],
+        "dense_types": [_type_attr(feature) for _, feature in dense],
+        "dense_shapes": [("shape", list(feature.shape)) for _, feature in dense],
+    }
+    names = list(before)
+    kept = [index for index, name in enumerate(names) if name != "record"]
+    defaults = [_default(name, feature) for name, feature in dense]
+    texts = [name for name, f in parse.features if element_type("parse", f.dtype) is str]
+    return engine.Stage.parse(attrs, defaults, names.index("record"), kept, texts, sightings)
+
+
+def _type_attr(feature: Feature | Ragged) -> tuple[str, int]:
+    return "dtype", engine_code(element_type("parse", feature.dtype))
+
+
+def _default(name: str, feature: Feature) -> tuple[Any, int]:
+    dtype = element_type("parse", feature.dtype)
+    kind: Any = object if isinstance(dtype, type) else dtype
+    if feature.default is None:
+        return np.zeros(0, kind), engine_code(dtype)
+    value = feature.default.encode() if isinstance(feature.default, str) else feature.default
+    try:
+        filled = np.broadcast_to(np.asarray(value, kind), feature.shape)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"parse: the default of {name!r} is {feature.default!r}, expected {dtype} of shape "
+            f"{feature.shape} or a scalar."
+        ) from error
+    return np.array(filled, order="C"), engine_code(dtype)
+
+
+def padding_of(
+    batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
+) -> tuple[list[tuple[Any, int]], list[bool], int, tuple[int, ...]]:
+    """Returns values, lists that are padded, a multiple, and boundaries of lengths."""
+    values = fillers(batch, before)
+    are_lists = [spec.is_list for spec in before.values()]
+    if isinstance(batch, stages.PaddedBatch):
+        return values, are_lists, batch.multiple_of, ()
+    if not batch.pad_to_boundary:
+        return values, are_lists, 1, ()
+    # The component is padded to its boundary even if it has one length.
+    are_lists[list(before).index(batch.component)] = True
+    return values, are_lists, 1, batch.boundaries

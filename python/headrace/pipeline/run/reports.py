@@ -1,0 +1,108 @@
+"""Answers of an iteration about what it does and has done."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from headrace.core import engine
+from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.planned import Counted
+from headrace.pipeline.run.activity_report import doing
+from headrace.pipeline.run.skipped import Report, Skipped
+from headrace.pipeline.run.statistics import (
+    IndexStatistics,
+    Readings,
+    StageReadings,
+    Statistics,
+)
+from headrace.pipeline.run.threads.gil_share import GilShares
+from headrace.pipeline.run.verdict import verdict
+
+__all__ = ["Reports"]
+
+
+class Reports:
+    """Files, skipped examples, statistics and the activity of an iteration."""
+
+    _name: str
+    _num_threads: int
+    _begin: float
+    _end_time: float | None
+    _is_beginning: bool
+    _index_files: engine.IndexFiles
+    # Since it has begun.
+    _execution: engine.Execution
+    _files: Sequence[Sequence[bytes]]
+    _counted: Sequence[Counted]
+    _names: list[str]
+    _lanes: Sequence[Lane]
+    _gil_shares: GilShares
+    _report: Report
+
+    @property
+    def _has_begun(self) -> bool:
+        raise NotImplementedError
+
+    def _begin_now(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """The examples that `skip_errors` has skipped so far, in order.
+
+        Works after `close`, too.
+        """
+        if not self._has_begun:
+            return []
+        return list(self._report.skipped)
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read, source by source, in order. Answers after `close`, too."""
+        self._begin_now()
+        return [os.fsdecode(path) for paths in self._files for path in paths]
+
+    @property
+    def num_threads(self) -> int:
+        """The number of the engine's threads that work for the iteration."""
+        return self._num_threads
+
+    @property
+    def worker_threads(self) -> set[int]:
+        """The system's numbers of the threads of the engine that work for it."""
+        return (
+            {thread for thread, *_ in self._execution.snapshot()[0]} if self._has_begun else set()
+        )
+
+    def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
+        """Yields lines that say what it does at the moment; see `activity_report`."""
+        yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
+        if not self._has_begun:
+            yield "its first example is asked for" if self._is_beginning else "it has not begun"
+            return
+        yield from doing(self._execution, self._lanes, self._names, waits)
+
+    def statistics(self) -> Statistics:
+        """Returns what each stage has done so far. Answers after `close`, too."""
+        readings = self._readings()
+        return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
+
+    def verdict(self) -> str:
+        """Returns one sentence: what limits the speed, by how much, and what to change.
+
+        Based on everything since the iteration began. Works after `close`, too.
+        """
+        return verdict(self._readings())
+
+    def _readings(self) -> Readings:
+        self._begin_now()
+        seconds = (self._end_time or time.monotonic()) - self._begin
+        rows, whole = self._execution.readings()
+        stages = [
+            StageReadings(
+                counted, *row, None if counted.lane is None else self._gil_shares.of(counted.lane)
+            )
+            for counted, row in zip(self._counted, rows, strict=True)
+        ]
+        return Readings(seconds, self._num_threads, stages, *whole)

@@ -1,0 +1,89 @@
+"""The end of an iteration: its threads, its worker processes and its files."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from headrace.core import engine
+from headrace.core.wait_registry import Blocked
+from headrace.pipeline.plan.functions.python_functions import Lane
+from headrace.pipeline.plan.python_iterables import Feed
+
+__all__ = ["Ended", "Ending", "close"]
+
+# The longest time that the end of an iteration waits for a running Python function.
+_PATIENCE_S = 0.15
+
+
+class Ended(Protocol):
+    """Worker processes of an iteration."""
+
+    def stop(self) -> None:
+        """Lets them stop behind the calls that are under way."""
+
+    def end(self) -> None:
+        """Ends them, or keeps them for the next iteration."""
+
+
+class Ending(NamedTuple):
+    """The parts of an iteration that have to end with it."""
+
+    execution: engine.Execution
+    name: str
+    find_lanes: Sequence[Callable[[], Lane | None]]
+    threads: list[threading.Thread]
+    feeds: list[Feed]
+    processes: list[Ended]
+    is_over: threading.Event
+
+    def lanes(self) -> list[Lane]:
+        """Returns those that somebody holds: the iteration, or a call that is under way."""
+        return [lane for find in self.find_lanes if (lane := find()) is not None]
+
+    def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
+        """Returns the call that a thread is in, and its number; None if it is in none."""
+        running = [lane.running.get(thread.ident or 0) for lane in self.lanes()]
+        found = [calls for calls in running if calls is not None]
+        return (found[0], found[0].number) if found else None
+
+
+def close(
+    ending: Ending,
+    process: int,
+    end: Callable[[engine.Execution], None] = engine.Execution.close,
+) -> None:
+    """Ends an iteration, unless a process that was forked from its own asks for it."""
+    if process != os.getpid():
+        return
+    ending.is_over.set()
+    for lane in ending.lanes():
+        lane.is_over = True
+    for feed in ending.feeds:
+        feed.stop()
+    for processes in ending.processes:
+        processes.stop()
+    calls = [ending.call_of(thread) for thread in ending.threads]
+    try:
+        end(ending.execution)
+        with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
+            _join(ending, calls)
+    finally:
+        for processes in ending.processes:
+            processes.end()
+    if ending.processes:
+        # Threads that have waited for a process end with it.
+        _join(ending, calls)
+
+
+def _join(ending: Ending, calls: Sequence[tuple[object, int] | None]) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    for thread, call in zip(ending.threads, calls, strict=True):
+        # A function that ends the iteration it belongs to cannot wait for itself.
+        if thread is threading.current_thread() or thread.ident is None:
+            continue
+        thread.join(max(0.0, deadline - time.monotonic()))
+        # Nor is a call waited for that does not return: its thread ends with it.
+        while thread.is_alive() and (call is None or ending.call_of(thread) != call):
+            thread.join(_PATIENCE_S)

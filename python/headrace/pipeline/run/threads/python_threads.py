@@ -1,0 +1,103 @@
+"""The threads of Python in an iteration: functions, iterators, and those that watch."""
+
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headrace.core import engine
+from headrace.pipeline.plan.functions.python_functions import Lane, has_gil
+from headrace.pipeline.plan.python_iterables import Feed, IterableFunction, serve_feed
+from headrace.pipeline.run.threads.ending import Ended, Ending
+from headrace.pipeline.run.threads.gil_share import GilShares, look_at_gil
+from headrace.pipeline.run.threads.watchdog import watch
+
+__all__ = ["Threads", "callers_of"]
+
+
+def callers_of(lanes: Sequence[Lane]) -> list[int]:
+    """Returns, for each thread that calls Python functions, the number of its lane."""
+    return [number for number, lane in enumerate(lanes) for _ in range(lane.num_callers)]
+
+
+class Threads:
+    """The threads of an iteration, which hold no lane while they wait.
+
+    Attributes:
+        callers: The threads that call functions and iterators of users.
+        gil_watch: The thread that looks at the GIL, which is started later; None for none.
+    """
+
+    def __init__(
+        self,
+        execution: engine.Execution,
+        lanes: Sequence[Lane],
+        names: Sequence[str],
+        gil_shares: GilShares,
+        options: Mapping[str, Any],
+        is_learning: bool,
+    ) -> None:
+        """Makes them, and starts none.
+
+        Args:
+            execution: The running plan.
+            lanes: The work of the threads.
+            names: The names of the measured stages.
+            gil_shares: The place where the thread that looks at the GIL writes.
+            options: The options of the pipeline.
+            is_learning: Whether nothing is computed before its result is requested.
+        """
+        self._execution = execution
+        self._find_lanes = list(map(weakref.ref, lanes))
+        self._is_over = threading.Event()
+        self._feeds: list[Feed] = []
+        self.callers = [
+            _thread("function", number, _serve, execution, number, self._find_lanes[number])
+            for number in callers_of(lanes)
+        ]
+        for number, lane in enumerate(lanes):
+            if isinstance(lane, IterableFunction):
+                self._feeds.append(lane.feed)
+                served = (lane.feed, self._find_lanes[number])
+                self.callers.append(_thread("iterable", number, serve_feed, *served))
+        self._all = list(self.callers)
+        if seconds := options.get("stuck_after_s"):
+            watched = (execution, self._find_lanes, names, seconds, self._is_over)
+            self._all.append(_thread("watch", None, watch, *watched))
+        self.gil_watch: threading.Thread | None = None
+        if lanes and has_gil() and not is_learning:
+            looked_at = (execution, self._find_lanes, gil_shares)
+            self.gil_watch = _thread("gil", None, look_at_gil, *looked_at)
+
+    def start(self) -> None:
+        """Starts them, except for `gil_watch`."""
+        for thread in self._all:
+            thread.start()
+
+    def ending(self, name: str, processes: list[Ended]) -> Ending:
+        """Returns the parts that end together.
+
+        Args:
+            name: The name of the pipeline in messages.
+            processes: The worker processes.
+        """
+        threads = self._all if self.gil_watch is None else [*self._all, self.gil_watch]
+        find_lanes, feeds = self._find_lanes, self._feeds
+        return Ending(self._execution, name, find_lanes, threads, feeds, processes, self._is_over)
+
+
+def _thread(
+    kind: str, number: int | None, target: Callable[..., None], *args: object
+) -> threading.Thread:
+    name = f"headrace-{kind}" if number is None else f"headrace-{kind}-{number}"
+    return threading.Thread(target=target, args=args, name=name, daemon=True)
+
+
+def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:
+    while (job := execution.take(number)) is not None:
+        lane = find_lane()
+        if lane is None:
+            return
+        lane.process(job)
+        # No reference is held while this waits.
+        del lane, job
