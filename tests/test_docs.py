@@ -142,7 +142,7 @@ def test_the_reference_has_every_public_name():
     assert set(pages) == listed
 
 
-def test_what_a_page_fetches_from_other_hosts_is_found():
+def test_resources_that_a_page_fetches_from_other_hosts_are_found():
     page = (
         "<script src='https://a.org/x.js'></script><link rel='stylesheet' href='//b.org/x.css'>"
         "<style>@import 'http://c.org/x.css'; p { background: url(https://d.org/x.png) }</style>"

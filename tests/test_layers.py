@@ -212,7 +212,7 @@ def test_the_package_follows_the_layer_table(package):
 
 
 @pytest.mark.parametrize("unit", ["queues", "records", "errors", "io.tensor_bundle", "io.storage"])
-def test_what_needs_no_graph_does_not_load_it(unit):
+def test_modules_that_need_no_graph_do_not_load_it(unit):
     program = (
         f"import sys, headrace.{unit}\n"
         "above = ('headrace.graph', 'headrace.ops', 'headrace.tf1')\n"
@@ -326,5 +326,5 @@ def test_a_violation_is_named_with_its_line(sources, expected):
         {"headrace.tf1.__init__": "def __getattr__(name):\n    import headrace.tf1.train"},
     ],
 )
-def test_what_the_table_allows_passes(sources):
+def test_imports_that_the_table_allows_pass(sources):
     assert problems(sources) == []

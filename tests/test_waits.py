@@ -96,7 +96,7 @@ ROWS = {
     ],
     "`session.run` that reads a remote file": [
         (FAULTS, "test_a_stopped_run_does_not_wait_for_a_body"),
-        (FAULTS, "test_what_goes_wrong_for_ever_is_an_error_after_some_tries"),
+        (FAULTS, "test_a_request_that_always_fails_is_an_error_after_some_tries"),
         ("test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
     ],
     "Threads of queue runners": [

@@ -107,7 +107,7 @@ def test_people_read_the_same():
         ("failing.py:x", "failing.py, line 2: ValueError: no"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line(where, expected):
+def test_an_invalid_argument_is_reported_in_one_line(where, expected):
     Path("broken.py").write_text("def (:\n")
     Path("failing.py").write_text("\nraise ValueError('no')\n")
     done = run("bench", where)
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_one_line(where, expected):
     assert "Traceback" not in done.stderr
 
 
-def test_what_lies_beside_the_program_is_found():
+def test_modules_beside_the_program_are_found():
     Path("deep").mkdir()
     Path("deep/parts.py").write_text("import headrace as hr\npipe = hr.arrays({'n': [1]})\n")
     Path("deep/program.py").write_text("from parts import pipe\n")

@@ -350,7 +350,7 @@ class TestFromTFRecords:
         with gzip.open("a-00000-of-00001.csv.gz") as file:
             assert file.read() == b"n\n0\n1\n2\n"
 
-    def test_what_some_examples_lack_is_skipped(self):
+    def test_a_feature_that_some_examples_lack_is_skipped(self):
         write_records("a", [example(n=1, m=2), example(n=3)])
         converted("a", "a.csv")
         assert Path("a.csv").read_text() == "m,n\n2,1\n,3\n"
@@ -373,7 +373,7 @@ class TestRefusals:
             ({"image": image(), "n": 1}, "b/", "no feature is known to hold the label"),
         ],
     )
-    def test_what_a_format_cannot_hold_is_named(self, features, output, expected):
+    def test_a_feature_that_a_format_cannot_hold_is_named(self, features, output, expected):
         write_records("a", [example(**features)])
         message = refused("a", output)
         assert message.startswith("headrace: ")
@@ -411,7 +411,7 @@ class TestRefusals:
         write_records("a", [b"\xff\xff"])
         assert "example 0 is no Example" in refused("a", "b.csv")
 
-    def test_what_exists_is_replaced_only_if_that_is_wanted(self):
+    def test_an_existing_file_is_replaced_only_with_overwrite(self):
         write_numbers("a", 3)
         Path("b.tfrecord").write_text("precious")
         assert "b.tfrecord: it exists already" in refused("a", "b.tfrecord")
@@ -472,7 +472,7 @@ class TestRefusals:
             (["empty", "b.tfrecord"], "empty: its kind is empty"),
         ],
     )  # fmt: skip
-    def test_what_cannot_be_done_exits_with_1(self, arguments, expected):
+    def test_an_invalid_conversion_exits_with_1(self, arguments, expected):
         write_numbers("a", 2)
         Path("t.csv").write_text("n,m\n1,2\n")
         Path("t.txt").write_text("one\n")

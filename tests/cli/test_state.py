@@ -212,7 +212,7 @@ def test_a_checkpoint_of_a_session_names_its_resources():
         (lambda state: "[" * 100_000, "it is no JSON"),
     ],
 )
-def test_what_is_damaged_or_no_state_is_said(text, expected):
+def test_a_damaged_state_is_reported(text, expected):
     Path("state.json").write_text(text(state_of(reads().batch(2), 3)))
     done = call("state", "state.json")
     assert (done.exit_code, done.stdout) == (1, "")

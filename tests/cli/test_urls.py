@@ -48,7 +48,7 @@ def test_a_url_is_converted_to_local_files(address):
     assert Path("out/a.idx").read_text().count("\n") == 20
 
 
-def test_what_is_not_there_is_named(address):
+def test_an_address_without_a_file_is_named(address):
     done = call("inspect", f"{address}/nothing")
     assert done.exit_code == 1
     assert f"{address}/nothing; No such file or directory" in done.stderr

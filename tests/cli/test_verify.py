@@ -122,7 +122,7 @@ def test_pages_of_parquet_are_checked():
     assert verified("a")[0] == 1
 
 
-def test_what_cannot_be_read_exits_with_1_and_the_rest_is_read():
+def test_an_unreadable_file_exits_with_1_and_the_rest_is_read():
     write_numbers("a", 3)
     done = call("verify", "nowhere", "a")
     assert done.exit_code == 1

@@ -60,7 +60,7 @@ def test_anything_that_names_a_type_is_converted(value, name):
 
 
 @pytest.mark.parametrize("value", [int, str, complex, None, "foo", 1000, [], np.datetime64])
-def test_what_names_no_type_is_refused(value):
+def test_a_value_that_names_no_type_is_refused(value):
     with pytest.raises(TypeError, match=r"Cannot convert value .* to a TensorFlow DType"):
         as_dtype(value)
 

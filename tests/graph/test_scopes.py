@@ -163,7 +163,7 @@ class TestControlDependencies:
                     assert make(graph).control_inputs == [b]
             assert make(graph).control_inputs == [a]
 
-    def test_what_reads_an_operation_of_the_block_already_waits(self):
+    def test_a_reader_of_an_operation_of_the_block_waits_already(self):
         graph = Graph()
         a = make(graph, "a")
         with graph.control_dependencies([a]):

@@ -194,7 +194,7 @@ def errors_of(jobs):
     return errors
 
 
-def test_what_a_kill_leaves_is_found_by_no_pattern_and_no_directory(tmp_path):
+def test_the_file_that_a_kill_leaves_is_found_by_no_pattern_and_no_directory(tmp_path):
     file = AtomicFile(tmp_path / "train-0")
     (tmp_path / "train-1").write_bytes(b"whole")
     file.write(b"half")

@@ -83,7 +83,7 @@ def given():
 
 
 @pytest.mark.parametrize("make", TOO_LARGE.values(), ids=TOO_LARGE)
-def test_what_no_memory_can_hold_ends_the_run(run, given, make):
+def test_a_tensor_that_no_memory_can_hold_ends_the_run(run, given, make):
     with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
         run(make(given))
     pattern = (

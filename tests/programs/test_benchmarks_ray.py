@@ -40,7 +40,7 @@ def test_readers_get_the_pipeline_from_the_head_one_after_the_other():
 
 
 @pytest.mark.parametrize(("step_s", "stands_still"), [(0.0, 5.0), (1.0, 0.0)])
-def test_what_was_read_ahead_hides_a_lost_reader(step_s, stands_still):
+def test_batches_read_ahead_hide_a_lost_reader(step_s, stands_still):
     setting = replace(SETTING, step_s=step_s, lost_at_step=50)
     found = simulate(setting, replace(FREE, lost_s=5.0))
     assert found.longest_stand_s - max(step_s, 0.1) == pytest.approx(stands_still, abs=0.15)

@@ -146,7 +146,7 @@ def test_a_timeout_may_be_as_long_as_one_likes(kind, blocked, timeout):
     assert kind.numbers(call.result()) == [7]
 
 
-def test_what_is_in_a_closed_queue_comes_out_and_nothing_goes_in(kind):
+def test_elements_of_a_closed_queue_come_out_and_nothing_goes_in(kind):
     queue = kind.make()
     fill(kind, queue, range(3))
     queue.close()
@@ -249,7 +249,7 @@ def test_the_first_caller_is_served_first(kind, blocked):
     assert (taken if kind.has_order else sorted(taken)) == [0, 1, 2]
 
 
-def test_what_a_late_batch_had_taken_goes_to_the_next_in_line(kind, blocked):
+def test_elements_that_a_late_batch_had_taken_go_to_the_next_in_line(kind, blocked):
     queue = kind.make()
     late = blocked(queue, lambda: queue.dequeue_many(3, timeout=0.2))
     fill(kind, queue, [0, 1])

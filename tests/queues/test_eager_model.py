@@ -119,7 +119,7 @@ class QueueModel(RuleBasedStateMachine):
         self.start(capacity)
 
     @invariant()
-    def what_the_queue_says_is_so(self):
+    def the_statistics_of_the_queue_are_those_of_the_model(self):
         if not hasattr(self, "queue"):
             return
         stats = self.queue.stats

@@ -95,7 +95,7 @@ def test_booleans_of_other_bytes_are_true():
     assert through("bool", np.array([0, 1, 2], np.uint8).view(bool)).tolist() == [0, 1, 1]
 
 
-def test_what_went_in_may_be_changed_afterwards():
+def test_an_enqueued_array_may_be_changed_afterwards():
     queue, array = FIFOQueue(2, "uint8", shapes=(5000,)), np.ones(5000, np.uint8)
     queue.enqueue(array)
     queue.enqueue_many(array[np.newaxis])

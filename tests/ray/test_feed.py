@@ -147,7 +147,7 @@ def test_an_error_of_the_pipeline_is_raised_at_its_batch(cluster):
             next(again)
 
 
-def test_what_cannot_be_served_is_refused(feed, pipe):
+def test_a_pipeline_that_cannot_be_served_is_refused(feed, pipe):
     with pytest.raises(TypeError, match="serve: got list, expected a pipeline"):
         hray.serve([], 2)
     with pytest.raises(ValueError, match="gives examples, expected batches"):
@@ -173,7 +173,7 @@ def doubled(example):
     return {"number": example["number"] * 2}
 
 
-def test_what_every_reader_does_for_all_is_said(cluster, caplog):
+def test_the_work_that_every_reader_does_for_all_is_named(cluster, caplog):
     numbers = hr.arrays({"number": np.arange(8)})
     native = numbers.map(doubled)
     for pipe, said in (

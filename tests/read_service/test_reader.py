@@ -46,7 +46,7 @@ def test_two_trainers_ask_one_reader_in_any_order(reader, whole):
     assert reader.num_made == 100, "those in between were parked"
 
 
-def test_what_was_parked_too_long_is_made_again(whole):
+def test_a_batch_parked_too_long_is_made_again(whole):
     reader = Reader(PIPE, parked_bytes=3 * 64)
     place = reader.give(asked(40)).place
     assert same([reader.give(asked(number)).batch for number in (37, 38, 39)], whole[37:40])

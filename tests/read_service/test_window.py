@@ -43,7 +43,7 @@ def test_small_batches_are_not_asked_for_by_the_thousand():
     assert len(ask(window, num_readers=2)) == 16
 
 
-def test_what_is_asked_for_again_keeps_its_place():
+def test_a_batch_requested_again_keeps_its_place():
     window = Window(0, 1, 1000)
     ask(window)
     window.take(300)

@@ -59,7 +59,7 @@ def test_a_batch_that_is_missing_or_too_many_is_named():
         assert_same_order(pipe, [1, 2])
 
 
-def test_what_has_no_order_is_refused(numbers):
+def test_a_pipeline_without_an_order_is_refused(numbers):
     with pytest.raises(errors.FailedPreconditionError, match="deterministic=False"):
         assert_resumes(numbers.options(deterministic=False))
     with pytest.raises(ValueError, match="every is 0, expected at least 1"):
@@ -81,7 +81,7 @@ class Failing:
         return example
 
 
-def test_what_is_skipped_is_compared(numbers):
+def test_skipped_examples_are_compared(numbers):
     pipe = numbers.select("number").filter(lambda e: e["number"] != 7).skip_errors(5).batch(50)
     assert_resumes(pipe)
     failing = numbers.select("number").map(Failing()).skip_errors(5).batch(50)

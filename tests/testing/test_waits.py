@@ -86,7 +86,7 @@ class TestQueues:
         enqueue.result()
         close.result()
 
-    def test_what_a_shuffle_keeps_is_told(self, said):
+    def test_the_elements_that_a_shuffle_keeps_are_counted(self, said):
         queue = RandomShuffleQueue(9, 4, "int64", shapes=(), name="shuffled")
         queue.enqueue_many([[1, 2, 3]])
         waiting = Call(queue.dequeue)
@@ -194,7 +194,7 @@ class TestPipelines:
             if thread.name.startswith("headrace-function"):
                 thread.join(TIMEOUT)
 
-    def test_what_is_closed_is_omitted(self):
+    def test_a_closed_pipeline_is_omitted(self):
         with iter(hr.arrays({"n": np.arange(4)})) as batches:
             assert re.search("^-- pipeline 'arrays'", dump_waits(write=False), re.MULTILINE)
             batches.close()
@@ -240,7 +240,7 @@ class TestTheText:
         assert "in test_it_is_returned_and_written_to_stderr" in text
         assert "in dump_waits" not in text
 
-    def test_what_cannot_be_told_does_not_keep_the_rest_back(self, monkeypatch):
+    def test_an_object_that_cannot_be_told_does_not_keep_the_rest_back(self, monkeypatch):
         def fail(self, waits):
             raise ArithmeticError("no words")
 

@@ -197,7 +197,7 @@ def error_of(call: Callable[[Any], Any], number: Any) -> Exception | None:
         (lambda n: eager_queue().dequeue_many(n), "n is .*, expected at most"),
     ],
 )
-def test_what_is_wrong_is_named(call, words):
+def test_the_wrong_argument_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call(2**70)
 

@@ -44,7 +44,7 @@ def as_before():
 
 
 @pytest.mark.usefixtures("as_before")
-def test_what_is_set_can_be_asked_for():
+def test_options_that_are_set_can_be_read():
     optimizer, threading = tf.config.optimizer, tf.config.threading
     usual = {"disable_model_pruning": False, "disable_meta_optimizer": False}
     assert optimizer.get_experimental_options() == usual

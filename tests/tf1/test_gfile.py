@@ -104,7 +104,7 @@ def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
     assert gfile.Glob(f"{tmp_path}/{'*a' * 40}*?[a-b]**") == [str(name)]
 
 
-def test_what_the_system_says_of_a_file_is_told(directory):
+def test_length_time_and_kind_of_a_file_are_those_of_the_system(directory):
     found = gfile.Stat("file")
     assert (found.length, found.is_directory) == (5, False)
     assert found.mtime_nsec == (directory / "file").stat().st_mtime_ns
@@ -187,7 +187,7 @@ def test_files_and_directories_are_made_moved_and_removed(directory):
         (lambda: gfile.GFile("loop").read(), "UnknownError", "loop; Too many levels of symbolic"),
     ],
 )
-def test_what_cannot_be_done_has_the_error_of_tensorflow(directory, call, error, text):
+def test_an_operation_that_cannot_be_done_has_the_error_of_tensorflow(directory, call, error, text):
     (directory / "loop").symlink_to("loop")
     with pytest.raises(getattr(tf.errors, error), match=re.escape(text)):
         call()

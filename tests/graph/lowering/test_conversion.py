@@ -198,7 +198,7 @@ def test_a_session_may_let_numbers_become_others(value, dtype, expected):
 
 
 @pytest.mark.parametrize("value", [300, [2**70]])
-def test_what_tensorflow_refuses_too_never_passes(value):
+def test_a_feed_that_tensorflow_refuses_never_passes(value):
     x = tf.placeholder(tf.uint8)
     with (
         tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session,

@@ -62,7 +62,7 @@ def test_the_body_of_an_error_is_not_read(server: Server, monkeypatch, status, i
     assert num_bytes < 64 << 20
 
 
-def test_what_an_error_says_is_shown_without_control_characters(server: Server, monkeypatch):
+def test_the_text_of_an_error_is_shown_without_control_characters(server: Server, monkeypatch):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")
     server.files["a"] = DATA
     server.faults = [floods(HTTPStatus.FORBIDDEN, 30, False, b"no \x1b[31m entry\xff\r\n here")] * 2

@@ -26,7 +26,7 @@ def kept(directory: Path) -> list[Path]:
     return [path for path in directory.glob("*/*") if path.is_file()]
 
 
-def test_what_is_kept_is_not_asked_for_again(server: Server, tmp_path):
+def test_a_part_in_the_cache_is_not_requested_again(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     for num_requests in (6, 0):
         server.requests.clear()
@@ -54,7 +54,7 @@ def test_another_content_of_the_name_is_asked_for(server: Server, tmp_path):
     assert read("s3://bucket/a", tmp_path) == DATA[::-1]
 
 
-def test_what_nobody_can_tell_from_another_content_is_not_kept(server: Server, tmp_path):
+def test_a_file_without_tag_and_time_is_not_kept(server: Server, tmp_path):
     server.has_tags = server.has_times = False
     server.files["a"] = DATA
     assert read(f"{server.url}/a", tmp_path) == DATA

@@ -41,7 +41,7 @@ def read(url) -> bytes:
 @pytest.mark.parametrize("has_ranges", [True, False])
 @pytest.mark.parametrize("has_tags", [True, False])
 @pytest.mark.parametrize("fault", list(FAULTS))
-def test_what_goes_wrong_is_done_again(server: Server, fault, has_tags, has_ranges):
+def test_a_request_that_fails_once_is_sent_again(server: Server, fault, has_tags, has_ranges):
     server.has_tags, server.has_ranges = has_tags, has_ranges
     server.files["a"] = DATA
     for num_good in range(3):
@@ -65,7 +65,9 @@ def test_only_what_is_missing_is_asked_for_again(server: Server):
 
 
 @pytest.mark.parametrize("fault", ["reset", "503", "429"])
-def test_what_goes_wrong_for_ever_is_an_error_after_some_tries(server: Server, monkeypatch, fault):
+def test_a_request_that_always_fails_is_an_error_after_some_tries(
+    server: Server, monkeypatch, fault
+):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "3")
     server.files["bucket/a"] = DATA
     server.faults = [FAULTS[fault]] * 100

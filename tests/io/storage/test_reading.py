@@ -66,7 +66,7 @@ def test_a_server_without_ranges_gives_files_from_beginning_to_end(server: Serve
         list(hr.tfrecords(f"{server.url}/a").shuffle(seed=1))
 
 
-def test_what_follows_a_question_mark_goes_to_the_server(server: Server, tmp_path):
+def test_the_query_of_a_url_goes_to_the_server(server: Server, tmp_path):
     server.files["a"] = records(tmp_path, 10)
     assert numbers(hr.tfrecords(f"{server.url}/a?signature=x%2Fy&b=*")) == list(range(10))
     assert all(path == "/a?signature=x%2Fy&b=*" for _, path, _ in server.requests)
@@ -122,7 +122,7 @@ def test_braces_mean_several_urls(server: Server):
     assert texts("s3://bucket/s-{00..02}.txt") == [b"mine"]
 
 
-def test_what_tools_leave_beside_data_is_omitted(server: Server):
+def test_files_that_tools_leave_beside_data_are_omitted(server: Server):
     for name in ("part-0", "_SUCCESS", "_committed_1", ".part-0.crc"):
         server.files[f"bucket/out/{name}"] = b"x\n"
     for url in ("s3://bucket/out", "s3://bucket/out/*"):

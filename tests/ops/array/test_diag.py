@@ -45,7 +45,7 @@ def test_sizes_and_padding_of_matrices_can_be_given(run):
         tf.matrix_diag([1, 2], num_rows=3, num_cols=4)
 
 
-def test_what_is_far_from_the_diagonal_becomes_zero(run):
+def test_elements_far_from_the_diagonal_become_zero(run):
     ones = np.ones([3, 4], np.int32)
     for low, high in ((0, 0), (1, 0), (-1, 0), (0, 2), (-1, -1)):
         expected = np.triu(np.tril(ones, high if high >= 0 else 9), -low if low >= 0 else -9)

@@ -253,7 +253,7 @@ class TestSplit:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(0, 1))
-def test_what_is_split_can_be_joined_again(sizes, axis):
+def test_split_parts_can_be_joined_again(sizes, axis):
     shape = [2, 2]
     shape[axis] = sum(sizes)
     value = np.arange(int(np.prod(shape))).reshape(shape)

@@ -120,7 +120,7 @@ class TestInvertPermutation:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
-def test_what_is_partitioned_can_be_stitched_again(numbers):
+def test_partitions_can_be_stitched_again(numbers):
     with tf.Graph().as_default(), tf.Session() as session:
         data = tf.range(len(numbers)) * 10
         parts = tf.dynamic_partition(data, numbers, 4)

@@ -39,7 +39,7 @@ def test_rows_can_be_slices(run):
     assert run(words).tolist() == [b"a", b"c"]
 
 
-def test_what_does_not_fit_is_refused(run, hidden):
+def test_indices_and_updates_that_do_not_fit_are_refused(run, hidden):
     with pytest.raises(ValueError, match=r"Dimensions \[0,1\) of indices"):
         tf.scatter_nd([[0], [1]], [1.0], [3])
     with pytest.raises(ValueError, match="of input"):

@@ -32,7 +32,7 @@ def test_places_in_sorted_rows_are_those_of_numpy(run, side):
     np.testing.assert_array_equal(run(found), expected)
 
 
-def test_what_makes_no_order_is_refused(run, hidden):
+def test_invalid_arguments_of_an_order_are_refused(run, hidden):
     with pytest.raises(ValueError, match="Direction should be one of ASCENDING, DESCENDING"):
         tf.sort([1], direction="UP")
     with pytest.raises(ValueError, match="axis must be a constant scalar"):

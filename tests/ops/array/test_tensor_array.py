@@ -131,7 +131,7 @@ def test_a_closed_array_is_refused():
         (lambda: filled().grad("g"), NotImplementedError, "no gradients"),
     ],
 )
-def test_what_is_wrong_is_refused_where_it_is_written(make, error, text):
+def test_invalid_arguments_are_refused_where_they_are_written(make, error, text):
     with pytest.raises(error, match=text):
         make()
 

@@ -34,7 +34,7 @@ def test_places_are_int32_or_int64():
         tf.unique([1], tf.float32)
 
 
-def test_what_another_vector_holds_is_omitted(run):
+def test_elements_of_the_other_vector_are_omitted(run):
     result = tf.setdiff1d([1, 2, 3, 2, 5], [1, 3])
     assert [part.tolist() for part in run([result.out, result.idx])] == [[2, 2, 5], [1, 3, 4]]
     assert run(tf.setdiff1d(["a", "b"], ["b"]).out).tolist() == [b"a"]

@@ -90,7 +90,7 @@ class TestNear:
             tf.assert_near(1, 1)
 
 
-def test_what_a_branch_asserts_is_checked_when_the_branch_is_taken(run):
+def test_an_assertion_on_a_branch_is_checked_when_the_branch_is_taken(run):
     def guarded():
         with tf.control_dependencies([tf.assert_positive(tf.constant(3) // 4)]):
             return tf.constant(5)

@@ -42,7 +42,7 @@ def test_a_branch_not_taken_has_no_effect(predicate):
         assert session.run(queue.size()) == 1
 
 
-def test_what_is_made_outside_runs_either_way(predicate):
+def test_an_operation_made_outside_runs_either_way(predicate):
     queue = tf.FIFOQueue(9, tf.int32, shapes=[()])
     element = queue.dequeue()
     result = tf.cond(predicate, lambda: element, lambda: tf.constant(-1))
@@ -107,7 +107,7 @@ def test_the_static_shape_holds_for_both(predicate, shape, expected):
     assert (result.shape.rank and result.shape.as_list()) == expected
 
 
-def test_what_is_on_a_branch_cannot_be_fetched(predicate):
+def test_a_tensor_on_a_branch_cannot_be_fetched(predicate):
     made = []
     tf.cond(predicate, lambda: made.append(tf.constant(1) + 1) or made[0], lambda: 2)
     with tf.Session() as session, pytest.raises(ValueError, match="marked as not fetchable"):

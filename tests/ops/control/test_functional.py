@@ -136,7 +136,7 @@ def test_rows_must_come_out_alike():
         ),
     ],
 )
-def test_what_cannot_be_gone_through_is_refused(make, error, text):
+def test_functions_and_elements_that_do_not_fit_are_refused(make, error, text):
     with pytest.raises(error, match=text):
         make()
 

@@ -18,7 +18,7 @@ def test_a_body_may_read_records(tmp_path):
         assert session.run(loop) == (4, b"4,5,6,7,")
 
 
-def test_what_a_body_captures_may_be_fed():
+def test_a_tensor_that_a_body_captures_may_be_fed():
     variable, given = tf.Variable(3), tf.placeholder_with_default(2, [])
     products = tf.map_fn(lambda x: x * variable * given, tf.constant([1, 2]))
     end = tf.while_loop(lambda x: x < 10, lambda x: x + variable.value(), [0])

@@ -72,7 +72,7 @@ def test_one_type_of_floats():
         tf.assert_same_float_dtype([tf.constant(1)])
 
 
-def test_what_can_be_gone_through():
+def test_strings_and_tensors_are_not_proper_iterables():
     tf.assert_proper_iterable([1])
     for values in ("a", tf.constant([1]), np.zeros(2)):
         with pytest.raises(TypeError, match='"values" to be a "proper" iterable'):
@@ -81,7 +81,7 @@ def test_what_can_be_gone_through():
         tf.assert_proper_iterable(5)
 
 
-def test_what_is_a_tensor_of_numbers():
+def test_a_numeric_tensor_is_a_tensor_of_numbers():
     assert tf.is_numeric_tensor(tf.constant(1))
     assert not tf.is_numeric_tensor(tf.constant("a"))
     assert not tf.is_numeric_tensor(1)

@@ -44,7 +44,7 @@ def test_a_merge_of_branches_that_were_not_taken_has_no_value():
             session.run(merged.output, {number: 3})
 
 
-def test_what_reads_an_output_without_a_value_does_not_run(predicate):
+def test_a_reader_of_an_output_without_a_value_does_not_run(predicate):
     calls = []
 
     def called(x):

@@ -134,7 +134,7 @@ def test_a_shape_may_differ_between_iterations_if_that_is_said():
         ),
     ],
 )
-def test_what_no_loop_can_be_made_of_is_refused(make, error, text):
+def test_arguments_that_make_no_loop_are_refused(make, error, text):
     with pytest.raises(error, match=text):
         make()
 
@@ -153,7 +153,7 @@ def test_effects_happen_once_in_each_iteration():
         assert session.run(variable) == 10
 
 
-def test_what_the_body_waits_for_outside_runs_once():
+def test_an_operation_that_the_body_waits_for_outside_runs_once():
     variable = tf.Variable(0)
     add = variable.assign_add(5)
 

@@ -93,7 +93,7 @@ DOES_NOT_FIT = [
 
 
 @pytest.mark.parametrize(("change", "text"), DOES_NOT_FIT)
-def test_what_does_not_fit_is_refused_before_the_run(change, text):
+def test_a_window_that_does_not_fit_is_refused_before_the_run(change, text):
     with pytest.raises(ValueError, match=text):
         change(IMAGE)
 
@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_refused_before_the_run(change, text):
         ((0, 0, 3, 0), "assertion failed: [target_width must be > 0.]"),
     ],
 )
-def test_what_turns_out_not_to_fit_ends_the_run(run, hidden, numbers, text):
+def test_a_window_that_does_not_fit_ends_the_run(run, hidden, numbers, text):
     window = tf.image.crop_to_bounding_box(hidden(IMAGE), *map(hidden, numbers))
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)) as caught:
         run(window)

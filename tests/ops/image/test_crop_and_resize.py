@@ -38,7 +38,7 @@ def test_unknown_sizes_stay_unknown(hidden):
     assert windows.shape.as_list() == [1, None, None, None]
 
 
-def test_what_does_not_fit_is_refused(run):
+def test_boxes_that_do_not_fit_are_refused(run):
     with pytest.raises(tf.errors.OutOfRangeError, match="box_index has values outside"):
         run(tf.image.crop_and_resize(RAMP, WHOLE, [2], [2, 2]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="crop dimensions must be positive"):

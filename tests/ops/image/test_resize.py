@@ -169,7 +169,7 @@ def test_zeros_fill_up_what_proportions_leave(run, hidden, size, kept):
         (lambda x: tf.image.resize_image_with_pad(x, 2, 0), "target_width must be > 0."),
     ],
 )
-def test_what_cannot_be_resized_is_refused(make, text):
+def test_arguments_that_cannot_be_resized_are_refused(make, text):
     with pytest.raises(ValueError, match=re.escape(text)):
         make(SQUARES)
 

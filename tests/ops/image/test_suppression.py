@@ -27,7 +27,7 @@ def test_a_table_can_say_what_overlaps(run):
     assert run(by_table(table, SCORES[:3], 9, 0.7)).tolist() == [0, 1, 2]
 
 
-def test_what_does_not_fit_is_refused(run, hidden):
+def test_boxes_and_scores_that_do_not_fit_are_refused(run, hidden):
     for arguments, words in (
         ((BOXES[:, :3], SCORES, 1), "Dimension must be 4 but is 3"),
         ((BOXES, SCORES[:2], 1), "Dimensions must be equal, but are 5 and 2"),

@@ -107,7 +107,7 @@ def test_divide_takes_the_type_of_the_side_that_is_a_tensor(run):
         lambda x: tf.squared_difference(x, 2),
     ],
 )
-def test_what_may_be_negative_needs_a_sign(make):
+def test_operations_with_negative_results_need_a_signed_type(make):
     with pytest.raises(TypeError, match="'x' has DataType uint8 not in list of allowed values"):
         make(tf.constant(3, tf.uint8))
 

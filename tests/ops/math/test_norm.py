@@ -45,7 +45,7 @@ def test_norms_that_there_are_not_are_refused(arguments, words):
         tf.norm(TABLE, **arguments)
 
 
-def test_what_is_too_long_is_cut(run):
+def test_a_vector_that_is_too_long_is_cut(run):
     assert run(tf.clip_by_norm([3.0, 4.0], 1.0)).tolist() == pytest.approx([0.6, 0.8])
     assert run(tf.clip_by_norm([0.3, 0.4], 1.0)).tolist() == pytest.approx([0.3, 0.4])
     rows = run(tf.clip_by_norm([[3.0, 4.0], [0.0, 0.0]], 1.0, axes=[1]))

@@ -17,7 +17,7 @@ import headrace.tf1 as tf
         ([1.5], tf.float32, tf.float64, [1.5]),
     ],
 )
-def test_what_is_out_of_range_becomes_the_limit(run, values, source, target, expected):
+def test_a_value_out_of_range_becomes_the_limit(run, values, source, target, expected):
     result = tf.saturate_cast(tf.constant(values, source), target)
     assert (result.dtype, result.shape) == (target, [len(values)])
     assert run(result).tolist() == expected

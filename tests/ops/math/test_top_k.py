@@ -68,7 +68,7 @@ class TestInTopK:
         assert run(tf.nn.in_top_k(rows, [1, 2, 2], 1)).tolist() == [True, False, True]
         assert run(tf.nn.in_top_k(rows, [2, 2, 0], 2)).tolist() == [True, True, True]
 
-    def test_what_is_not_there_or_not_finite_is_never_among_them(self, run):
+    def test_a_missing_class_or_an_infinite_score_is_never_among_them(self, run):
         rows = [[0.1, 0.6], [0.1, np.nan], [0.1, np.inf]]
         assert run(tf.nn.in_top_k(rows, [7, 0, 0], 2)).tolist() == [False, False, False]
 

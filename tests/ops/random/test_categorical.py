@@ -40,7 +40,7 @@ def test_integers_are_logits_too(run):
         (np.zeros([2, 2]), -1, "num_samples should be nonnegative, got -1"),
     ],
 )
-def test_what_cannot_be_drawn(run, logits, count, text):
+def test_invalid_logits_are_refused(run, logits, count, text):
     rows, number = tf.placeholder(tf.float64), tf.placeholder(tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(tf.multinomial(rows, number), {rows: logits, number: count})

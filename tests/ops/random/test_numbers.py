@@ -172,6 +172,6 @@ def test_wrong_arguments_are_refused(make, error, words):
         ),
     ],
 )
-def test_what_is_only_known_in_a_run_fails_there(run, hidden, make, words):
+def test_an_argument_known_only_in_a_run_fails_there(run, hidden, make, words):
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
         run(make(hidden))

@@ -137,7 +137,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize(("records", "defaults", "options", "words"), DAMAGED)
-def test_what_cannot_be_decoded_is_described(run, records, defaults, options, words):
+def test_a_record_that_cannot_be_decoded_is_described(run, records, defaults, options, words):
     columns = tf.decode_csv(records, defaults, **options)
     with pytest.raises(IAE) as caught:
         run(columns)
@@ -184,7 +184,7 @@ def test_wrong_arguments_are_refused_at_once(defaults, options, error, words):
     st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
     st.sampled_from(",;\t|"),
 )
-def test_what_pythons_csv_module_writes_is_read(fields, quoting, delimiter):
+def test_lines_of_pythons_csv_module_are_read(fields, quoting, delimiter):
     line = io.StringIO(newline="")
     writer = csv.writer(line, quoting=quoting, delimiter=delimiter)
     writer.writerow(fields)

@@ -90,7 +90,7 @@ def test_other_text_is_refused(run, text):
         st.lists(st.integers(-(2**63), 2**63 - 1)) | st.lists(st.binary()),
     )
 )
-def test_what_the_protobuf_library_writes_is_read(features):
+def test_messages_of_the_protobuf_library_are_read(features):
     message = tf.train.Example()
     for key, values in features.items():
         kind = "bytes_list" if values and isinstance(values[0], bytes) else "int64_list"

@@ -253,7 +253,7 @@ def typed_features(draw):
 
 
 @given(typed_features())
-def test_what_the_protobuf_library_writes_is_read(features):
+def test_messages_of_the_protobuf_library_are_read(features):
     message = tf.train.Example()
     for key, (kind, values) in features.items():
         found = getattr(message.features.feature[key], LISTS[kind])

@@ -67,7 +67,7 @@ def test_either_part_is_enough(run):
 
 
 @pytest.mark.parametrize("record", [b"", sequence({"c": None}), sequence({}, {"x": [[1]]})])
-def test_what_is_missing_is_empty_or_its_default(run, record):
+def test_a_missing_feature_is_empty_or_its_default(run, record):
     context, lists = run(
         tf.parse_single_sequence_example(
             record,
@@ -118,7 +118,7 @@ MISFITS = [
 
 @pytest.mark.parametrize(("context", "lists", "words"), MISFITS)
 @pytest.mark.parametrize("name", [None, "it"])
-def test_what_does_not_fit_is_described(run, context, lists, words, name):
+def test_a_feature_that_does_not_fit_is_described(run, context, lists, words, name):
     record = sequence({"c": [1]}, {"l": [[1, 2], [3]], "m": [[1.0], [2]], "n": [None]})
     parsed = tf.parse_single_sequence_example(record, context, lists, example_name=name)
     with pytest.raises(IAE) as caught:
@@ -199,7 +199,7 @@ def test_any_damage_is_an_error_or_another_example_but_never_a_crash(data):
     st.lists(st.lists(st.floats(width=32, allow_nan=False), max_size=3), max_size=5),
     st.lists(st.tuples(st.binary(), st.binary()), max_size=5),
 )
-def test_what_the_protobuf_library_writes_is_read(numbers, ragged, pairs):
+def test_messages_of_the_protobuf_library_are_read(numbers, ragged, pairs):
     record = sequence(
         {"numbers": numbers}, {"ragged": [row or None for row in ragged], "pairs": pairs}
     )

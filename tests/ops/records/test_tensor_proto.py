@@ -16,7 +16,7 @@ TYPES = [
 
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
 @given(data=st.data())
-def test_what_was_serialized_is_parsed(dtype, data):
+def test_a_serialized_tensor_is_parsed(dtype, data):
     shape = npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
     array = data.draw(npst.arrays(dtype.as_numpy_dtype, shape))
     with tf.Graph().as_default(), tf.Session() as session:

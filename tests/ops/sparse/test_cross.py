@@ -47,7 +47,7 @@ def test_a_row_without_a_feature_has_no_combination(run):
     assert (value.indices.tolist(), value.values.tolist()) == ([[1, 0]], [b"c_X_z"])
 
 
-def test_what_does_not_fit_is_refused(run):
+def test_inputs_that_do_not_fit_are_refused(run):
     with pytest.raises(IAE, match="Expected batch size 2, got 1"):
         run(tf.sparse.cross([letters(), tf.SparseTensor([[0, 0]], ["z"], [1, 1])]))
     with pytest.raises(IAE, match="Dense inputs should be matrices"):

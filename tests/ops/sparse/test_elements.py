@@ -47,7 +47,7 @@ def test_only_sparse_tensors_have_elements_to_keep():
 @pytest.mark.parametrize(
     "value", [[[0, 3], [1, 0]], [0.5, 0.0, float("nan")], ["", "a"], [False, True], [0, 0]]
 )
-def test_what_is_not_zero_is_stored_and_gives_the_dense_tensor_again(run, value):
+def test_elements_that_are_not_zero_are_stored_and_give_the_dense_tensor_again(run, value):
     sparse = tf.sparse.from_dense(value)
     parts, dense = run([sparse, tf.sparse_tensor_to_dense(sparse)])
     expected = run(tf.constant(value))

@@ -52,7 +52,7 @@ class TestAdd:
             assert total.shape == [2, 3]
             assert run(total).tolist() == [[1, 6, 1], [7, 1, 1]]
 
-    def test_what_does_not_fit_is_refused(self, run):
+    def test_tensors_that_do_not_fit_are_refused(self, run):
         with pytest.raises(ValueError, match="incompatible"):
             tf.sparse_add(one(), tf.SparseTensor([[0, 1]], [1], [2, 4]))
         with pytest.raises(TypeError, match="At least one input should be SparseTensor"):
@@ -67,13 +67,13 @@ class TestAdd:
 
 
 class TestExtremes:
-    def test_what_is_not_there_is_0(self, run):
+    def test_a_missing_element_counts_as_0(self, run):
         larger, smaller = tf.sparse_maximum(one(), other(), name="n"), tf.sparse_minimum
         assert larger.values.op.name == "n"
         assert run(larger).values.tolist() == [5, 6, 20]
         assert run(smaller(one(), other())).values.tolist() == [-5, 0, 0]
 
-    def test_what_does_not_fit_is_refused(self, run):
+    def test_tensors_that_do_not_fit_are_refused(self, run):
         with pytest.raises(IAE, match="got 2 and 3 for dimension 0"):
             run(tf.sparse.maximum(one(), tf.SparseTensor([[0, 1]], [1], [3, 3])))
         with pytest.raises(IAE, match=r"not have the same ranks; got shapes: \[2,3\] and \[3\]"):

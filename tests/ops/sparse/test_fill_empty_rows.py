@@ -55,7 +55,7 @@ def test_rows_out_of_range_are_refused(run, row, shape, match):
         run(tf.sparse_fill_empty_rows(tf.SparseTensor([[row, 0]], [5], shape), 1))
 
 
-def test_what_does_not_fit_is_refused():
+def test_a_default_that_does_not_fit_is_refused():
     sparse = tf.SparseTensor([[0, 0]], [5], [2, 3])
     with pytest.raises(ValueError, match="Shape must be rank 0 but is rank 1"):
         tf.sparse_fill_empty_rows(sparse, [1])

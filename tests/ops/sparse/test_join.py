@@ -69,7 +69,7 @@ def test_nothing_need_be_known_before_the_run(run):
     assert found.dense_shape.tolist() == [2, 2]
 
 
-def test_what_does_not_fit_is_refused(run):
+def test_parts_that_do_not_fit_are_refused(run):
     scalar = tf.SparseTensor(np.zeros([1, 0]), ["a"], np.zeros([0], np.int64))
     for axis, parts, match in (
         (1, [letters(), taller()], "expected 2 for dimension 0 but got 3 at position 1"),

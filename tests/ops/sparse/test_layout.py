@@ -46,12 +46,12 @@ class TestResetShape:
             tf.sparse_reset_shape(letters, [3, 7])
 
     @pytest.mark.parametrize("new", [[2, 2], [2, 3, 4]])
-    def test_what_is_not_known_is_an_error_of_the_run(self, run, fed, new):
+    def test_an_unknown_shape_that_does_not_fit_is_an_error_of_the_run(self, run, fed, new):
         sparse, value = fed
         with pytest.raises(tf.errors.InvalidArgumentError):
             run(tf.sparse_reset_shape(sparse, new), value)
 
-    def test_what_is_not_known_may_fit(self, run, fed):
+    def test_an_unknown_shape_may_fit(self, run, fed):
         sparse, value = fed
         assert run(tf.sparse_reset_shape(sparse, [4, 3]), value).dense_shape.tolist() == [4, 3]
 

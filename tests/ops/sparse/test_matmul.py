@@ -54,7 +54,7 @@ def test_elements_that_are_there_twice_are_added(run):
     assert run(tf.sparse.sparse_dense_matmul(twice, [[5.0], [6.0]])).tolist() == [[42.0]]
 
 
-def test_what_does_not_fit_is_refused(run):
+def test_matrices_that_do_not_fit_are_refused(run):
     matrix = sparse("float32")
     with pytest.raises(ValueError, match="Dimensions must be equal, but are 3 and 2"):
         tf.sparse_tensor_dense_matmul(matrix, np.ones([2, 2], np.float32))

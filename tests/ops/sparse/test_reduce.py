@@ -76,7 +76,7 @@ def test_old_names_are_taken(run, reduce):
 
 
 @pytest.mark.parametrize("reduce", ALL)
-def test_what_makes_no_sense_is_refused(run, reduce):
+def test_invalid_axes_are_refused(run, reduce):
     for axis in (2, -3):
         with pytest.raises(IAE, match=f"Invalid reduction dimension {axis}, for input with 2"):
             run(reduce(matrix(), axis))

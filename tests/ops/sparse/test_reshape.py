@@ -42,7 +42,7 @@ def test_the_shape_may_be_known_in_the_run_alone(run, known):
         (-1, "Shape must be rank 1 but is rank 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(shape, match):
+def test_a_shape_that_does_not_fit_is_refused(shape, match):
     with pytest.raises(ValueError, match=match):
         tf.sparse_reshape(matrix(), shape)
 
@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused(shape, match):
         ([-2, 10], "size 0 must be non-negative, not -2"),
     ],
 )
-def test_what_does_not_fit_is_an_error_of_the_run(run, shape, match):
+def test_a_shape_that_does_not_fit_is_an_error_of_the_run(run, shape, match):
     given = tf.sparse_placeholder(tf.int32)
     value = tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5])
     with pytest.raises(IAE, match=match):

@@ -27,7 +27,7 @@ def test_no_elements_are_fine(run):
     assert run(tf.sparse_softmax(empty)).values.tolist() == []
 
 
-def test_what_makes_no_sense_is_refused(run):
+def test_invalid_ranks_and_types_are_refused(run):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"rank >= 2, .* shape: \[3\]"):
         run(tf.sparse_softmax(tf.SparseTensor([[1]], [0.5], [3])))
     with pytest.raises(TypeError, match="DataType int32 not in list of allowed values"):

@@ -17,7 +17,7 @@ def values(examples, name="n"):
     return [int(row[name]) for row in examples]
 
 
-def test_what_a_longer_part_skips_behind_the_end_is_not_told_of():
+def test_an_example_skipped_by_a_longer_part_behind_the_end_is_not_reported():
     def failing(example):
         if example["m"] in (1, 5):
             raise LookupError

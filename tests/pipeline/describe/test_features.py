@@ -70,7 +70,7 @@ def test_words_of_tensorflow_1(records):
         (tf1.VarLenFeature(tf1.int32), TypeError, "'x' is int32, but an Example holds"),
     ],
 )
-def test_what_no_component_can_be_is_refused(records, feature, error, message):
+def test_a_feature_that_no_component_can_be_is_refused(records, feature, error, message):
     with pytest.raises(error, match=f"parse: the feature {message}"):
         records.parse({"x": feature})
 

@@ -51,7 +51,7 @@ def known(directory):
 
 
 @pytest.mark.parametrize("kind", sorted(known(Path())))
-def test_what_is_known_without_reading(directory, kind):
+def test_lengths_are_known_without_reading(directory, kind):
     pipe = known(directory)[kind]
     for shaped in (
         pipe,
@@ -155,7 +155,7 @@ def test_count_of_epochs_that_differ_counts_each(directory):
     assert pipe.batch(3).count() == length(pipe.batch(3))
 
 
-def test_what_has_no_end_has_no_length():
+def test_an_endless_pipeline_has_no_length():
     for pipe in (numbers(5).epochs(), numbers(5).filter(lambda e: True).epochs().batch(2)):
         with pytest.raises(TypeError, match=r"count: the pipeline has no end|len: the pipeline h"):
             pipe.count()

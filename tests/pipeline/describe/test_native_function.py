@@ -67,7 +67,7 @@ def test_components_are_known_before_anything_runs():
     assert made.batch(4).spec["label"] == hr.Spec(np.dtype("int64"), (None,))
 
 
-def test_what_passes_on_keeps_its_kind(numbers, given):
+def test_a_component_that_passes_through_keeps_its_kind(numbers, given):
     @hr.native
     def chosen(example):
         return {"list": example["list"], "text": example["text"], "other": example["number"] + 1}
@@ -363,7 +363,7 @@ def _encoded(kind, shape=(4, 5, 3)):
     return data.getvalue()
 
 
-def test_what_decode_image_gives_can_be_resized():
+def test_an_image_of_decode_image_can_be_resized():
     data = [_encoded(kind) for kind in ("PNG", "JPEG", "BMP")]
     images = hp.arrays({"data": data})
 

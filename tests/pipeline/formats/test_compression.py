@@ -83,7 +83,7 @@ def test_every_header_of_zlib_is_known(tmp_path, window_bits, level):
     assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
 
 
-def test_what_begins_like_zlib_is_not_taken_for_it(tmp_path):
+def test_text_that_begins_like_zlib_is_not_taken_for_it(tmp_path):
     for text in (
         b"x^2 + y^2\n" * 200,
         b"x\x01\n",
@@ -152,7 +152,7 @@ def test_every_format_may_be_compressed(tmp_path, name):
     assert [row["a"] for row in hp.json_lines(tmp_path / "json")] == [1, 2]
 
 
-def test_what_looks_like_a_mark_is_text(tmp_path):
+def test_text_that_looks_like_a_mark_is_text(tmp_path):
     for text in (b"BZh9 is how bzip2 begins", b"BZh", b"\x1f", b"GIF89a", b"PK", b"LZIP"):
         (tmp_path / "a").write_bytes(text)
         assert texts(hp.text_lines(tmp_path / "a")) == [text]
@@ -256,7 +256,7 @@ def test_windows_that_take_too_much_memory_are_refused_in_words(tmp_path):
         ("a", b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of Git LFS"),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path, name, data, what):
+def test_a_format_that_cannot_be_read_is_named(tmp_path, name, data, what):
     path = tmp_path / name
     path.write_bytes(data)
     for pipeline in (

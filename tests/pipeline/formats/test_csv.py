@@ -176,7 +176,7 @@ def test_compressed_records_longer_than_a_block(written):
         ("a,b\n1.5,2", r"'1.5', expected int64"),
     ],
 )
-def test_what_is_wrong_names_file_line_and_column(written, text, message):
+def test_an_invalid_field_names_file_line_and_column(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=f"(?s){message}"):
         list(hp.csv(written(text), {"a": int, "b": np.int8}))
 
@@ -229,7 +229,7 @@ FIELD = st.text(st.sampled_from('ab,"\né '), max_size=5)
     line_end=st.sampled_from(["\n", "\r\n"]),
     has_all_quotes=st.booleans(),
 )
-def test_what_pythons_csv_writes_is_read(tmp_path, table, line_end, has_all_quotes):
+def test_tables_of_pythons_csv_module_are_read(tmp_path, table, line_end, has_all_quotes):
     text = io.StringIO()
     quoting = csv.QUOTE_ALL if has_all_quotes else csv.QUOTE_MINIMAL
     csv.writer(text, lineterminator=line_end, quoting=quoting).writerows([("a", "b"), *table])

@@ -156,7 +156,7 @@ def test_a_later_field_that_the_type_does_not_give_back(table, way, usual, late,
     assert message in batches.skipped[0].reason
 
 
-def test_what_the_first_block_did_not_have_and_the_type_holds(table):
+def test_values_after_the_first_block_that_the_type_holds_are_read(table):
     path = table(*["0.5"] * FAR, "", "nan", "-inf", "2", "1e-3")
     found, given = column(hr.csv(path))
     expected = np.array([np.nan, np.nan, -np.inf, 2, 1e-3], np.float32)

@@ -63,7 +63,7 @@ def test_names_reach_into_objects(written):
     assert values(hp.json_lines(written(text), columns)) == [[2, 1, 3], [5, 6, 4]]
 
 
-def test_what_is_missing_or_null_has_a_default(written):
+def test_a_missing_or_null_value_has_a_default(written):
     text = '{"a": null, "m": null}\n\n  \n{"l": [1], "m": {"id": 5}, "a": 2, "s": "x"}'
     columns = {"a": int, "m.id": int, "l": hp.Ragged(float), "s": str}
     pipeline = hp.json_lines(
@@ -98,7 +98,7 @@ def test_keys_are_inferred_from_the_first_block(written):
         ("", "json_lines: .*0 has no lines to infer the columns from"),
     ],
 )
-def test_what_cannot_be_inferred_is_an_error(written, text, message):
+def test_columns_that_cannot_be_inferred_are_an_error(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         hp.json_lines(written(text)).spec  # noqa: B018
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_inferred_is_an_error(written, text, message):
         ("[1]", "line 1: invalid type: sequence, expected an object"),
     ],
 )
-def test_what_is_wrong_names_file_and_line(written, text, message):
+def test_an_invalid_line_names_file_and_line(written, text, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.json_lines(written(text), {"a": np.int8}))
 
@@ -184,7 +184,7 @@ ROW = st.fixed_dictionaries(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
-def test_what_pythons_json_writes_is_read(tmp_path, rows):
+def test_lines_of_pythons_json_module_are_read(tmp_path, rows):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     columns = {"i": int, "f": np.float64, "s": str, "b": bool, "l": hp.Ragged(int)}

@@ -99,7 +99,7 @@ def test_empty_files_have_no_rows(written):
         ([{"a": [1]}, {"b": [1]}], None, "1.parquet: there is no column 'a'"),
     ],
 )
-def test_what_is_wrong_names_file_and_column(written, tables, columns, message):
+def test_an_invalid_value_names_file_and_column(written, tables, columns, message):
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.parquet(written(*tables), columns))
 

@@ -67,7 +67,7 @@ def test_long_names_in_all_formats(written, form):
         assert sample == {"__key__": long, "txt": b"x", "cls": b"y"}
 
 
-def test_what_is_not_part_of_a_sample_is_skipped(written):
+def test_members_that_belong_to_no_sample_are_skipped(written):
     files = [
         ("x", None),
         ("x/a.jpg", b"1"),
@@ -168,7 +168,9 @@ def linked(*members):
         (b"Z", "of type 'Z', which is not known"),
     ],
 )
-def test_what_has_no_contents_of_its_own_is_an_error_and_never_the_default(written, kind, what):
+def test_a_member_without_contents_of_its_own_is_an_error_and_never_the_default(
+    written, kind, what
+):
     files = written(
         linked(
             *(("a.jpg", None, b"A"), ("a.cls", None, b"1")),

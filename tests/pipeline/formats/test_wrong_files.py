@@ -129,7 +129,7 @@ def test_data_in_messages_are_escaped(path):
         (b"neither", "Is it a Parquet file"),
     ],
 )
-def test_what_is_not_parquet_is_named(path, data, what):
+def test_a_file_of_another_kind_than_parquet_is_named(path, data, what):
     path.write_bytes(data)
     with pytest.raises(errors.InvalidArgumentError, match=what):
         list(hr.parquet(path))

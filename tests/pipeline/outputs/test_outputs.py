@@ -369,7 +369,7 @@ class TestArrow:
             table = pipe.to_arrow().read_all()
             assert sorted(table["text"].to_pylist()) == [b"a", b"a", b"bb", b"bb"]
 
-    def test_what_has_no_columns_is_refused(self):
+    def test_a_pipeline_without_columns_is_refused(self):
         ranks = hr.arrays({"number": np.arange(1, 9)}).map(
             lambda example: {"array": np.zeros((1,) * int(example["number"]))}
         )
@@ -398,7 +398,7 @@ class TestArrow:
         assert int(total) == sum(range(100))
 
 
-def test_what_is_not_installed_is_named(pipe, monkeypatch):
+def test_a_missing_library_is_named(pipe, monkeypatch):
     monkeypatch.setattr("headrace.core.optional_dependencies.find_spec", lambda name: None)
     for name, library in (("torch", "torch"), ("jax", "jax"), ("arrow", "pyarrow")):
         with pytest.raises(ModuleNotFoundError, match=f"to_{name}: got no {library}"):

@@ -124,7 +124,7 @@ def test_links_above_the_directory_are_not_followed(here):
     assert files_below("b/c") == ["b/c/[x].txt", "b/c/d/3.txt"]
 
 
-def test_what_tools_leave_beside_data_is_omitted(here):
+def test_files_that_tools_leave_beside_data_are_omitted(here):
     directory = here / "spark"
     directory.mkdir()
     (directory / "_temporary").mkdir()

@@ -138,7 +138,7 @@ class TestSources:
     @pytest.mark.parametrize(
         "source", [[{"n": n} for n in range(3)], ({"n": 0}, {"n": 1}, {"n": 2}), Rows(), Loop()]
     )
-    def test_what_can_be_iterated_again_is_taken_as_it_is(self, source):
+    def test_a_source_that_can_be_iterated_again_is_taken_as_it_is(self, source):
         pipe = hr.iterable(source)
         assert numbers_of(pipe) == numbers_of(pipe) == [0, 1, 2]
         assert numbers_of(pipe.epochs(2)) == [0, 1, 2] * 2
@@ -161,7 +161,7 @@ class TestSources:
             hr.iterable(iterator)
 
     @pytest.mark.parametrize("wrong", [5, "text", b"bytes", {"n": [1, 2]}])
-    def test_what_gives_no_examples_is_refused(self, wrong):
+    def test_a_value_that_gives_no_examples_is_refused(self, wrong):
         with pytest.raises(TypeError, match=f"got {type(wrong).__name__}, expected a function"):
             hr.iterable(wrong)
 
@@ -315,7 +315,7 @@ class TestStreams:
         may_yield.set()
         assert numbers_of(batches) == [2 if mapped else 1]
 
-    def test_what_is_left_of_a_pass_that_was_cut_short_does_not_come_into_the_next(self):
+    def test_examples_left_of_a_pass_that_was_cut_short_do_not_come_into_the_next(self):
         make = Make(5000)
         assert numbers_of(hr.iterable(make).take(3).epochs(50)) == [0, 1, 2] * 50
         assert make.calls == 50

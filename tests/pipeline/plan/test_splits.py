@@ -109,7 +109,7 @@ def test_ranks_share_a_part(sources):
     assert not set(chain.from_iterable(ranks)) & set(numbers(held_out))
 
 
-def test_what_is_made_of_one_record_stays_together(sources):
+def test_examples_made_of_one_record_stay_together(sources):
     twins = sources["arrays"].flat_map(lambda e: [e, {"n": -1 - e["n"]}])
     for part in twins.split(0.5, 0.5):
         found = set(numbers(part))
@@ -137,7 +137,7 @@ def test_a_state_of_one_part_is_refused_by_the_other(sources):
         other.batch(10).resume(state)
 
 
-def test_what_cannot_be_divided_is_refused(sources):
+def test_a_pipeline_that_cannot_be_divided_is_refused(sources):
     pipe = sources["arrays"]
     for shares in ((1.0,), (0.5, 0.4), (1.5, -0.5), (0.0, 1.0), ()):
         with pytest.raises(ValueError, match=r"split: the shares are .* that add up to 1"):
@@ -226,7 +226,7 @@ class TestWarnings:
             list(loop.epoch(2))
             assert len(self.messages()) == 1
 
-    def test_what_does_not_leak_does_not_warn(self, sources):
+    def test_a_pipeline_that_does_not_leak_does_not_warn(self, sources):
         pipe = sources["arrays"]
         pipe.take(900).shuffle(window=9, seed=1).epochs(2)
         pipe.shuffle(seed=1).epochs(2).take(900)

@@ -275,7 +275,7 @@ class TestFunctions:
         assert found == [n for n in range(1000) if n % 100 != 3 for _ in range(n % 3)]
         assert len(skipped) == 10
 
-    def test_what_a_function_returns_is_wrong(self, numbers):
+    def test_a_wrong_value_returned_by_a_function_is_skipped(self, numbers):
         pipeline = numbers.map(lambda e: {"number": 7} if e["number"] == 500 else e)
         numbers, skipped = run(
             pipeline.map(lambda e: {"number": "x"} if e["number"] == 7 else e).skip_errors(9)
@@ -454,7 +454,7 @@ class TestBudgets:
         with pytest.raises(TypeError, match="raises_at_end is 1"):
             pipeline.skip_errors(1, raises_at_end=1)
 
-    def test_what_it_cannot_follow_or_precede_is_refused(self, pipeline):
+    def test_stages_that_it_cannot_follow_or_precede_are_refused(self, pipeline):
         both = hr.concat([pipeline, pipeline])
         with pytest.raises(ValueError, match="skip_errors: it cannot follow a shuffle of all"):
             both.shuffle(seed=3).skip_errors(9)
@@ -508,7 +508,7 @@ class TestResume:
         # What went before does not depend on the budget, so that may be another one.
         assert len(list(pipeline.resume(states[-1]))) > 5
 
-    def test_what_is_cached_is_reported_in_each_iteration(self, tmp_path):
+    def test_skipped_examples_before_a_cache_are_reported_in_each_iteration(self, tmp_path):
         write_damaged(tmp_path / "x" / "a", range(500))
         examples = hr.tfrecords(tmp_path / "x" / "a").parse({"number": int})
         for cached in (

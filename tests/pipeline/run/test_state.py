@@ -53,7 +53,7 @@ def test_examples_without_batches_are_taken_up_one_by_one(records):
         assert numbers_of(pipeline.resume(states[place])) == numbers_of(whole[place:])
 
 
-def test_what_an_iterable_yields_is_made_again_and_omitted():
+def test_examples_of_an_iterable_are_made_again_and_omitted():
     def examples():
         return ({"number": number} for number in range(1000))
 
@@ -251,7 +251,7 @@ class TestShards:
             numbers = numbers_of(batches)
             return numbers, batches.statistics().stages[0].bytes
 
-    def test_what_does_not_divide_is_refused(self, pipeline):
+    def test_a_number_of_examples_that_does_not_divide_is_refused(self, pipeline):
         batches = iter(pipeline(2, 4))
         next(batches)
         message = "taken after 24 examples of the global order, in 4 shards, which shard.*5. does"
@@ -306,7 +306,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match="the seed of shuffle is 5, but 3 in the pipeline"):
             self.made(records, seed=5).resume(state)
 
-    def test_what_may_differ_if_that_is_said(self, records, state):
+    def test_allow_permits_other_weights_and_epochs(self, records, state):
         other = self.made(records, epochs=5, weights=(2, 1))
         message = r"the weights of mix: \[2.0, 1.0\], but \[1.0, 2.0\] in .* allow=\{'weights'\}"
         with pytest.raises(ValueError, match=message):
@@ -340,7 +340,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"version 1, .* of version \d alone\. Resume with"):
             pipeline.resume({**state, "version": 1})
 
-    def test_what_was_edited_or_cut_short(self, pipeline, state):
+    def test_an_edited_or_shortened_state_is_refused(self, pipeline, state):
         for damaged in (
             {},
             {**state, "epoch": 1},

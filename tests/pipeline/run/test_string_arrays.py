@@ -46,7 +46,7 @@ def test_text_comes_as_string_arrays_and_numbers_as_before(tmp_path):
     assert isinstance(batch["n"], np.ndarray)
 
 
-def test_what_functions_return_comes_so_too(lines):
+def test_strings_that_functions_return_come_so_too(lines):
     upper = lines.map(lambda example: {"text": example["text"].upper()}).batch(5)
     [batch] = upper.options(strings="arrow")
     assert batch["text"].to_pylist() == [text.encode().upper() for text in TEXTS]

@@ -263,7 +263,7 @@ def test_an_operation_runs_in_the_engine(name):
     ],
     ids=["tiled", "padded", "one hot", "parts of strings"],
 )
-def test_what_no_memory_can_hold_is_an_error_of_its_example(make):
+def test_a_result_that_no_memory_can_hold_is_an_error_of_its_example(make):
     rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
     sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
     found = iter(sizes)

@@ -323,7 +323,7 @@ def test_the_same_iterator_twice_is_an_error():
         next(batches)
 
 
-def test_what_cannot_be_called_so_is_refused_in_words():
+def test_a_callable_with_other_arguments_is_refused_in_words():
     takes_none = r"iterable: fails_to_open\(\) cannot be called with worker and num_workers, as num"
     with pytest.raises(TypeError, match=takes_none):
         hr.iterable(sent.fails_to_open, 2)

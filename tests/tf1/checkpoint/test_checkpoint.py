@@ -47,7 +47,7 @@ def test_everything_is_restored_at_once(lines, session, path, take):
         assert other.run(tf.local_variables()) == [0]
 
 
-def test_what_was_not_used_then_is_as_new(lines, session, path, take):
+def test_a_generator_that_was_not_used_then_is_as_new(lines, session, path, take):
     checkpoint.save(session, path)
     first = take(lines.noise, 2)
     checkpoint.restore(session, path)
@@ -218,7 +218,7 @@ def test_a_kill_in_the_middle_leaves_the_old_checkpoint(path, num_writes):
         assert session.run(dequeue) == b"old"
 
 
-def test_what_cannot_be_written_leaves_the_session_as_it_is(lines, session, tmp_path):
+def test_a_checkpoint_that_cannot_be_written_leaves_the_session_as_it_is(lines, session, tmp_path):
     with running(session):
         session.run(lines.line)
         with pytest.raises(tf.errors.NotFoundError):

@@ -190,7 +190,7 @@ class TestRefusals:
         assert "is installed with before_1_0=False, got before_1_0=True" in second
 
 
-def test_what_was_in_sight_before_1_0_and_what_changed_its_arguments():
+def test_names_in_sight_before_1_0_and_names_with_changed_arguments_work():
     program = """
         import tensorflow as tf
 

@@ -71,7 +71,7 @@ def test_without_epochs_it_does_not_end():
         ),
     ],
 )
-def test_what_is_refused(error, arguments, message):
+def test_invalid_arguments_are_refused(error, arguments, message):
     with pytest.raises(error, match=message):
         numpy_input_fn(**arguments)
 

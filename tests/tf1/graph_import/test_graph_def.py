@@ -437,7 +437,7 @@ class TestFiles:
         tf.train.import_meta_graph(message, allow_files=True)
         assert "w" in names()
 
-    def test_what_a_program_builds_itself_needs_no_permission(self, tmp_path):
+    def test_a_graph_that_a_program_builds_itself_needs_no_permission(self, tmp_path):
         with tf.Session() as session:
             session.run(tf.write_file(str(tmp_path / "file"), b"1"))
             assert session.run(tf.read_file(str(tmp_path / "file"))) == b"1"

@@ -71,7 +71,9 @@ def test_examples_that_are_not_kept_were_computed(batcher, pipeline, numbers, ke
 
 
 @pytest.mark.parametrize("keep", [True, lambda: tf.constant(True)])
-def test_what_is_always_true_keeps_all_without_a_condition(batcher, pipeline, numbers, keep):
+def test_a_condition_that_is_always_true_keeps_all_without_a_condition(
+    batcher, pipeline, numbers, keep
+):
     batch = batcher([numbers(6)], keep() if callable(keep) else keep)
     (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[1:]
     assert [op.type for op in runner.enqueue_ops] == ["QueueEnqueueV2"]

@@ -75,7 +75,7 @@ def test_taking_one_component_takes_the_others_out_of_the_table(pipeline, number
     assert len(pipeline.values(sparse.dense_shape, then=is_empty_at_the_end)) == 3
 
 
-def test_what_is_still_in_the_queue_waits_in_the_table(pipeline, numbers):
+def test_rows_still_in_the_queue_wait_in_the_table(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(5))], 2)
 
     def one_is_left(session):

@@ -88,7 +88,7 @@ def test_a_closed_queue_is_drained_and_takes_nothing_more():
             sess.run(q.dequeue())
 
 
-def test_what_a_run_takes_it_can_put_into_the_next_queue():
+def test_an_element_that_a_run_takes_can_go_into_the_next_queue():
     first = tf.FIFOQueue(10, [tf.int32], shapes=[()])
     second = tf.FIFOQueue(10, [tf.int32, tf.string], shapes=[(), ()])
     number = first.dequeue()

@@ -228,7 +228,7 @@ def test_a_stop_ends_a_runner_that_feeds(coord):
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), SystemExit(3), GeneratorExit()])
-def test_what_a_subclass_raises_reaches_the_consumer_and_join(error, coord):
+def test_an_exception_of_a_subclass_reaches_the_consumer_and_join(error, coord):
     queue, placeholder = make_queue(), tf.placeholder(tf.int32, [])
     runner = CustomRunner(queue, placeholder, failing_numbers(error))
     with tf.Session() as sess:

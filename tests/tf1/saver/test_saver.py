@@ -384,7 +384,7 @@ class TestKeeping:
         self.save(saver, session, tmp_path, [5])
         assert files(tmp_path) == ["checkpoint", *checkpoint_files("m-3", "m-5")]
 
-    def test_what_is_set_by_hand_is_listed_but_not_deleted(self, session, v, tmp_path):
+    def test_a_checkpoint_set_by_hand_is_listed_but_not_deleted(self, session, v, tmp_path):
         self.save(tf.train.Saver(), session, tmp_path, [1])
         saver = tf.train.Saver(max_to_keep=1)
         saver.set_last_checkpoints([str(tmp_path / "m-1")])

@@ -14,7 +14,7 @@ SIZE = 3
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9))))
-def test_what_was_used_last_is_kept_and_never_more_than_twice_as_much(calls):
+def test_the_last_used_values_are_kept_and_never_more_than_twice_as_many(calls):
     cache, used = RecentlyUsed(SIZE), []
     for is_add, key in calls:
         found = cache.add(key, f"value {key}") if is_add else cache.get(key)

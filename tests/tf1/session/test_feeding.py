@@ -18,14 +18,14 @@ class TestWhatMayBeFed:
         assert session.run(b, {a: 5, b: 9}) == 9
         assert session.run(b, {}) == session.run(b) == b.eval({a: 1}, session) == 2
 
-    def test_what_is_fed_is_not_computed(self, session):
+    def test_a_fed_tensor_is_not_computed(self, session):
         calls = []
         computed = tf.py_func(lambda: np.int32(len(calls.append(1) or calls)), [], tf.int32)
         assert session.run(computed + 1, {computed: 5}) == 6
         assert calls == []
         assert session.run(computed + 1) == 2
 
-    def test_what_a_fed_tensor_would_have_waited_for_does_not_run(self, session):
+    def test_operations_that_a_fed_tensor_would_have_waited_for_do_not_run(self, session):
         v = tf.Variable(0)
         session.run(v.initializer)
         with tf.control_dependencies([v.assign_add(1)]):
@@ -49,7 +49,7 @@ class TestWhatMayBeFed:
         with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value for"):
             session.run(x.op, {x: 1})
 
-    def test_what_waits_for_another_operation_that_is_fed_lets_it_run(self, session):
+    def test_a_tensor_that_waits_for_another_operation_that_is_fed_lets_it_run(self, session):
         v = tf.Variable(0)
         session.run(v.initializer)
         added = v.assign_add(1)
@@ -97,7 +97,7 @@ class TestWhatMayBeFed:
         assert same is not array
         assert isinstance(session.run(number, {number: 3}), np.ndarray)
 
-    def test_what_is_fed_is_copied(self, session, in_thread, queue):
+    def test_a_fed_array_is_copied(self, session, in_thread, queue):
         array = np.zeros(2, np.int32)
         x, waits = tf.placeholder(tf.int32), queue.dequeue()
         with tf.control_dependencies([waits]):

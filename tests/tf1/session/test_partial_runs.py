@@ -36,7 +36,7 @@ def test_parts_continue_from_each_other(session, graph):
     assert session.partial_run(handle, {"p": [product]}, {c: first * 17}) == {"p": [153]}
 
 
-def test_what_has_run_does_not_run_again(session):
+def test_an_operation_that_has_run_does_not_run_again(session):
     number = tf.random_uniform([])
     calls = []
     counted = tf.py_func(lambda x: calls.append(x) or x, [number], tf.float32)

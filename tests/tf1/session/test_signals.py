@@ -85,7 +85,7 @@ RAISED = [
 
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("wait", WAITS)
-def test_what_a_handler_raises_comes_out_as_it_is(session, queue, on_signal, when, wait, error):
+def test_an_exception_of_a_handler_comes_out_as_it_is(session, queue, on_signal, when, wait, error):
     def handle():
         raise error
 
@@ -100,7 +100,7 @@ def test_what_a_handler_raises_comes_out_as_it_is(session, queue, on_signal, whe
 
 
 @pytest.mark.parametrize("error", RAISED[:2], ids=lambda error: type(error).__name__)
-def test_what_a_handler_raises_ends_a_loop_in_the_main_thread(
+def test_an_exception_of_a_handler_ends_a_loop_in_the_main_thread(
     session, queue, on_signal, when, error
 ):
     def handle():

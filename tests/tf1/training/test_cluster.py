@@ -28,7 +28,7 @@ class TestClusterSpec:
         with pytest.raises(TypeError):
             tf.train.ClusterSpec(cluster)
 
-    def test_what_is_not_there(self):
+    def test_unknown_jobs_and_tasks_are_refused(self):
         with pytest.raises(ValueError, match="No such job in cluster: 'x'"):
             self.spec.num_tasks("x")
         with pytest.raises(ValueError, match="No task with index 0 in job 'ps'"):

@@ -5,7 +5,7 @@ import pytest
 import headrace.tf1 as tf
 
 
-def test_what_is_made_stands_in_the_collections():
+def test_operations_that_it_makes_are_in_the_collections():
     tf.Variable(1)
     scaffold = tf.train.Scaffold()
     assert (scaffold.init_op, scaffold.saver) == (None, None)
@@ -22,7 +22,7 @@ def test_what_is_made_stands_in_the_collections():
     assert tf.get_default_graph().finalized
 
 
-def test_what_stands_in_a_collection_is_taken():
+def test_an_operation_in_a_collection_is_taken():
     merged = tf.summary.merge([tf.summary.scalar("a", 1.0)])
     tf.add_to_collection(tf.GraphKeys.SUMMARY_OP, merged)
     assert tf.train.Scaffold().finalize().summary_op is merged

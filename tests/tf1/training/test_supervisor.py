@@ -103,7 +103,7 @@ def test_summaries_of_the_program_have_the_global_step(count, tmp_path):
     assert steps == [1, 9]
 
 
-def test_what_is_given_is_taken_and_the_graph_is_finalized(count):
+def test_given_operations_are_taken_and_the_graph_is_finalized(count):
     init, local, saver = tf.no_op(), tf.no_op(), tf.train.Saver()
     supervisor = tf.train.Supervisor(
         init_op=init,

@@ -163,7 +163,7 @@ CHAINS = {
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("even", ["drop", "pad"])
 @pytest.mark.parametrize("count", [37, 48])
-def test_what_follows_a_state_is_the_same_on_the_same_number_of_ranks(chain, even, count):
+def test_batches_after_a_state_are_the_same_on_the_same_number_of_ranks(chain, even, count):
     for rank in range(3):
         pipe = CHAINS[chain](SOURCES["a filter"](count).shard(rank, 3, even), 2)
         steps, states = states_of(pipe)

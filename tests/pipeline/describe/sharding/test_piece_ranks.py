@@ -138,7 +138,7 @@ def test_a_state_of_another_rank_is_refused(rank, world, lines):
         pipe.shard(rank, world, by="piece").batch(9).resume(state)
 
 
-def test_what_a_rank_reads_is_described(lines):
+def test_the_files_that_a_rank_reads_are_described(lines):
     window, full = lines.shuffle(window=40, seed=1), lines.shuffle(seed=1)
     described = [
         pipe.describe().splitlines()[2]

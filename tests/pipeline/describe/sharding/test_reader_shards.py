@@ -213,7 +213,7 @@ def test_an_error_comes_at_the_batch_that_has_it():
         next(bad)
 
 
-def test_what_cannot_be_shared_is_refused(numbers):
+def test_a_pipeline_that_cannot_be_shared_is_refused(numbers):
     with pytest.raises(ValueError, match="gives examples, expected batches"):
         check_shares("serve", numbers)
     with pytest.raises(ValueError, match=r"has options\(deterministic=False\), expected one order"):

@@ -39,7 +39,7 @@ def order(pipeline):
     return [int(number) for row in pipeline for number in np.ravel(row["number"])]
 
 
-def test_what_comes_before_is_called_once(cached, calls):
+def test_functions_before_a_cache_are_called_once(cached, calls):
     assert order(cached.batch(30).epochs(3)) == [*range(1000)] * 3
     assert calls.count == 1000
     for number in range(3):
@@ -178,7 +178,7 @@ def test_equal_descriptions_keep_examples_of_their_own(records):
     assert hash(one) == hash(other)
 
 
-def test_what_is_before_a_cache_is_called_once_for_each_example():
+def test_each_kind_of_function_before_a_cache_is_called_once_for_each_example():
     calls = []
 
     def counted(example):
@@ -282,7 +282,7 @@ def test_results_of_one_function_are_not_taken_for_those_of_another():
     assert [int(example["n"]) for example in twenties] == [20, 21, 22]
 
 
-def test_what_a_cached_pipeline_was_learned_from_is_not_given_without_the_cache():
+def test_the_example_that_a_cached_pipeline_was_learned_from_is_not_given_without_the_cache():
     added = [1]
     plain = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
     cached = plain.cache()

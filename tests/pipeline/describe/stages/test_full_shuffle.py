@@ -188,7 +188,7 @@ def test_compressed_files_are_refused(tmp_path):
         (lambda p: hp.concat([p.epochs(2), p]), "epochs never mix"),
     ],
 )
-def test_what_cannot_be_reached_is_refused_with_the_reason(add, reason):
+def test_examples_without_random_access_are_refused_with_the_reason(add, reason):
     with pytest.raises(ValueError, match=f"shuffle: .*{reason}"):
         add(hp.text_lines("a")).shuffle()
 

@@ -286,7 +286,7 @@ def check_unlike(pipeline):
     holding=st.sampled_from(["ragged", "python", "native", "both", "mixed"]),
     kind=st.sampled_from(sorted(LENGTHS)),
 )
-def test_what_is_given_is_what_a_model_of_lists_gives(lines, steps, holding, kind):
+def test_batches_are_those_of_a_model_of_lists(lines, steps, holding, kind):
     def pipeline(way):
         return made_of(steps, lines, holding, kind).pipeline.epochs(2).options(**way)
 
@@ -463,7 +463,7 @@ def test_padding_does_not_depend_on_how_lists_are_held(lines, holding, given):
     assert {item["l"].shape[1] for item in given(again)} == {12}
 
 
-def test_what_has_one_shape_is_not_filled_up(given):
+def test_a_component_of_one_shape_is_not_filled_up(given):
     arrays = hr.arrays({"n": np.arange(6), "x": np.ones((6, 5))})
     for pipeline in (arrays, arrays.map(native_sum)):
         assert pipeline.padded_batch(3, multiple_of=8).spec["x"].shape == (None, 5)

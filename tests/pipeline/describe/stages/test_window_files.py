@@ -210,7 +210,7 @@ def test_the_files_of_each_part_of_mix_are_permuted(lines):
     ],
     ids=["take", "skip", "shard", "batch", "cache"],
 )
-def test_what_depends_on_the_order_keeps_it(lines, ordered):
+def test_stages_that_depend_on_the_order_keep_it(lines, ordered):
     source = ordered(of(lines))
     assert pairs(source.shuffle(1, 7)) == pairs(source)
 

@@ -102,7 +102,7 @@ def test_the_first_error_in_order_is_raised_behind_the_batches_before_it(num_thr
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 8])
-def test_what_is_left_out_is_reported_in_order(num_threads):
+def test_skipped_examples_are_reported_in_order(num_threads):
     def fail(example):
         if example["n"] % 250 == 1:
             raise ValueError("one of 250")

@@ -29,7 +29,7 @@ def test_a_function_gets_numpy_values_that_cannot_be_written(rows):
         seen[-1]["x"][0] = 3
 
 
-def test_what_is_returned_is_copied_and_typed(rows):
+def test_returned_values_are_copied_and_typed(rows):
     buffer = np.zeros(3)
 
     def fill(example):
@@ -141,7 +141,7 @@ def test_an_end_of_iteration_in_a_function_is_an_error(rows):
         ),
     ],
 )
-def test_what_no_component_can_be_is_refused(rows, function, error, message):
+def test_a_value_that_no_component_can_be_is_refused(rows, function, error, message):
     with pytest.raises(error, match=message):
         list(rows.map(function))
 

@@ -133,7 +133,7 @@ def test_draws_are_those_of_numpy(numbers):
     assert drawn == np.random.Generator(np.random.Philox(key=key, counter=counter)).integers(2**62)
 
 
-def test_what_a_batch_raises_names_its_number(numbers):
+def test_an_exception_for_a_batch_names_its_number(numbers):
     def fail(batch):
         if batch["number"][0] >= 300:
             raise ValueError("too large")

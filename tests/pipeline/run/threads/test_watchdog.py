@@ -159,7 +159,7 @@ def test_no_call_begins_once_it_is_closed():
     assert len(are_late) == 2
 
 
-def test_what_does_not_hang_is_not_named(records, caplog):
+def test_a_pipeline_that_does_not_hang_is_not_named(records, caplog):
     pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(stuck_after_s=20)
     assert len(list(pipe)) == 1000
     assert caplog.messages == []

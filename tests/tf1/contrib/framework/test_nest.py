@@ -80,6 +80,6 @@ def test_types_may_be_left_aside():
         (TypeError, lambda: nest.flatten_dict_items([1])),
     ],
 )
-def test_what_is_refused(error, call):
+def test_structures_that_do_not_fit_are_refused(error, call):
     with pytest.raises(error):
         call()

@@ -80,7 +80,7 @@ def test_records_are_parsed_before_the_queue(pattern):
         ({"read_batch_size": 0}, "Invalid read_batch_size 0"),
     ],
 )
-def test_what_is_refused(pattern, arguments, message):
+def test_invalid_arguments_are_refused(pattern, arguments, message):
     given = {"file_pattern": pattern, "batch_size": 2, "reader": tf.TFRecordReader}
     with pytest.raises(ValueError, match=message):
         io.read_batch_examples(**given | arguments)

@@ -102,7 +102,7 @@ def test_a_single_pass(pattern):
         assert [sess.run(label) for _ in range(12)] == list(range(12))
 
 
-def test_what_a_provider_refuses(pattern):
+def test_a_provider_refuses_items_and_arguments_that_do_not_fit(pattern):
     provider = slim.data_provider.DataProvider({"a": 1}, None)
     with pytest.raises(ValueError, match="must be a list or tuple"):
         provider.get("a")
@@ -231,7 +231,7 @@ def test_raw_images_are_not_decoded():
         (lambda: decoders.BackupHandler(3, decoders.Tensor("x")), "Primary handler is of type"),
     ],
 )
-def test_what_handlers_refuse(make, message):
+def test_handlers_refuse_invalid_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

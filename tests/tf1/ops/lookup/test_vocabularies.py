@@ -160,6 +160,6 @@ class TestVectors:
         ),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(call, error, match):
+def test_invalid_arguments_are_refused_at_once(call, error, match):
     with pytest.raises(error, match=match):
         call()

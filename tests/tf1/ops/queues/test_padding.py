@@ -90,7 +90,7 @@ def test_the_rows_of_a_batch_may_be_of_another_size_than_those_of_the_next(sess)
     assert sess.run(queue.dequeue_many(3)).tolist() == [[1, 2, 0], [3, 4, 0], [5, 6, 7]]
 
 
-def test_what_a_closed_queue_still_has_is_padded_among_itself(sess):
+def test_elements_left_in_a_closed_queue_are_padded_among_themselves(sess):
     queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None]])
     enqueue(sess, queue, [[1]], [[2, 3]], [[4, 5, 6]])
     assert sess.run(queue.dequeue_many(2)).tolist() == [[1, 0], [2, 3]]

@@ -65,7 +65,7 @@ def test_a_shared_name_may_be_bytes(sess):
         (priority, {}, {}),
     ],
 )
-def test_what_does_not_contradict_may_be_shared(sess, make, first, second):
+def test_queues_that_do_not_contradict_may_be_shared(sess, make, first, second):
     queues = make(**first), make(**second)
     assert sess.run([queue.size() for queue in queues]) == [0, 0]
 
@@ -153,7 +153,7 @@ def test_what_does_not_contradict_may_be_shared(sess, make, first, second):
         ),
     ],
 )
-def test_what_contradicts_is_an_error_of_the_run(sess, make, first, second, text):
+def test_a_contradicting_queue_is_an_error_of_the_run(sess, make, first, second, text):
     existing, other = make(**first), make(**second)
     sess.run(existing.size())
     for _ in range(2):

@@ -112,7 +112,7 @@ def test_seeds_give_the_order_of_a_queue_that_is_filled_while_it_is_drained(sess
     ]
 
 
-def test_what_is_given_back_comes_behind_what_is_left_in_the_order_of_tensorflow(sess):
+def test_elements_given_back_come_behind_those_left_in_the_order_of_tensorflow(sess):
     queue = make(20, 3, seed=1)
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(10))
@@ -203,7 +203,7 @@ def test_when_the_queue_closes_nothing_is_kept_back_any_more(sess, method):
     assert sorted(call.result().tolist()) == list(range(8))
 
 
-def test_what_is_given_back_at_the_end_can_be_taken_again(sess):
+def test_elements_given_back_at_the_end_can_be_taken_again(sess):
     queue = make()
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(10))

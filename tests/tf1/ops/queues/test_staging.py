@@ -207,7 +207,7 @@ class TestArguments:
             with pytest.raises(ValueError, match=words):
                 target.put(values)
 
-    def test_what_was_given_can_be_asked_for(self):
+    def test_arguments_of_a_staging_area_are_its_attributes(self):
         area = StagingArea([tf.int32], [[2]], ["a"], "s", 3, 40)
         assert (area.name, area.dtypes, area.names) == ("s", [tf.int32], ["a"])
         assert (area.capacity, area.memory_limit, area.shapes[0].as_list()) == (3, 40, [2])

@@ -223,7 +223,7 @@ def test_a_close_gives_back_what_a_waiting_batch_held(kind, sess):
     assert numbers(kind, sess.run(queue.dequeue_up_to(5))) == [1, 2, 3]
 
 
-def test_what_is_given_back_comes_before_what_is_left(sess):
+def test_elements_given_back_come_before_those_left(sess):
     """The next in the line gets it, and not the end of the input."""
     queue = tf.FIFOQueue(10, [tf.int32], [()])
     sess.run(queue.enqueue_many([[1, 2, 3]]))
@@ -285,7 +285,7 @@ def test_a_session_may_bound_every_run(kind):
         session.run(queue.dequeue())
 
 
-def test_what_a_cancelled_batch_held_is_lost(kind, sess):
+def test_elements_that_a_cancelled_batch_held_are_lost(kind, sess):
     queue = kind.make()
     sess.run(queue.enqueue_many(kind.rows([1, 2, 3])))
     with pytest.raises(DEADLINE):
@@ -293,7 +293,7 @@ def test_what_a_cancelled_batch_held_is_lost(kind, sess):
     assert drained(kind, sess, queue) == ([1, 2, 3] if kind.is_priority else [])
 
 
-def test_what_a_cancelled_batch_had_put_in_stays(kind, sess):
+def test_elements_that_a_cancelled_batch_had_put_in_stay(kind, sess):
     queue = kind.make(2)
     with pytest.raises(DEADLINE):
         sess.start(queue, queue.enqueue_many(kind.rows([1, 2, 3])), timeout=0.2).result()

@@ -35,7 +35,7 @@ def test_a_file_of_tensorflow_is_read(name, compression, records, reading):
 
 
 @pytest.mark.parametrize(("name", "compression", "records"), FILES[:3])
-def test_what_is_written_has_the_bytes_of_tensorflow(name, compression, records, tmp_path):
+def test_written_files_have_the_bytes_of_tensorflow(name, compression, records, tmp_path):
     with tf.python_io.TFRecordWriter(tmp_path / "ours", compression) as writer:
         for record in records:
             writer.write(record)

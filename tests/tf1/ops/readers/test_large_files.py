@@ -166,7 +166,7 @@ def test_a_large_file_needs_no_more_memory_than_its_records(tmp_path, write, rea
     assert growth < MAX_GROWTH_BYTES
 
 
-def test_what_lies_between_records_is_not_read(tmp_path):
+def test_bytes_between_records_are_not_read(tmp_path):
     path = tmp_path / "huge"
     write_sparse(path, [], 2**40)
     reader = f"tf.FixedLengthRecordReader(8, hop_bytes={2**32})"
@@ -175,7 +175,7 @@ def test_what_lies_between_records_is_not_read(tmp_path):
     assert growth < MAX_GROWTH_BYTES
 
 
-def test_what_claims_to_be_huge_takes_no_memory(tmp_path):
+def test_a_record_that_claims_to_be_huge_takes_no_memory(tmp_path):
     plain, packed = tmp_path / "plain", tmp_path / "packed"
     plain.write_bytes(frame_length(2**40) + b"data")
     packed.write_bytes(gzip.compress(frame_length(2**40) + b"data"))
@@ -232,7 +232,7 @@ def packed_record(path: Path) -> None:
         "tfrecord GZIP",
     ],
 )
-def test_what_does_not_fit_into_memory_ends_the_run_alone(tmp_path, write, fetches, text):
+def test_a_record_that_does_not_fit_into_memory_ends_the_run_alone(tmp_path, write, fetches, text):
     path = tmp_path / "large"
     write(path)
     printed = run(READ_WITH_LITTLE, fetches, str(path)).splitlines()

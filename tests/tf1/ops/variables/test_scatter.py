@@ -113,7 +113,7 @@ def test_integers_are_divided_towards_zero(run):
         (tf.scatter_nd_update, 0, [1.0], "Indices shape must have rank at least one"),
     ],
 )
-def test_what_does_not_fit_changes_nothing(run, rows, op, places, given, text):
+def test_an_update_that_does_not_fit_changes_nothing(run, rows, op, places, given, text):
     indices, updates = tf.placeholder(tf.int32), tf.placeholder(tf.float32)
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(op(rows, indices, updates), {indices: places, updates: given})

@@ -76,7 +76,7 @@ class TestNames:
         with tf.variable_scope("given", "d") as scope:
             assert scope.name == "given"
 
-    def test_what_was_entered_inside_of_a_scope_is_forgotten_after_it(self):
+    def test_a_scope_entered_inside_of_a_scope_is_forgotten_after_it(self):
         with tf.variable_scope("a") as a, tf.variable_scope(None, "d") as first:
             pass
         with tf.variable_scope("a"), tf.variable_scope(None, "d") as second:

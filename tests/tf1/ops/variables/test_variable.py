@@ -181,7 +181,7 @@ class TestInitialization:
         assert run(op) is None
         assert tf.local_variables_initializer().name == "init_1"
 
-    def test_what_is_not_initialized_is_reported(self, run):
+    def test_an_uninitialized_variable_is_reported(self, run):
         assert run(tf.report_uninitialized_variables()).tolist() == []
         with tf.name_scope("s"):
             v = tf.Variable(1, name="v")

@@ -77,7 +77,7 @@ def test_both_classes_have_the_same_attributes():
     assert names(tf.Variable(1)) == names(ops.Variable(1))
 
 
-def test_what_has_no_effect_in_tensorflow_1_is_not_in_the_core():
+def test_arguments_without_effect_in_tensorflow_1_are_not_in_the_core():
     only_here = {
         *("caching_device", "variable_def", "expected_shape", "import_scope", "use_resource"),
         *("synchronization", "aggregation", "partitioner", "custom_getter"),
@@ -90,7 +90,7 @@ def test_what_has_no_effect_in_tensorflow_1_is_not_in_the_core():
 
 @pytest.mark.parametrize("make", [tf.get_variable, tf.get_local_variable])
 @pytest.mark.parametrize("argument", ["partitioner", "custom_getter"])
-def test_what_is_not_supported_is_refused(make, argument):
+def test_an_unsupported_argument_is_refused(make, argument):
     with pytest.raises(ValueError, match=rf"^tf\.get_variable: got a {argument}, which is not"):
         make("v", [2], **{argument: len})
     assert tf.global_variables() == tf.local_variables() == []
