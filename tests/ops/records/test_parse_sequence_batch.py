@@ -115,7 +115,7 @@ class TestRefusals:
         with pytest.raises(tf.errors.InvalidArgumentError, match=match):
             session.run(parsed)
 
-    def test_of_what_is_missing_name_the_example(self, session):
+    def test_of_missing_features_name_the_example(self, session):
         empty = sequence({"size": [1, 2]}, {})
         self.refused(session, [FIRST, empty], "Name: two, Feature list 'steps'", ["one", "two"])
         self.refused(session, [sequence({}, {})], "Context feature 'size'")

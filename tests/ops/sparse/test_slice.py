@@ -40,7 +40,7 @@ class TestSlice:
         given = {fed: tf.SparseTensorValue(PLACES, [1, 2, 3, 4, 5], [4, 5]), start: [2, 3]}
         assert run(part, given).values.tolist() == [4]
 
-    def test_of_what_makes_no_sense_is_refused(self, run):
+    def test_of_invalid_bounds_is_refused(self, run):
         for start, size, match in (
             ([0], [1], "start to be a vector of length 2 but got length 1"),
             (0, [1, 1], "start should be a vector"),
@@ -85,7 +85,7 @@ class TestSplit:
     def test_the_old_name_of_the_axis_is_taken(self):
         assert len(tf.sparse.split(sp_input=matrix(), num_split=3, split_dim=0)) == 3
 
-    def test_of_what_makes_no_sense_is_refused(self, run):
+    def test_of_invalid_bounds_is_refused(self, run):
         outside = tf.SparseTensor([[0, 9]], [1], [4, 5])
         for sparse, count, axis, match in (
             (matrix(), 2, 2, r"between \[-2, 2\), got 2"),

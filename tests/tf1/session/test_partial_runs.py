@@ -94,7 +94,7 @@ def test_operations_run_when_all_is_fed_that_they_need(session):
 
 
 class TestRefusals:
-    def test_of_what_was_done_before(self, session, graph):
+    def test_of_fetches_done_before(self, session, graph):
         a, b, c, total, product = graph
         handle = session.partial_run_setup([total, product], [a, b, c])
         session.partial_run(handle, total, {a: 1, b: 2})
@@ -102,13 +102,13 @@ class TestRefusals:
         refused(session, "The feed a:0 has already been fed", handle, product, {a: 1, c: 1})
         assert session.partial_run(handle, product, {c: 2}) == 6
 
-    def test_of_what_was_not_said_at_the_beginning(self, session, graph):
+    def test_of_tensors_not_named_at_the_beginning(self, session, graph):
         a, b, c, total, product = graph
         handle = session.partial_run_setup([total], [a, b])
         refused(session, "The fetch product:0 was not specified", handle, product, {a: 1, b: 2})
         refused(session, "The feed c:0 was not specified", handle, total, {a: 1, b: 2, c: 2})
 
-    def test_of_what_cannot_be_computed_yet(self, session, graph):
+    def test_of_fetches_that_cannot_be_computed_yet(self, session, graph):
         a, b, c, total, product = graph
         handle = session.partial_run_setup([total, product], [a, b, c])
         refused(session, "Fetch c:0 can't be computed", handle, product, {a: 1, b: 2})
