@@ -132,7 +132,7 @@ def _is_constructed(item: object) -> bool:
 
 
 def _is_in_parts(item: object) -> bool:
-    """Says whether a class has the methods of classes that are no public names, file by file."""
+    """Says whether a class inherits its methods from classes without public names."""
     return item in (headrace.Pipeline, headrace.Batches)
 
 
