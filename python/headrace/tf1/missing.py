@@ -22,6 +22,10 @@ _SUMS = (
     "Accumulators collect gradients of several steps, which is a part of training: add up in NumPy "
     "what `sess.run` returns."
 )
+_STAGING = (
+    "Use `tf.contrib.staging.StagingArea`, which gives elements in turn, or a `Barrier` "
+    "(`tensorflow.python.ops.data_flow_ops`), which collects components by their keys."
+)
 _RAGGED = (
     "Ragged tensors are not here: parse with `tf.VarLenFeature` and `tf.sparse.to_dense`, or with "
     "`tf.FixedLenSequenceFeature(allow_missing=True)`; `tf.train.batch(dynamic_pad=True)` pads."
@@ -34,12 +38,16 @@ _OTHER = (
     "`tf.py_func` calls NumPy for what is missing."
 )
 
+# Names without a public path in TensorFlow, which programs import from `tensorflow.python`.
+_WITHOUT_PUBLIC_PATH = frozenset(["MapStagingArea"])
+
 # The first that matches the beginning of a name counts.
 _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
     (r"vectorized_map|TensorArraySpec", _LOOPS),
     (r"graph_util", _GRAPHS),
     (r"(sparse\.)?(Sparse)?ConditionalAccumulator", _SUMS),
+    (r"MapStagingArea", _STAGING),
     (r"(io\.)?[Rr]agged", _RAGGED),
     (
         r"nn\.|layers|keras|estimator|gradients|hessians|distribute|feature_column"
@@ -63,7 +71,7 @@ def remedy_for(name: str) -> str | None:
     Returns:
         A sentence; None if TensorFlow has no such name either.
     """
-    if name not in _missing_names():
+    if name not in _missing_names() and name not in _WITHOUT_PUBLIC_PATH:
         return None
     return next((text for pattern, text in _REMEDIES if re.match(pattern, name)), _OTHER)
 

@@ -311,9 +311,24 @@ class TestVariables:
             prefix = saver.save(session, tmp_path / "m")
             assert [name for name, _ in tf.train.list_variables(prefix)] == names
 
-    def test_a_saver_def_is_refused(self, v):
-        with pytest.raises(ValueError, match="got a saver_def, expected a var_list"):
+    def test_a_saver_def_gives_the_options_of_another_saver(self, tmp_path, session, v):
+        first = tf.train.Saver(max_to_keep=2, keep_checkpoint_every_n_hours=3.0, sharded=True)
+        described = first.as_saver_def()
+        for saver in (tf.train.Saver(saver_def=described), tf.train.Saver.from_proto(described)):
+            assert saver.as_saver_def() == described
+            for step in range(3):
+                saver.save(session, tmp_path / "m", step)
+            assert [os.path.basename(path) for path in saver.last_checkpoints] == ["m-1", "m-2"]
+            session.run(v.assign([5.0, 6.0]))
+            saver.restore(session, saver.last_checkpoints[-1])
+            np.testing.assert_array_equal(session.run(v), [1.0, 2.0])
+
+    def test_a_saver_def_is_refused_that_is_none_or_in_a_scope(self, v):
+        with pytest.raises(TypeError, match=r"saver_def must be a train\.SaverDef: <object"):
             tf.train.Saver(saver_def=object())
+        described = tf.train.Saver().as_saver_def()
+        with pytest.raises(ValueError, match="got import_scope='a', expected None"):
+            tf.train.Saver.from_proto(described, import_scope="a")
 
 
 class TestKeeping:

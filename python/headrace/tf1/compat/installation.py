@@ -91,7 +91,8 @@ class _Finder(MetaPathFinder, Loader):
         if root != self.root:
             return None
         if self.spaces(inside) is None:
-            raise ModuleNotFoundError(f"No module named {fullname!r}: {_REMEDY}", name=fullname)
+            # Without a name: `from PARENT import NAME` drops errors that have the one it looks for.
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {_remedy(fullname)}")
         return ModuleSpec(fullname, self, origin=_PACKAGE, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -166,6 +167,18 @@ class _Stand(ModuleType):
 
     def __dir__(self) -> list[str]:
         return self._public()
+
+
+def _remedy(fullname: str) -> str:
+    """Returns what to do without a module; or without a name, since both are imported alike."""
+    parent, _, name = fullname.rpartition(".")
+    module = sys.modules.get(parent)
+    try:
+        getattr(module, name)
+    except AttributeError as error:
+        if isinstance(module, _Stand):
+            return f"{error}"
+    return _REMEDY
 
 
 def _full_name(space: str) -> str:

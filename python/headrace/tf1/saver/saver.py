@@ -57,7 +57,9 @@ class Saver:
             many hours.
         name: Accepted for TensorFlow's sake.
         restore_sequentially: Accepted for TensorFlow's sake.
-        saver_def: Not supported; must be None.
+        saver_def: Says `sharded`, `max_to_keep` and `keep_checkpoint_every_n_hours` in place of the
+            arguments, as `as_saver_def` writes them. The operations it may name are not looked for:
+            a saver has none here, and saves what `var_list` says.
         builder: Accepted for TensorFlow's sake.
         defer_build: Whether the variables are only looked up by `build`.
         allow_empty: Whether there may be no variables; `save` and `restore` then do nothing.
@@ -68,7 +70,7 @@ class Saver:
         filename: Accepted for TensorFlow's sake.
 
     Raises:
-        TypeError: If `var_list` holds something else.
+        TypeError: If `var_list` holds something else, or `saver_def` is none.
         ValueError: If there are no variables, or two of one name.
     """
 
@@ -81,7 +83,7 @@ class Saver:
         keep_checkpoint_every_n_hours: float = 10000.0,
         name: str | None = None,
         restore_sequentially: bool = False,
-        saver_def: None = None,
+        saver_def: SaverDef | None = None,
         builder: object = None,
         defer_build: bool = False,
         allow_empty: bool = False,
@@ -91,7 +93,10 @@ class Saver:
         filename: str | None = None,
     ) -> None:
         if saver_def is not None:
-            raise ValueError("tf.train.Saver: got a saver_def, expected a var_list.")
+            if not isinstance(saver_def, SaverDef):
+                raise TypeError(f"saver_def must be a train.SaverDef: {saver_def!r}")
+            sharded, max_to_keep = saver_def.sharded, saver_def.max_to_keep
+            keep_checkpoint_every_n_hours = saver_def.keep_checkpoint_every_n_hours
         self._var_list = var_list
         self._reshape = reshape
         self._is_sharded = bool(sharded)
@@ -269,6 +274,24 @@ class Saver:
             keep_checkpoint_every_n_hours=self._seconds_between_kept / _SECONDS_PER_HOUR,
             version=SaverDef.V2,
         )
+
+    @staticmethod
+    def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> "Saver":
+        """Makes a saver for all variables and tables that there are, with the options of another.
+
+        Args:
+            saver_def: As `as_saver_def` writes it.
+            import_scope: Must be None or "".
+
+        Raises:
+            ValueError: If there is a scope: a saver has no operations that could be in one.
+        """
+        if import_scope:
+            raise ValueError(
+                f"tf.train.Saver.from_proto: got import_scope={import_scope!r}, expected None. "
+                "Make tf.train.Saver(var_list=..., saver_def=...) of the variables in the scope."
+            )
+        return Saver(saver_def=saver_def)
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
         """As `as_saver_def`.
