@@ -1,142 +1,160 @@
-"""Each program in `examples/` runs, with a small setting, and says what it should."""
+"""Each program of the pipelines in `examples/` runs and says what it should."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageStat
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(program, *arguments):
+def needs(*names):
+    missing = [name for name in names if find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} is not installed")
+
+
+def start(program, *arguments, **variables):
+    """Runs a program to its end; returns what came of it."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables},
+    )
+
+
+def run(program, *arguments, **variables):
     """Returns the output of a program."""
-    command = [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    done = start(program, *arguments, **variables)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def steps_and_accuracy(output):
-    found = re.search(r"(\d+) steps, accuracy (0\.\d+)", output)
-    return int(found[1]), float(found[2])
+def test_the_page_lists_every_program():
+    text = (EXAMPLES / "README.md").read_text("utf-8")
+    programs = {path.name for path in EXAMPLES.glob("*.py")}
+    assert len(programs) >= 10
+    assert set(re.findall(r"\[(\w+\.py)\]", text)) == programs
 
 
-@pytest.mark.parametrize(
-    "program", ["fed_digits.py", "preloaded_constant_digits.py", "preloaded_variable_digits.py"]
-)
-def test_a_network_learns_from_digits_in_memory(program):
-    output = run(program, "--examples", 400, "--epochs", 6, "--batch-size", 50)
-    steps, accuracy = steps_and_accuracy(output)
-    assert steps == 48
-    assert accuracy > 0.6
+@pytest.mark.timeout(300)
+@needs("torch")
+def test_pictures_of_a_folder_train_a_torch_model():
+    output = run("torch_images.py")
+    assert float(re.findall(r"accuracy (\d\.\d+)", output)[-1]) > 0.9
 
 
-@pytest.fixture(scope="module")
-def records(tmp_path_factory):
-    """Digits as TFRecords."""
-    directory = tmp_path_factory.mktemp("digits")
-    output = run("convert_to_records.py", directory, "--examples", 1_000)
-    assert "train: 1000 digits" in output
-    return directory
+@pytest.mark.timeout(300)
+@needs("torch")
+def test_a_language_model_learns_from_packed_documents():
+    output = run("language_model.py")
+    losses = [float(loss) for loss in re.findall(r"(\d\.\d+) nats", output)]
+    assert losses[0] > 2
+    assert losses[-1] < 1.5
+    assert all(int(share) > 90 for share in re.findall(r"(\d+)% filled", output))
 
 
-@pytest.mark.parametrize("program", ["records_digits.py", "jax_digits.py", "torch_digits.py"])
-def test_a_network_learns_from_records(records, program):
-    framework = program.removesuffix("_digits.py")
-    if framework != "records" and find_spec(framework) is None:
-        pytest.skip(f"{framework} is not installed")
-    steps, accuracy = steps_and_accuracy(run(program, records, "--epochs", 4))
-    assert steps == 40
-    assert accuracy > 0.6
+@needs("pyarrow")
+def test_a_table_is_learned_as_csv_and_as_parquet():
+    output = run("tables.py")
+    errors = re.findall(r"(CSV|Parquet): mean squared error (\d\.\d+)", output)
+    assert [kind for kind, _ in errors] == ["CSV", "Parquet"]
+    assert all(float(error) < 0.02 for _, error in errors)
 
 
-@pytest.mark.parametrize("library", ["numpy", "jax", "torch"])
-def test_a_tensorflow_1_input_feeds_a_model_of_another_library(records, library):
-    if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed")
-    output = run("old_training.py", records, "--epochs", 4, "--library", library)
-    assert "4 epochs are over" in output
-    assert f"{library}: " in output
-    steps, accuracy = steps_and_accuracy(output)
-    assert steps == 80
-    assert accuracy > 0.75
+def test_sounds_come_in_batches_of_similar_lengths():
+    output = run("sounds.py")
+    assert "{200: 50, 400: 50, 600: 50, 800: 50}" in output
+    assert int(re.search(r"200 sounds, (\d+)% of the batches", output)[1]) < 30
 
 
-def test_a_network_is_trained_through_queues_saved_restored_and_evaluated(tmp_path):
-    output = run("queued_digits.py", tmp_path / "digits", "--epochs", 4)
-    assert "4 epochs are over; all were seen" in output
-    steps, accuracy = steps_and_accuracy(output)
-    assert steps == 125
-    assert accuracy > 0.85
+def test_a_damaged_sample_of_an_archive_is_skipped():
+    output = run("webdataset_shards.py")
+    assert re.findall(r"epoch \d: (\d+) pictures", output) == ["199", "199"]
+    assert output.count("skipped train-001.tar, sample 3") == 2
 
 
-def test_records_are_filtered_and_become_several_examples(tmp_path):
-    output = run("filtered_records.py", tmp_path, "--lines", 500)
-    sums = re.findall(r"station \d: (\d+) \((\d+) in the log\)", output)
-    assert len(sums) == 4
-    assert all(got == expected for got, expected in sums)
-    assert "station 3: 0 (switched off)" in output
+def test_records_are_written_to_object_storage_and_read(monkeypatch):
+    boto3 = pytest.importorskip("boto3")
+    moto = pytest.importorskip("moto.server")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        url = f"http://{host}:{port}"
+        client = boto3.client("s3", endpoint_url=url)
+        client.create_bucket(Bucket="examples")
+        client.close()
+        output = run("s3_records.py", "s3://examples/numbers", AWS_ENDPOINT_URL=url)
+    finally:
+        server.stop()
+    assert f"add up to {sum(range(1_000))}" in output
 
 
-def test_every_line_comes_in_a_batch_of_its_bucket():
-    output = run("bucketed_lines.py", "--files", 10)
-    got, expected, padding = re.search(r"(\d+) lines of (\d+), padding (\d+)%", output).groups()
-    assert got == expected
-    assert int(padding) < 30
+def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(tmp_path):
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "whole").mkdir()
+    killed = start("resumed_training.py", tmp_path / "killed", "--die-at", 25)
+    assert killed.returncode == -signal.SIGKILL
+    resumed = run("resumed_training.py", tmp_path / "killed")
+    assert "starts at step 20" in resumed
+    last = run("resumed_training.py", tmp_path / "whole").splitlines()[-1]
+    assert resumed.splitlines()[-1] == last
+    assert 2.9 < float(last.split()[-1]) < 3.1
 
 
-def test_a_trainer_and_an_evaluator_of_pictures_run_side_by_side(tmp_path):
-    evaluator = subprocess.Popen(
-        [sys.executable, EXAMPLES / "cifar_eval.py", tmp_path, "--until-step", "60"],
-        stdout=subprocess.PIPE,
+@pytest.mark.timeout(300)
+@needs("torch")
+def test_ranks_of_torch_train_alike():
+    program = EXAMPLES / "ddp_training.py"
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [sys.executable, *torchrun, program],
+        capture_output=True,
         text=True,
+        timeout=250,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
     )
-    with evaluator:
-        try:
-            output = run(
-                "cifar_train.py",
-                *(tmp_path, "--steps", 60, "--checkpoint-every", 20, "--examples", 1_000),
-            )
-            assert re.findall(r"step (\d+): loss", output) == ["20", "40", "60"]
-            lines, _ = evaluator.communicate(timeout=50)
-        finally:
-            evaluator.kill()
-    evaluated = re.findall(r"step (\d+): accuracy (0\.\d+)", lines)
-    assert evaluated[-1][0] == "60"
-    assert float(evaluated[-1][1]) > 0.4
+    assert done.returncode == 0, done.stderr
+    found = re.findall(r"rank (\d): (\d+) batches an epoch, weight (\d\.\d+)", done.stdout)
+    assert sorted(rank for rank, _, _ in found) == ["0", "1"]
+    assert len({rest for _, *rest in map(tuple, found) for rest in [tuple(rest)]}) == 1
+    assert 2.8 < float(found[0][2]) < 3.2
 
 
-def test_photographs_are_shown_on_one_sheet(tmp_path):
-    output = run("photo_contact_sheet.py", tmp_path / "sheet.png", "--side", 32, "--columns", 4)
-    num_shown, num_found, height, width = map(
-        int, re.search(r"(\d+) photographs of (\d+) on .*\((\d+), (\d+)\)", output).groups()
-    )
-    assert num_shown == num_found > 10
-    assert (height, width) == (-(-num_shown // 4) * 32, 4 * 32)
-    with Image.open(tmp_path / "sheet.png") as sheet:
-        assert sheet.size == (width, height)
-        cells = [sheet.crop((x, 0, x + 32, 32)) for x in range(0, width, 32)]
-        assert all(ImageStat.Stat(cell).stddev[0] > 10 for cell in cells), "no cell is blank"
+@pytest.mark.timeout(300)
+@needs("jax")
+def test_a_jax_model_learns():
+    assert float(re.search(r"accuracy (\d\.\d+)", run("jax_training.py"))[1]) > 0.9
 
 
-def test_photographs_of_shards_come_with_their_labels(tmp_path):
-    output = run("old_photos.py", tmp_path / "photos", "--pictures", 60, "--epochs", 2)
-    assert "4 batches: red 40, green 40, blue 40" in output
-    assert "the brightest colour is the label's in 120 of 120" in output
+@pytest.mark.timeout(300)
+@needs("keras")
+@pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=needs(name)) for name in ("jax", "torch")]
+)
+def test_a_keras_model_learns(backend):
+    output = run("keras_training.py", KERAS_BACKEND=backend)
+    assert float(re.search(r"accuracy (\d\.\d+)", output)[1]) > 0.9
 
 
-def test_sounds_of_a_thread_come_padded():
-    output = run("old_sounds.py", "--sounds", 20)
-    assert re.search(r"^\d+ pieces of 20 sounds, padded to at most 550 samples$", output, re.M)
-    assert "pitches: 200 240 280 320 360" in output
-
-
-def test_pictures_and_masks_are_changed_alike(tmp_path):
-    output = run("old_masks.py", tmp_path / "pairs", "--pairs", 8)
-    assert "8 batches of (4, 48, 64, 3) and (4, 48, 64, 1)" in output
-    assert int(re.search(r"agree in (\d+)%", output)[1]) > 80
-    assert list((tmp_path / "pairs" / "log").iterdir())
+@pytest.mark.parametrize("program", ["jax_digits.py", "torch_digits.py"])
+def test_a_network_learns_from_records_of_digits(program, tmp_path):
+    if find_spec(program.removesuffix("_digits.py")) is None:
+        pytest.skip("the framework is not installed")
+    run("digits/digits.py", tmp_path, "--examples", 1_000)
+    output = run(f"digits/{program}", tmp_path, "--epochs", 4)
+    steps, accuracy = re.search(r"(\d+) steps, accuracy (0\.\d+)", output).groups()
+    assert int(steps) == 40
+    assert float(accuracy) > 0.6

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
-EXAMPLES = TOP / "examples"
+EXAMPLES = TOP / "examples" / "digits"
 
 
 def run(program, *arguments):
@@ -22,7 +22,7 @@ def run(program, *arguments):
 
 
 def test_a_network_learns_on_ray(tmp_path):
-    run(EXAMPLES / "convert_to_records.py", tmp_path, "--examples", 1_000)
+    run(EXAMPLES / "digits.py", tmp_path, "--examples", 1_000)
     output = run(EXAMPLES / "ray_digits.py", tmp_path, "--epochs", 6, "--store-bytes", 300_000_000)
     steps, accuracy = re.search(r"(\d+) steps, accuracy (0\.\d+)", output).groups()
     assert int(steps) == 60

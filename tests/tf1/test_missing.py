@@ -47,7 +47,7 @@ class TestNamespaces:
         (
             tf.train,
             "GradientDescentOptimizer",
-            "examples/old_training.py does so, and docs/",
+            "examples/tensorflow1/digits/old_training.py does so, and docs/",
         ),
         (tf, "ConditionalAccumulator", "add up in NumPy what `sess.run` returns"),
         (tf.sparse, "SparseConditionalAccumulator", "add up in NumPy what `sess.run` returns"),

@@ -1,6 +1,6 @@
 """A JAX training loop fed from a pipeline.
 
-Two batches are on their way to the device while it computes. Needs JAX; `convert_to_records.py`
+Two batches are on their way to the device while it computes. Needs JAX; `digits.py`
 writes the files.
 """
 

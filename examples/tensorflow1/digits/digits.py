@@ -1,13 +1,10 @@
 """Helpers of the examples on digits: real MNIST digits and a network that learns them."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import headrace as hr
 from headrace.demo.data import digits_path, load_digits, split
 from headrace.demo.model import Adam, initial_parameters, logits, loss_and_gradients
 
@@ -25,18 +22,6 @@ def load(num_train: int) -> tuple[Any, Any]:
     train, test = split(labels, seed=1)
     scaled = (images / 255 - 0.13).astype(np.float32)
     return (scaled[train[:num_train]], labels[train[:num_train]]), (scaled[test], labels[test])
-
-
-@hr.native
-def _decode(example: Mapping[str, hr.Tensor]) -> dict[str, hr.Tensor]:
-    pixels = hr.ops.reshape(hr.ops.decode_raw(example["image_raw"], "uint8"), [784])
-    return {"image": hr.ops.cast(pixels, "float32") / 255 - 0.13, "label": example["label"]}
-
-
-def records(directory: Path) -> hr.Pipeline:
-    """Returns the digits in the files of `convert_to_records.py`, as `load` has them."""
-    files = hr.tfrecords(directory / "train-*.tfrecords")
-    return files.parse({"image_raw": bytes, "label": int}).map(_decode)
 
 
 class Learner:

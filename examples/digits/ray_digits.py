@@ -1,7 +1,7 @@
 """Two trainers and two readers on Ray: what the readers decode, the trainers learn from.
 
 Each trainer takes every other batch, and both step with the mean of their gradients, as data-
-parallel training does. Needs Ray; `convert_to_records.py` writes the files.
+parallel training does. Needs Ray; `digits.py` writes the files.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """A PyTorch training loop fed from a pipeline.
 
 No worker processes: the threads read, parse and shuffle in this process, and a batch becomes
-tensors without a copy. Needs PyTorch; `convert_to_records.py` writes the files.
+tensors without a copy. Needs PyTorch; `digits.py` writes the files.
 """
 
 import argparse

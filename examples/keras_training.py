@@ -1,0 +1,29 @@
+"""`model.fit` of Keras takes pairs from a pipeline. Needs Keras 3 with JAX or PyTorch.
+
+Choose the one that computes with `KERAS_BACKEND=jax` or `KERAS_BACKEND=torch`.
+"""
+
+import keras
+import numpy as np
+
+import headrace as hr
+
+
+def circles(count: int, seed: int) -> hr.Pipeline:
+    """Returns points, float32, (2,), and whether they are within a circle, float32."""
+    points = np.random.default_rng(seed).uniform(-1, 1, (count, 2)).astype(np.float32)
+    return hr.arrays({"x": points, "y": ((points**2).sum(axis=1) < 0.5).astype(np.float32)})
+
+
+if __name__ == "__main__":
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential(
+        [keras.layers.Dense(32, "tanh"), keras.layers.Dense(1, "sigmoid")],
+    )
+    model.compile(keras.optimizers.Adam(0.02), "binary_crossentropy", ["accuracy"])
+    train = circles(2_000, seed=1).shuffle(seed=1).batch(100)
+    pairs = ((batch["x"], batch["y"][:, None]) for batch in train.epochs())  # for ever
+    model.fit(pairs, steps_per_epoch=len(train), epochs=10, verbose=0)
+    test = next(iter(circles(500, seed=2).batch(500)))
+    loss, accuracy = model.evaluate(test["x"], test["y"][:, None], verbose=0)
+    print(f"loss {loss:.3f}, accuracy {accuracy:.2f}")

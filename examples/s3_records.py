@@ -1,0 +1,34 @@
+"""Records in object storage: `python s3_records.py s3://bucket/folder` writes some and reads them.
+
+Credentials are looked for where the tools of the storage look for them: AWS_ACCESS_KEY_ID,
+AWS_PROFILE, AWS_ENDPOINT_URL for MinIO, and so on. `gs://`, `az://` and a local folder work
+as well.
+"""
+
+import sys
+
+import headrace as hr
+
+
+def write(folder: str, num_files: int, num_records: int) -> None:
+    """Writes TFRecord files of numbers as text."""
+    for file in range(num_files):
+        with hr.records.TFRecordWriter(f"{folder}/train-{file:03}.tfrecord") as writer:
+            for number in range(file, num_records, num_files):
+                writer.write(b"%d" % number)
+
+
+@hr.native
+def decoded(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
+    """Returns the number of a record: int64."""
+    return {"number": hr.ops.string_to_number(example["record"], "int64")}
+
+
+if __name__ == "__main__":
+    [folder] = sys.argv[1:]
+    write(folder, num_files=4, num_records=1_000)
+    numbers = hr.tfrecords(f"{folder}/train-*.tfrecord").shuffle(window=200, seed=1).map(decoded)
+    total = 0
+    for batch in numbers.batch(100):
+        total += batch["number"].sum()
+    print(f"the records of {folder} add up to {total}")
