@@ -12,6 +12,8 @@ TOP = Path(__file__).parents[1]
 PAGES = [
     *(TOP / f"{name}.md" for name in ("README", "DESIGN", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
     *sorted((TOP / "docs").rglob("*.md")),
+    *(TOP / folder / "README.md" for folder in ("examples", "tests")),
+    *sorted(path for top in ("python", "crates") for path in (TOP / top).rglob("README.md")),
 ]
 
 
@@ -23,6 +25,12 @@ FOLDERS = (
 WRITTEN = ("benchmarks/results", "torture/results")
 # Pages for those who change the code name its files by their last parts: `graph/op_def.py`.
 OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
+
+
+def is_of_code(page: Path) -> bool:
+    """Says whether a page is for those who change the code."""
+    is_room = page.name == "README.md" and page.parent != TOP
+    return page.name in OF_CODE or is_room or page.parent.name == "decisions"
 
 
 def paths_of_repository() -> list[str]:
@@ -40,7 +48,7 @@ def named_paths(page: Path) -> list[str]:
         word
         for word in words
         if ("/" in word and word.split("/")[0] in (*FOLDERS, "headrace"))
-        or (page.name in OF_CODE and re.search(r"\.(rs|py|sh|toml|yml)$", word))
+        or (is_of_code(page) and re.search(r"\.(rs|py|sh|toml|yml)$", word))
     ]
 
 
@@ -58,8 +66,8 @@ def missing_paths(names: list[str], paths: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name in OF_CODE or page.parent.name == "docs"],
-    ids=lambda page: page.name,
+    [page for page in PAGES if is_of_code(page) or page.parent.name == "docs"],
+    ids=lambda page: str(page.relative_to(TOP)),
 )
 def test_paths_that_a_page_names_exist(page):
     paths = "\n".join(paths_of_repository())
@@ -131,7 +139,16 @@ def test_the_site_has_every_page():
     text = (TOP / "mkdocs.yml").read_text("utf-8")
     listed = set(re.findall(r"\b([\w/]+\.md)$", text, re.MULTILINE))
     pages = {str(path.relative_to(TOP / "docs")) for path in (TOP / "docs").rglob("*.md")}
-    assert pages - {"index.md"} <= listed
+    decisions = {name for name in pages if name.startswith("decisions/0")}
+    assert pages - decisions - {"index.md"} <= listed
+
+
+def test_the_page_of_decisions_lists_each_once():
+    folder = TOP / "docs" / "decisions"
+    names = [path.name for path in sorted(folder.glob("0*.md"))]
+    assert re.findall(r"\((0[\w-]+\.md)\)", (folder / "index.md").read_text("utf-8")) == names
+    numbers = [int(name.split("-")[0]) for name in names]
+    assert numbers == list(range(1, len(names) + 1))
 
 
 def test_the_reference_has_every_public_name():
