@@ -21,9 +21,9 @@ demo: dev ## write real digits to TFRecords, train on them through a pipeline, e
 
 test: dev ## run the tests of the engine and of the package; model-check the queue and the executor, and simulate whole pipelines
 	cargo test --quiet --workspace --exclude headrace-python
+	cargo test --quiet --workspace --exclude headrace-python --features headrace-engine/shuttle --test simulation
 	cargo test --quiet --release -p headrace-engine --features loom --test loom_queue --test loom_staging --test loom_barrier --test loom_fair_lock --test loom_stop --test loom_pipeline
-	cargo test --quiet -p headrace-engine --features shuttle --test simulation
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
 	$(PY) -m peers

@@ -67,6 +67,7 @@ def test_static_shapes_and_names(run):
         example(v=[1.0]),
         [example(i=[1], v=[1.0, 2.0]), example(i=[1, 2], v=[1.0])],
     ],
+    ids=["fewer indices", "no indices", "two examples"],
 )
 @pytest.mark.parametrize("is_sorted", [False, True])
 def test_every_example_has_as_many_indices_as_values(run, records, is_sorted):
