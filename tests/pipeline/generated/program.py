@@ -71,6 +71,23 @@ class At(NamedTuple):
 Model: TypeAlias = Callable[[At], Items]
 
 
+class Numbered(NamedTuple):
+    """Examples that a shuffle of all reaches by their numbers.
+
+    Attributes:
+        count: Their number.
+        items: Returns the items made of them in an order of numbers.
+    """
+
+    count: int
+    items: Callable[[Sequence[int]], Items]
+
+
+def numbered_list(examples: Sequence[Example]) -> Numbered:
+    """Examples that are all there."""
+    return Numbered(len(examples), lambda order: (dict(examples[number]) for number in order))
+
+
 @dataclass(frozen=True)
 class Shape:
     """The known facts about the items behind a step.
@@ -104,6 +121,8 @@ class Step:
         order: What it makes of the order of files before it: "any" if it works on each item alone,
             "one" if a part with it is one piece, "kept" if files keep their order, "own" if it says
             how they are read.
+        shuffle: The seed of a shuffle of all examples, which comes before the stages that make one
+            example of each; None for other stages.
     """
 
     kind: str
@@ -112,6 +131,7 @@ class Step:
     model: Callable[[Model], Model]
     shape: Callable[[Shape], Shape] = field(default=lambda shape: shape)
     order: str = "kept"
+    shuffle: int | None = None
 
     def of(self, before: Model) -> Model:
         """Returns the meaning of the step, of what comes before."""
@@ -125,7 +145,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A source, or pipelines that are put together; with a pace if the source has one."""
+    """A source, or pipelines that are put together; with a pace if the source has one.
+
+    Attributes:
+        numbered: The examples by their numbers, where there are numbers.
+    """
 
     kind: str
     text: str
@@ -135,6 +159,7 @@ class Beginning:
     parts: "tuple[Program, ...]" = ()
     pieces: Callable[[At], list[Items]] | None = None
     pace: Pace | None = None
+    numbered: Callable[[At], Numbered] | None = None
 
 
 @dataclass(frozen=True)
@@ -155,9 +180,39 @@ class Program:
     def model(self) -> Model:
         """The meaning of the program, as a model."""
         model = self.beginning.model
-        for step in self.steps:
-            model = step.of(model)
+        for place, step in enumerate(self.steps):
+            if step.shuffle is None:
+                model = step.of(model)
+            else:
+                model = replace(self, steps=self.steps[:place])._shuffled(step.shuffle)
         return model
+
+    def _shuffled(self, seed: int) -> Model:
+        def model(at: At) -> Items:
+            numbered = self.numbered(at._replace(pieces=None))
+            yield from numbered.items(m.order(numbered.count, None, seed, at.number))
+
+        return model
+
+    def numbered(self, at: At) -> Numbered:
+        """Returns the examples by number; a function gets them in the order that is asked for."""
+        caches = [place + 1 for place, step in enumerate(self.steps) if step.kind == "cache"]
+        end = max(caches, default=0)
+        if end:
+            examples = numbered_list(list(replace(self, steps=self.steps[:end]).model(at)))
+        else:
+            assert self.beginning.numbered is not None
+            examples = self.beginning.numbered(at)
+
+        def items(order: Sequence[int]) -> Items:
+            def model(at: At) -> Items:
+                return examples.items(order)
+
+            for step in self.steps[end:]:
+                model = step.of(model)
+            return model(at)
+
+        return Numbered(examples.count, items)
 
     @property
     def has_pieces(self) -> bool:

@@ -1,14 +1,24 @@
 """Programs that are drawn: a source or a combination of programs, and stages behind it."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from random import Random
 
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
-from tests.pipeline.generated.program import At, Beginning, Model, Program, Ranks, Shape
+from tests.pipeline.generated.program import (
+    At,
+    Beginning,
+    Model,
+    Numbered,
+    Program,
+    Ranks,
+    Shape,
+    numbered_list,
+)
 from tests.pipeline.generated.sources import (
     DAMAGED,
     ONCE,
@@ -79,9 +89,15 @@ def _beginning(random: Random, nesting: int) -> Program:
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
         return source.begin(directory)
 
+    def numbered(at: At) -> Numbered:
+        whole = numbered_list(source.examples)
+        return Numbered(whole.count, lambda order: kept(whole.items(order)))
+
     kind = source.kind or source.text.partition("(")[0]
     shape = Shape(source.names).with_tags(kind)
-    beginning = Beginning(kind, source.text, begin, model, shape, pace=source.pace)
+    beginning = Beginning(
+        kind, source.text, begin, model, shape, pace=source.pace, numbered=numbered
+    )
     return Program(replace(beginning, pieces=pieces) if has_pieces else beginning)
 
 
@@ -204,9 +220,29 @@ def _concat(random: Random, parts: Sequence[Program]) -> Beginning:
             return at.in_turn(pieces(at))
         return chain.from_iterable(inner(at.of_part(n)) for n, inner in enumerate(models))
 
+    def numbered(at: At) -> Numbered:
+        inner = [part.numbered(at.of_part(number)) for number, part in enumerate(parts)]
+        ends = list(accumulate(part.count for part in inner))
+
+        def items(order: Sequence[int]) -> Items:
+            owners = [bisect_right(ends, number) for number in order]
+            coming = [
+                part.items(
+                    [
+                        number - end + part.count
+                        for number, owner in zip(order, owners, strict=True)
+                        if owner == place
+                    ]
+                )
+                for place, (part, end) in enumerate(zip(inner, ends, strict=True))
+            ]
+            return (next(coming[owner]) for owner in owners)
+
+        return Numbered(ends[-1], items)
+
     shape = _shape_of(parts, parts[0].shape.names).with_tags("concat")
     text = f"concat([{_texts(parts)}])"
-    return Beginning("concat", text, begin, model, shape, tuple(parts), pieces)
+    return Beginning("concat", text, begin, model, shape, tuple(parts), pieces, numbered=numbered)
 
 
 def _zip(random: Random, parts: Sequence[Program]) -> Beginning:

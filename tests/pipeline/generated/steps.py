@@ -11,7 +11,7 @@ from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import ANYTHING, Items, Run
 from tests.pipeline.generated.program import At, Model, Pieces, Program, Shape, Step, items_of
-from tests.pipeline.generated.sources import MANY, ONCE, SPLIT
+from tests.pipeline.generated.sources import MANY, ONCE
 
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 # The word for a budget that may be too small.
@@ -103,17 +103,14 @@ def _window(random: Random, shape: Shape) -> Step:
     )
 
 
-def _full_shuffle(random: Random, shape: Shape) -> Step | None:
-    if shape.tags & {SPLIT, "map with a state"}:
-        # It is a shuffle of all examples, of which a part is kept, or which a function gets in
-        # their new order. The model would shuffle what comes here.
-        return None
+def _full_shuffle(random: Random, shape: Shape) -> Step:
     seed = random.randrange(2**20)
     return Step(
         "shuffle",
         f"shuffle(seed={seed})",
         lambda p, _: p.shuffle(seed=seed),
         items_of(lambda i, at: m.shuffle(i, seed, at.number)),
+        shuffle=seed,
     )
 
 
