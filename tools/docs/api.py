@@ -28,6 +28,7 @@ PAGES = {
             "fixed_length_records",
             "files",
             "arrays",
+            "indexed",
             "iterable",
             "concat",
             "mix",

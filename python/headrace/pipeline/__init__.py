@@ -5,6 +5,7 @@ methods. It describes only; iterating over it starts threads and gives `Batches`
 """
 
 from headrace.pipeline.describe.combine import concat, mix, zip
+from headrace.pipeline.describe.indexed import indexed
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.sources import (
     arrays,
@@ -40,6 +41,7 @@ __all__ = [
     "files",
     "fixed_length_records",
     "image_folder",
+    "indexed",
     "iterable",
     "json_lines",
     "mix",

@@ -378,6 +378,58 @@ def _arrays(random: Random) -> Source:
     )
 
 
+class _Rows:
+    """Rows by number: dicts, tuples or numbers, one by one or in blocks."""
+
+    def __init__(self, count: int, makes: str, is_damaged: bool = False) -> None:
+        self.count, self.makes, self.is_damaged = count, makes, is_damaged
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> Any:
+        if not 0 <= number < self.count:
+            raise IndexError(number)
+        if self.is_damaged and _is_damaged(number):
+            raise ValueError(f"row {number} is damaged")
+        return {"dict": {"n": number}, "tuple": (number,), "number": number}[self.makes]
+
+
+class _Blocks(_Rows):
+    def __getitems__(self, numbers: list[int]) -> list[Any]:
+        return [self[number] for number in numbers]
+
+
+def _indexed(random: Random) -> Source:
+    kind, makes = random.choice([_Rows, _Blocks]), random.choice(["dict", "tuple", "number"])
+    count, num_threads = random.choice([0, 1, 30, 150]), random.choice([1, 1, 3])
+    # Rarely in processes, which take time to start.
+    num_processes = 2 if random.random() < 0.03 else 0
+    is_damaged, seed = random.random() < 0.2, random.choice([None, None, random.randrange(2**20)])
+    rows = kind(count, makes, is_damaged)
+    names = None if makes == "dict" else ["n"]
+
+    def begin(directory: Path) -> hr.Pipeline:
+        callers = (1, num_processes) if num_processes else (num_threads, 0)
+        found = hr.indexed(rows, *callers, names)
+        if seed is not None:
+            found = found.shuffle(seed=seed)
+        return found.skip_errors(MANY) if is_damaged else found
+
+    callers = f", num_processes={num_processes}" if num_processes else f", {num_threads}"
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    return Source(
+        f"indexed({kind.__name__}({count}, {makes}){callers}){shuffle}"
+        f"{'.skip_errors()' * is_damaged}",
+        begin,
+        [{"n": n} for n in range(count)],
+        seed=seed,
+        lost=frozenset(n for n in range(count) if is_damaged and _is_damaged(n)),
+        sizes=None,
+        places=None if is_damaged or seed is not None else [(0, n) for n in range(count)],
+    )
+
+
 def _yielded(count: int) -> Iterator[Example]:
     return ({"n": n} for n in range(count))
 
@@ -557,6 +609,8 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _arrays,
     _arrays,
     _arrays,
+    _indexed,
+    _indexed,
     _iterable,
     _iterable,
     _once,

@@ -12,6 +12,7 @@ use headrace_engine::files::storage;
 use headrace_engine::numbering::Numbering;
 use headrace_engine::pipeline::blocks::arrays::{Array, Arrays};
 use headrace_engine::pipeline::blocks::block::FileProvenance;
+use headrace_engine::pipeline::blocks::row_numbers::RowNumbers;
 use headrace_engine::pipeline::blocks::strided::Strided;
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::native::function::{Function, Segment};
@@ -283,6 +284,12 @@ impl Plan {
         let arrays = arrays.into_iter().map(array).collect::<PyResult<_>>()?;
         let rows = Arc::new(Arrays::new(arrays).into_python(py)?);
         Ok(Self(Arc::new(plan::Plan::Indexed(rows))))
+    }
+
+    /// The numbers 0, 1, … below `count`, int64, one in each row.
+    #[staticmethod]
+    fn row_numbers(count: u64) -> Self {
+        Self(Arc::new(plan::Plan::Indexed(Arc::new(RowNumbers::new(count)))))
     }
 
     /// Rows made by a Python worker thread.

@@ -156,8 +156,8 @@ class _Lengths:
     def _counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
         """Returns how many records each file of a source has; None if that is not known."""
         match source:
-            case stages.Arrays(arrays=arrays):
-                return [len(next(iter(arrays.values())))]
+            case stages.Arrays(length=length) | stages.Indexed(length=length):
+                return [length]
             case stages.Files(kind="files", paths=paths):
                 return [1] * len(find_files("files", paths))
             case stages.Files(kind="fixed_length_records", compression=None | "auto") as files:

@@ -156,7 +156,7 @@ def _obstacle_of_all(chain: Sequence[Stage]) -> str | None:
             return f"{stage.name} {what}"
     source = chain[0]
     match source:
-        case stages.Arrays():
+        case stages.Arrays() | stages.Indexed():
             return None
         case stages.Files(kind=kind, compression=compression) if kind in _INDEXED_KINDS:
             return _compressed(kind, compression)

@@ -198,7 +198,7 @@ def _check_renamed(stage: stages.Rename, names: Iterable[str] | None) -> None:
 
 def _source(source: Stage) -> Specs | None:
     match source:
-        case stages.Files() | stages.Arrays() | Source():
+        case stages.Files() | stages.Arrays() | stages.Indexed() | Source():
             return source.spec
         case stages.Concat() | stages.Mix() | stages.Zip() as combined:
             known = [specs for part in combined.parts if (specs := static_specs(part)) is not None]

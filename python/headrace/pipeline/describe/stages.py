@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from headrace.core import engine
 from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline.describe.native_function import Use
 from headrace.pipeline.describe.types import ElementType, Feature, Ragged, Spec, array_type
+from headrace.pipeline.plan.indexed_rows import IndexedRows
 from headrace.pipeline.plan.opened_iterators import Openings
 from headrace.pipeline.workers.worker_holder import WorkerHolder
 
@@ -24,6 +26,7 @@ __all__ = [
     "Files",
     "Filter",
     "FlatMap",
+    "Indexed",
     "Iterable_",
     "Learn",
     "Map",
@@ -32,6 +35,7 @@ __all__ = [
     "PaddedBatch",
     "Parse",
     "Prefetch",
+    "ReadRows",
     "Remainder",
     "Rename",
     "Select",
@@ -141,6 +145,11 @@ class Arrays(Stage):
         return "arrays"
 
     @property
+    def length(self) -> int:
+        """The number of examples."""
+        return len(next(iter(self.arrays.values())))
+
+    @property
     def spec(self) -> dict[str, Spec]:
         """The components of an example."""
         return {
@@ -176,6 +185,31 @@ class Iterable_(Stage):
     def name(self) -> str:
         """Its name in messages: that of the function that makes it."""
         return "iterable"
+
+
+@dataclass(frozen=True)
+class Indexed(Stage):
+    """The numbers of the rows of a source that is read by number.
+
+    Attributes:
+        length: The number of rows.
+        rows: Reads them.
+        names: The names of what a row holds; None if the rows say them.
+    """
+
+    length: int
+    rows: IndexedRows = field(repr=False)
+    names: tuple[str, ...] | None = _named(None)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "indexed"
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example."""
+        return {"index": Spec(np.dtype(np.int64), ())}
 
 
 @dataclass(frozen=True)
@@ -288,6 +322,11 @@ class Map(Stage):
     num_threads: int = _named(1)
     num_processes: int = _named(0)
     holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class ReadRows(Map):
+    """The rows of an indexed source in place of their numbers."""
 
 
 @dataclass(frozen=True)
@@ -551,6 +590,7 @@ _METHODS: dict[type[Stage], str] = {
     PaddedBatch: "padded_batch",
     Parse: "parse",
     Prefetch: "prefetch",
+    ReadRows: "indexed",
     Rename: "rename",
     Select: "select",
     Shard: "shard",

@@ -88,6 +88,8 @@ def measured(stage: Stage) -> Counted:
             return Counted(stage)
         case stages.Iterable_():
             return Counted(stage, num_parallel=1, is_python=True)
+        case stages.Indexed():
+            return Counted(stage, part="numbers")
         case stages.Map() | stages.Filter() | stages.FlatMap():
             parallel = stage.num_processes or stage.num_threads
             return Counted(stage, num_parallel=parallel, is_python=True)

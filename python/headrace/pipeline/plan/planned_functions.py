@@ -66,6 +66,7 @@ class FunctionPlanning:
                     after,
                     is_batched,
                     stage.num_threads,
+                    stage.name,
                 )
             case stages.Filter(function=predicate):
                 lane = FilterFunction(
@@ -121,10 +122,12 @@ class FunctionPlanning:
         for index, number in self._apart:
             stage = cast("stages.Map | stages.Filter | stages.FlatMap", self._chain[index])
             seed = None if isinstance(stage, stages.Filter) else stage.seed
-            kind = cast("Literal['map', 'filter', 'flat_map']", stage.name)
+            kind = cast("Literal['map', 'filter', 'flat_map']", stage.use)
             specs = (self._specs[index - 1], self._specs[index])
             first = self._first_results(stage, index)
-            found.append(apart.ProcessStage(kind, stage.function, seed, *specs, number, first))
+            found.append(
+                apart.ProcessStage(kind, stage.name, stage.function, seed, *specs, number, first)
+            )
             holders.append(stage.holder)
             if index != self._apart[-1][0]:
                 # A state counts functions, whoever calls them.
@@ -136,8 +139,10 @@ class FunctionPlanning:
         from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
 
         stage = learn.stage
-        kind = cast("Literal['map', 'flat_map']", stage.name)
-        found = apart.ProcessStage(kind, stage.function, stage.seed, before, None, self._number)
+        kind = cast("Literal['map', 'flat_map']", stage.use)
+        found = apart.ProcessStage(
+            kind, stage.name, stage.function, stage.seed, before, None, self._number
+        )
         return apart.LearnInProcess(found, stage.holder, learn.made, self._known.first_of(stage))
 
     def _first(self, stage: Stage, index: int) -> First:

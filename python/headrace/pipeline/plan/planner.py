@@ -18,6 +18,7 @@ from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cach
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Ragged
 from headrace.pipeline.plan.global_order import ordered_stages
+from headrace.pipeline.plan.late_reads import read_late
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.planned import Counted, Kept, Planned, Shared, measured
 from headrace.pipeline.plan.planned_functions import FunctionPlanning
@@ -100,7 +101,7 @@ class _Planning(FunctionPlanning):
             chain = [*chain[: known.empty_at + 1], *left_out]
         self._shared = shared
         self.num_ready = 2
-        chain, known = shuffled_before(chain, known)
+        chain, known = read_late(*shuffled_before(chain, known), is_covered)
         self._chain = chain
         self._known = known
         self._specs = known.specs
@@ -160,6 +161,9 @@ class _Planning(FunctionPlanning):
                 return plan.kept_for_shuffle() if is_kept else plan
             case stages.Arrays() as arrays:
                 return rows_of(arrays)
+            case stages.Indexed(rows=rows):
+                rows.check_length()
+                return engine.Plan.row_numbers(rows.length)
             case stages.Iterable_(factory=factory, openings=openings):
                 of = LookedAt if self._shared.is_learning else IterableFunction
                 return engine.Plan.python_source(self._lane(of(factory, openings, self._specs[0])))

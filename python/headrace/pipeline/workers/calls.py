@@ -14,6 +14,7 @@ from headrace.pipeline.plan.column_conversion import as_values, decoded
 from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
 from headrace.pipeline.plan.functions.global_generators import GlobalDraws
 from headrace.pipeline.plan.functions.random_generators import Generators
+from headrace.pipeline.plan.indexed_rows import IndexedRows
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_rows import SharedRows
 
@@ -106,6 +107,9 @@ class Steps:
                 a filter alone.
         """
         result = Result()
+        if isinstance(self._functions[0], IndexedRows):
+            coming = [int(n) for row, n in enumerate(columns[0]) if row not in left_out]
+            self._functions[0].expect(coming)
         seconds, made = [0.0] * len(self._steps), [0] * len(self._steps)
         for row, values in enumerate(zip(*columns, strict=True)):
             if row in left_out:

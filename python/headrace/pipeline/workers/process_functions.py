@@ -53,6 +53,7 @@ class ProcessStage:
 
     Attributes:
         kind: "map", "filter" or "flat_map".
+        name: The name of the stage in messages.
         function: The user's function.
         seed: That of its generators; None for none.
         given: The components that it gets.
@@ -62,6 +63,7 @@ class ProcessStage:
     """
 
     kind: Literal["map", "filter", "flat_map"]
+    name: str
     function: Callable[..., Any]
     seed: int | None
     given: Specs
@@ -72,7 +74,7 @@ class ProcessStage:
     @property
     def where(self) -> str:
         """The stage and its function, in words."""
-        return f"{self.kind}({name_of(self.function)})"
+        return f"{self.name}({name_of(self.function)})"
 
     def step(self) -> Step:
         """Returns the stage as workers get it."""

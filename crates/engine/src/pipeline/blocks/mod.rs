@@ -9,6 +9,7 @@ pub mod file_provenance;
 mod gather;
 pub mod provenance;
 pub mod row_id;
+pub mod row_numbers;
 pub mod rows;
 mod stack;
 pub mod strided;

@@ -31,6 +31,7 @@ from headrace.pipeline.plan.functions.global_generators import GlobalDraws
 from headrace.pipeline.plan.functions.python_values import spec_of
 from headrace.pipeline.plan.functions.random_generators import Draws
 from headrace.pipeline.plan.functions.results import Results
+from headrace.pipeline.plan.indexed_rows import IndexedRows
 from headrace.pipeline.plan.opened_iterators import name_of
 
 __all__ = [
@@ -148,6 +149,8 @@ class _Calls:
             restore(self._lane.function, self._job.state)
             self.state = kept(self._lane.function)
             call = self._lane.global_draws.watching(call)
+            if isinstance(self._lane.function, IndexedRows):
+                self._lane.function.expect(np.asarray(self._job.column(0).to_python()).tolist())
             for number, values in enumerate(zip(*columns, strict=True)):
                 if self._lane.is_over:
                     return
@@ -312,8 +315,9 @@ class MapFunction(_Function):
         made: Specs,
         is_batched: bool,
         num_callers: int = 1,
+        stage: str = "map",
     ) -> None:
-        super().__init__(function, first, given, "map", num_callers)
+        super().__init__(function, first, given, stage, num_callers)
         self._draws = None if seed is None else Draws(seed)
         self._made = made
         self._is_batched = is_batched

@@ -1,0 +1,260 @@
+"""Reads the rows of an indexed source, such as a data set of PyTorch, by their numbers."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["IndexedRows", "source_length"]
+
+_MISSING: Final = object()
+
+
+class IndexedRows:
+    """Reads a source by number, one row or the rows of a whole block at a time.
+
+    Args:
+        source: The user's object, with `__len__` and `__getitem__` or `__getitems__`; or a dict of
+            such objects, one for each component.
+        names: The names of what is in a row; None for those that follow from the row.
+
+    Attributes:
+        length: The number of rows when the pipeline was described.
+
+    Raises:
+        TypeError: If the source is not such an object, or has no length.
+        ValueError: If the length is out of range, or those of several objects differ.
+    """
+
+    def __init__(self, source: Any, names: tuple[str, ...] | None) -> None:
+        _check_source(source)
+        self.__qualname__ = type(source).__name__
+        self._given: Final = source
+        self._source: Final = _Columns(source) if isinstance(source, Mapping) else source
+        self._names: Final = names
+        self.length: Final = source_length(self._source)
+        self._coming = _Coming()
+
+    def check_length(self) -> None:
+        """Raises ValueError unless the source has as many rows as when it was described."""
+        found = source_length(self._source)
+        if found != self.length:
+            raise ValueError(
+                f"indexed: the length of {self.__qualname__} is {found}, but it was {self.length} "
+                "when the pipeline was described, expected the same in each pass. Describe the "
+                "pipeline again."
+            )
+
+    def expect(self, numbers: Sequence[int]) -> None:
+        """Says which rows this thread reads next, so that they can be read in one call."""
+        self._coming.numbers = list(numbers) if len(numbers) > 1 else []
+        self._coming.rows = {}
+
+    def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the components of the row whose number is in `index`."""
+        number = int(example["index"])
+        return self._components(self._row(number))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, IndexedRows)
+            and self._given is other._given
+            and self._names == other._names
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._given), self._names))
+
+    def _row(self, number: int) -> Any:
+        coming = self._coming
+        if coming.numbers:
+            numbers, coming.numbers = coming.numbers, []
+            try:
+                rows = _block_of(self._source, numbers)
+            except Exception:  # Each row is read alone, which tells the one that fails.
+                rows = None
+            if rows is not None:
+                coming.rows = dict(zip(numbers, rows, strict=True))
+        found = coming.rows.pop(number, _MISSING)
+        return self._single(number) if found is _MISSING else found
+
+    def _single(self, number: int) -> Any:
+        try:
+            return _row_of(self._source, number)
+        except IndexError as error:
+            raise IndexError(
+                f"indexed: {self.__qualname__} has no row at index {number} ({error}), and its "
+                f"length is {self.length}, expected a row for each index below that. Correct its "
+                "__len__ or its __getitem__."
+            ) from error
+
+    def _components(self, row: Any) -> dict[str, Any]:
+        if isinstance(row, Mapping):
+            return self._of_mapping(row)
+        if isinstance(row, tuple) or (isinstance(row, list) and len(self._names or ()) > 1):
+            names = self._names or tuple(map(str, range(len(row))))
+            if len(names) != len(row):
+                raise ValueError(
+                    f"indexed: a row is a {type(row).__name__} of {len(row)} items, expected "
+                    f"{len(names)}, as there are names: {', '.join(map(repr, names))}. Give a name "
+                    "for each."
+                )
+            return {name: _value(item) for name, item in zip(names, row, strict=True)}
+        if len(self._names or ("",)) > 1:
+            raise ValueError(
+                f"indexed: a row is of {type(row).__name__}, and names are {self._names}, expected "
+                "a tuple with an item for each. Give one name, or none."
+            )
+        name = self._names[0] if self._names else "record" if isinstance(row, bytes) else "x"
+        return {name: _value(row)}
+
+    def _of_mapping(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+        if self._names is not None:
+            raise ValueError(
+                f"indexed: names are {self._names}, but a row is a {type(row).__name__}, whose "
+                "keys are the names, expected tuples. Leave names out, and use rename(...)."
+            )
+        for key in row:
+            if not isinstance(key, str):
+                raise TypeError(
+                    f"indexed: a row has the key {key!r}, expected strings, which are the names "
+                    "of components. Return other keys."
+                )
+        return {key: _value(item) for key, item in row.items()}
+
+
+class _Coming(threading.local):
+    """The rows that a thread reads next: the numbers of those not read yet, and the others.
+
+    Another process has none of them.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.rows: dict[int, Any] = {}
+
+    def __reduce__(self) -> tuple[type["_Coming"], tuple[()]]:
+        return _Coming, ()
+
+
+class _Columns:
+    """Several sources of one length side by side, one for each component."""
+
+    def __init__(self, sources: Mapping[str, Any]) -> None:
+        self._sources: Final = dict(sources)
+        lengths = {name: source_length(source) for name, source in self._sources.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(
+                f"indexed: the lengths are {lengths}, expected one length for all components. Cut "
+                "the longer ones."
+            )
+
+    def __len__(self) -> int:
+        return source_length(next(iter(self._sources.values())))
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        return {name: _row_of(source, number) for name, source in self._sources.items()}
+
+    def __getitems__(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        columns = []
+        for source in self._sources.values():
+            rows = _block_of(source, numbers)
+            columns.append(rows or [_row_of(source, number) for number in numbers])
+        return [dict(zip(self._sources, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def source_length(source: Any) -> int:
+    """Returns the number of rows of a source.
+
+    Raises:
+        TypeError: If it is not an int.
+        ValueError: If it is negative, or beyond what an index can be.
+    """
+    name = type(source).__name__
+    try:
+        return len(source)
+    except TypeError as error:
+        raise TypeError(
+            f"indexed: the length of {name} cannot be told ({error}), expected an int from 0 on. "
+            "Correct its __len__, or use iterable(...) for examples without a length."
+        ) from error
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"indexed: the length of {name} is out of range ({error}), expected an int from 0 on. "
+            "Correct its __len__."
+        ) from error
+
+
+def _check_source(source: Any) -> None:
+    """Raises TypeError unless rows of a source can be read by number."""
+    if isinstance(source, Mapping):
+        if not source or not all(isinstance(name, str) for name in source):
+            raise TypeError(
+                f"indexed: the names are {list(source)!r}, expected strings, one for each "
+                "component, with its source. Give at least one."
+            )
+        for one in source.values():
+            _check_rows(one)
+        return
+    _check_rows(source)
+
+
+def _check_rows(source: Any) -> None:
+    kind = type(source)
+    is_table = kind.__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
+    if is_table or isinstance(source, Mapping):
+        raise TypeError(
+            f"indexed: got {kind.__name__}, whose [] gives columns, expected one whose [] gives "
+            "the row of a number. Columns are given to headrace.arrays."
+        )
+    has_rows = hasattr(kind, "__getitem__") or hasattr(kind, "__getitems__")
+    is_text = isinstance(source, (str, bytes, type))
+    if is_text or not has_rows or not hasattr(kind, "__len__"):
+        raise TypeError(
+            f"indexed: got {kind.__name__}, expected an object with __len__, and __getitem__ or "
+            "__getitems__. An iterator is given to headrace.iterable, paths to a source of files."
+        )
+
+
+def _row_of(source: Any, number: int) -> Any:
+    if hasattr(type(source), "__getitem__"):
+        return source[number]
+    (row,) = _of_items(source, [number])
+    return row
+
+
+def _block_of(source: Any, numbers: Sequence[int]) -> Sequence[Any] | None:
+    """Returns the rows of a block, read in one call; None if there is no such call."""
+    if getattr(source, "__getitems__", None):
+        return _of_items(source, numbers)
+    first, end = min(numbers), max(numbers) + 1
+    if not _is_array(source) or end - first != len(numbers):
+        return None
+    # Arrays in files are stored in chunks, and a slice decodes each of them once.
+    part = source[first:end]
+    if not isinstance(part, np.ndarray) or len(part) != end - first:
+        return None
+    return [part[number - first] for number in numbers]
+
+
+def _of_items(source: Any, numbers: Sequence[int]) -> Sequence[Any]:
+    found = source.__getitems__(list(numbers))
+    if isinstance(found, Mapping) or len(found) != len(numbers):
+        what = type(found).__name__ if isinstance(found, Mapping) else f"{len(found)} rows"
+        raise ValueError(
+            f"indexed: __getitems__ of {type(source).__name__} has returned {what} for "
+            f"{len(numbers)} indexes, expected a list with a row for each. Correct it."
+        )
+    rows: Sequence[Any] = found
+    return rows
+
+
+def _is_array(source: Any) -> bool:
+    return hasattr(source, "dtype") and len(getattr(source, "shape", ())) > 0
+
+
+def _value(item: Any) -> Any:
+    """Returns a value of a component; pictures of Pillow as arrays."""
+    is_picture = hasattr(item, "__array_interface__") and not isinstance(item, np.generic)
+    return np.asarray(item) if is_picture else item
