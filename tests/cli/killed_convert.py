@@ -11,16 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.cli.convert.folder import Folder
-from headrace.cli.convert.journal import Journal
-from headrace.cli.convert.run import _Conversion
-from headrace.cli.convert.shards.make import RecordShard
+from headrace.cli.convert.run import _Output
 from headrace.cli.main import main
+from headrace.pipeline.writing.journal import Journal
+from headrace.pipeline.writing.tfrecord import RecordShard
 
 # As a shell begins programs, whatever runs the tests: `nohup` would have this one ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 MOMENTS = {
-    "example": (_Conversion, "_write_example"),
+    "example": (_Output, "write"),
     "publish": (RecordShard, "publish"),
     "journal": (Journal, "add"),
     "begin": (Journal, "begin"),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from headrace import ops, pipeline
 from headrace.cli.content.kind import Content, Kind
-from headrace.cli.progress import Bar
+from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline, Skipped
 from headrace.pipeline.tracing import native
 

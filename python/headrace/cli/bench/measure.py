@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from headrace.cli.bench.limit import Limit, measured_limit
 from headrace.cli.content.start import start_of
 from headrace.cli.failures import Failure
-from headrace.cli.progress import Bar
+from headrace.core.progress import Bar
 from headrace.io import storage
 from headrace.pipeline import Batches, Pipeline
 from headrace.pipeline.describe import stages

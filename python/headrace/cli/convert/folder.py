@@ -14,12 +14,11 @@ from typing import Final, NamedTuple
 
 from headrace.cli.content.kind import image_kind
 from headrace.cli.convert.request import Request
-from headrace.cli.convert.rows import Row
-from headrace.cli.convert.shards.shard import Shard
 from headrace.cli.examples.schema import Schema
-from headrace.cli.examples.values import Values
 from headrace.cli.failures import Failure
 from headrace.io.os_errors import os_errors
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.values import Row, Values
 
 __all__ = ["FOLDER_PART", "Folder", "FolderPlan", "folder_plan"]
 

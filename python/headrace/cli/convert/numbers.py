@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.source import Source
-from headrace.cli.examples.values import Values
 from headrace.cli.failures import Failure
+from headrace.pipeline.writing.values import Values
 
 __all__ = ["Rule", "changed", "check_casts", "first_changed", "held", "rules_of"]
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 from headrace.cli.convert.numbers import held, rules_of
 from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.source import Source
-from headrace.cli.examples.values import Values, values_of_example, values_of_record
+from headrace.cli.examples.values import values_of_record
 from headrace.cli.failures import Failure
-from headrace.protos import Example
+from headrace.pipeline.writing.values import Row, Values, values_of_example
 
-__all__ = ["Row", "row_maker", "serialized"]
-
-Row: TypeAlias = Mapping[str, Values]
+__all__ = ["row_maker"]
 
 
 def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
@@ -94,36 +92,3 @@ def _row_of_image(source: Source) -> Callable[[dict[str, Any], int], Row]:
 
 def _row_of_file(example: dict[str, Any], _number: int) -> Row:
     return values_of_example({**example, "path": os.path.basename(example["path"])})
-
-
-def serialized(row: Row, number: int) -> bytes:
-    """Returns a row as an `Example`.
-
-    Raises:
-        Failure: If it holds a value that an `Example` cannot.
-    """
-    example = Example()
-    for name, values in row.items():
-        feature = example.features.feature[name]
-        try:
-            _fill(feature, values)
-        except (TypeError, ValueError) as error:
-            raise Failure(
-                f"example {number}: {name} is {values.kind}, which no Example holds: {error}. "
-                "Leave it out with --select."
-            ) from error
-    return example.SerializeToString(deterministic=True)
-
-
-def _fill(feature: Any, values: Values) -> None:
-    kind = values.kind or "bytes"
-    if kind == "bytes":
-        feature.bytes_list.value.extend(values.items)
-    elif kind == "str":
-        feature.bytes_list.value.extend([item.encode() for item in values.items])
-    elif kind.startswith("float"):
-        feature.float_list.value.extend(values.items)
-    elif kind == "bool":
-        feature.int64_list.value.extend(map(int, values.items))
-    else:
-        feature.int64_list.value.extend(values.items)

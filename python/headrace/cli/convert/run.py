@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from headrace.cli.convert.folder import FOLDER_PART, Folder
-from headrace.cli.convert.journal import Journal
 from headrace.cli.convert.naming import Names
 from headrace.cli.convert.request import Format, Request
 from headrace.cli.convert.rows import row_maker
-from headrace.cli.convert.shards.make import make_shard
-from headrace.cli.convert.shards.parquet import check_parquet
-from headrace.cli.convert.shards.shard import Shard
-from headrace.cli.convert.shards.tfrecord import RecordShard
+from headrace.cli.convert.shards import check_parquet, make_shard
 from headrace.cli.convert.source import Source, source_of
 from headrace.cli.convert.survey import Survey, checked_names, surveyed
 from headrace.cli.failures import Failure
 from headrace.cli.interrupts import Interrupts
-from headrace.cli.progress import Bar
+from headrace.core.progress import Bar
 from headrace.io.os_errors import os_errors
 from headrace.pipeline import Batches, Skipped
+from headrace.pipeline.writing.journal import Journal
+from headrace.pipeline.writing.run import Output, has_size, write_shards
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.tfrecord import RecordShard
+from headrace.pipeline.writing.wording import UnwritableError
 
 __all__ = ["Converted", "convert"]
 
@@ -82,8 +83,11 @@ def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Conver
     if directory:
         with os_errors(directory):
             Path(directory).mkdir(parents=True, exist_ok=True)
-    with Journal(request.output) as journal:
-        return _Conversion(request, source, journal, interrupts).run(overwrite)
+    with Journal(request.output, "headrace convert") as journal:
+        try:
+            return _Conversion(request, source, journal, interrupts).run(overwrite)
+        except UnwritableError as error:
+            raise Failure(str(error)) from error
 
 
 class _Conversion:
@@ -97,27 +101,25 @@ class _Conversion:
         self._journal = journal
         self._interrupts = interrupts
         self._make_row = row_maker(source, request)
-        # TFRecords that become TFRecords again are copied unchanged.
-        self._is_raw = (source.format, request.to) == (Format.TFRECORD, Format.TFRECORD) and not (
-            request.select or request.rename
-        )
         is_divided = bool(request.shards or request.shard_bytes)
         self._names = Names(request.output, request.shards, is_divided)
-        self._num_examples = 0
 
     def run(self, overwrite: bool) -> Converted:
         """Writes all that is missing."""
         is_begun = self._is_begun() and not overwrite
         survey = self._known() if is_begun else self._begun(overwrite)
         num_before = len(self._journal.done)
-        self._num_examples = sum(line["examples"] for line in self._journal.done)
         folder = None
         if survey.folder is not None:
             written = (name for line in self._journal.done for name in line["names"])
             folder = Folder(self._request.output, survey.folder, written)
         with self._examples() as examples, Bar("convert", survey.num_examples, " examples") as bar:
-            bar.advance(self._num_examples)
-            self._write(survey, folder, examples, bar)
+            bar.advance(sum(line["examples"] for line in self._journal.done))
+            output = _Output(self._source, self._request, self._names, survey, folder)
+            num_examples = write_shards(
+                output.showing(bar, self._interrupts), examples, self._journal
+            )
+            self._check_number(survey, num_examples)
             skipped = examples.skipped
         if folder is not None:
             folder.publish()
@@ -125,7 +127,7 @@ class _Conversion:
         self._journal.remove()
         return Converted(
             files if folder is None else [self._request.output],
-            self._num_examples,
+            num_examples,
             num_before,
             skipped,
         )
@@ -147,7 +149,7 @@ class _Conversion:
                     f"the run that has begun it. {_ANEW}"
                 )
         for line in self._journal.done:
-            if line["path"] and not _has_size(line["path"], line["size"]):
+            if line["path"] and not has_size(line["path"], line["size"]):
                 raise Failure(
                     f"{line['path']}: the run that has begun this wrote {line['size']} bytes, but "
                     "the file is not like that any more. Give --overwrite to start anew."
@@ -184,73 +186,61 @@ class _Conversion:
         except ValueError as error:
             raise Failure(f"{self._request.output}: {error} {_ANEW}") from error
 
-    def _write(self, survey: Survey, folder: Folder | None, examples: Batches, bar: Bar) -> None:
-        """Writes shards until there are no examples left."""
-        number = len(self._journal.done)
-        while (first := next(examples, None)) is not None:
-            path = "" if folder is not None else self._names.shard(number)
-            shard = folder.part() if folder is not None else self._shard(path, survey)
-            begin = self._num_examples
-            try:
-                self._fill(shard, first, examples, self._most(number, survey), bar)
-                shard.publish()
-            except BaseException:
-                shard.discard()
-                raise
-            self._journal.is_needed = True
-            self._journal.add(
-                {
-                    "path": path,
-                    "size": os.path.getsize(path) if path else 0,
-                    "names": folder.names if folder is not None else [],
-                    "examples": self._num_examples - begin,
-                    "state": examples.state(),
-                }
-            )
-            number += 1
+    def _check_number(self, survey: Survey, num_examples: int) -> None:
         source = self._request.sources[0]
-        if not self._num_examples:
+        if not num_examples:
             raise Failure(f"{source}: there are no examples. Nothing is written.")
-        if survey.num_examples is not None and survey.num_examples != self._num_examples:
+        if survey.num_examples is not None and survey.num_examples != num_examples:
             raise Failure(
                 f"{source}: there were {survey.num_examples} examples at first, and then "
-                f"{self._num_examples}. Convert it again, with --overwrite, when nothing writes it."
+                f"{num_examples}. Convert it again, with --overwrite, when nothing writes it."
             )
 
-    def _fill(
-        self, shard: Shard, first: dict[str, Any], examples: Batches, most: int | None, bar: Bar
+
+class _Output(Output):
+    """The files of a conversion."""
+
+    def __init__(
+        self, source: Source, request: Request, names: Names, survey: Survey, folder: Folder | None
     ) -> None:
-        """Writes examples until a shard has as many, or as many bytes, as it should."""
-        example: dict[str, Any] | None = first
-        count, size = 0, 0
-        while example is not None:
-            size += self._write_example(shard, example)
-            count += 1
-            self._interrupts.check()
-            bar.advance()
-            if count == most or size >= (self._request.shard_bytes or math.inf):
-                return
-            example = next(examples, None)
+        self.shard_bytes = request.shard_bytes
+        self._request = request
+        self._names = names
+        self._survey = survey
+        self._folder = folder
+        self._make_row = row_maker(source, request)
+        # TFRecords that become TFRecords again are copied unchanged.
+        self._is_raw = (source.format, request.to) == (Format.TFRECORD, Format.TFRECORD) and not (
+            request.select or request.rename
+        )
 
-    def _write_example(self, shard: Shard, example: dict[str, Any]) -> int:
-        number = self._num_examples
-        self._num_examples += 1
-        if self._is_raw and isinstance(shard, RecordShard):
-            return shard.write_record(example["record"])
-        return shard.write(self._make_row(example, number), number)
+    def showing(self, bar: Bar, interrupts: Interrupts) -> _Output:
+        """Lets it tell a bar of each example, and look for signals."""
+        self._bar, self._interrupts = bar, interrupts
+        return self
 
-    def _shard(self, path: str, survey: Survey) -> Shard:
-        return make_shard(path, survey.columns, self._request)
+    def begin(self, number: int) -> tuple[str, Shard]:
+        if self._folder is not None:
+            return "", self._folder.part()
+        path = self._names.shard(number)
+        return path, make_shard(path, self._survey.columns, self._request)
 
-    def _most(self, number: int, survey: Survey) -> int | None:
-        """Returns how many examples shard `number` gets at most."""
-        if survey.folder is not None:
+    def most(self, number: int) -> int | None:
+        if self._folder is not None:
             return FOLDER_PART
-        shards, count = self._request.shards, survey.num_examples
+        shards, count = self._request.shards, self._survey.num_examples
         if shards is None or count is None:
             return None
         return (number + 1) * count // shards - number * count // shards
 
+    def write(self, shard: Shard, example: Mapping[str, Any], number: int) -> int:
+        if self._is_raw and isinstance(shard, RecordShard):
+            return shard.write_record(example["record"])
+        return shard.write(self._make_row(dict(example), number), number)
 
-def _has_size(path: str, size: int) -> bool:
-    return os.path.isfile(path) and os.path.getsize(path) == size
+    def note(self) -> None:
+        self._interrupts.check()
+        self._bar.advance()
+
+    def names(self) -> list[str]:
+        return [] if self._folder is None else self._folder.names

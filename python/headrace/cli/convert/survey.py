@@ -15,17 +15,17 @@ from headrace.cli.convert.numbers import (
     rules_of,
 )
 from headrace.cli.convert.request import Format, Request
-from headrace.cli.convert.rows import Row
-from headrace.cli.convert.shards.column import Column, columns_of
-from headrace.cli.convert.shards.make import HAS_COLUMNS, check_columns
+from headrace.cli.convert.shards import HAS_COLUMNS, check_columns, columns_of
 from headrace.cli.convert.source import Source
 from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import values_of_record
 from headrace.cli.failures import Failure
 from headrace.cli.interrupts import Interrupts
-from headrace.cli.progress import Bar
+from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline
 from headrace.pipeline.tracing import native
+from headrace.pipeline.writing.column import Column
+from headrace.pipeline.writing.values import Row
 
 __all__ = ["Survey", "checked_names", "surveyed"]
 
@@ -97,7 +97,8 @@ def surveyed(
     """Looks at all examples, as far as the request needs that.
 
     Raises:
-        Failure: If the format of the output cannot hold them.
+        Failure: If features have no common types.
+        UnwritableError: If the format of the output cannot hold them.
         Interrupted: If there was a signal.
     """
     if request.to in HAS_COLUMNS:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from headrace.cli.content.kind import image_kind
 from headrace.cli.content.text import is_text
-from headrace.cli.examples.values import Values
+from headrace.pipeline.writing.values import Values
 
 __all__ = ["FeatureSummary", "Schema"]
 

@@ -50,7 +50,7 @@ def index(
     from headrace.cli.index.dali import write_dali  # noqa: PLC0415 (see commands.py)
     from headrace.cli.index.write import files_to_index, write_index  # noqa: PLC0415
     from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415
-    from headrace.cli.progress import Bar  # noqa: PLC0415
+    from headrace.core.progress import Bar  # noqa: PLC0415
 
     if dali and kind is not None:
         raise click.UsageError("--dali is of TFRecords: leave out --kind.")

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from headrace.cli.content.kind import image_kind
 from headrace.cli.content.text import is_text
-from headrace.cli.examples.values import Values
 from headrace.cli.inspect.images import Picture, as_png, decoded, drawn
 from headrace.cli.inspect.report import Shown
 from headrace.cli.wording import shortened, size
 from headrace.io.atomic_file import replacing
+from headrace.pipeline.writing.values import Values
 
 __all__ = ["as_json", "lines_of_example", "write_pictures"]
 

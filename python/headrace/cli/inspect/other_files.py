@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from headrace.cli.content.kind import Content
-from headrace.cli.examples.values import Values
 from headrace.cli.failures import Failure
 from headrace.cli.file_pipelines import source_of
 from headrace.cli.inspect.images import Picture, decoded
 from headrace.cli.inspect.report import Looked, Shown, counts
 from headrace.core.errors import OpError
 from headrace.io.tensor_bundle import BundleReader
+from headrace.pipeline.writing.values import Values
 from headrace.protos import Event
 from headrace.protos.library import DecodeError
 from headrace.tf1.checkpoint.file import CheckpointReader

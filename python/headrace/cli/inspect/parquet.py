@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.schema import Schema
-from headrace.cli.examples.values import Values
 from headrace.cli.failures import Failure
 from headrace.cli.inspect.report import Looked, Shown
 from headrace.core.optional_dependencies import missing_parquet
+from headrace.pipeline.writing.values import Values
 
 __all__ = ["opened", "report_of_parquet"]
 

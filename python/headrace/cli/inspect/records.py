@@ -7,9 +7,10 @@ from typing import Any
 
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.schema import Schema
-from headrace.cli.examples.values import Values, sequences_of_record, values_of_record
+from headrace.cli.examples.values import sequences_of_record, values_of_record
 from headrace.cli.file_pipelines import ALL, source_of
 from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
+from headrace.pipeline.writing.values import Values
 
 __all__ = ["report_of_records"]
 

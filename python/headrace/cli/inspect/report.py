@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace.cli.content.kind import Content
-from headrace.cli.examples.values import Values
 from headrace.cli.file_pipelines import counted
 from headrace.core.repr_prefix import printable
 from headrace.pipeline import Skipped
+from headrace.pipeline.writing.values import Values
 
 __all__ = ["Looked", "Shown", "counts", "damage_of"]
 

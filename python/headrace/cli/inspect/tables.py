@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from headrace.cli.content.kind import Content, Kind
 from headrace.cli.examples.schema import Schema
-from headrace.cli.examples.values import values_of_example
 from headrace.cli.file_pipelines import ALL, source_of
 from headrace.cli.inspect.report import Looked, Shown, counts, damage_of
+from headrace.pipeline.writing.values import values_of_example
 
 __all__ = ["report_of_table", "report_of_text"]
 

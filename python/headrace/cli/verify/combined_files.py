@@ -10,8 +10,8 @@ from typing import Any, Final
 from headrace import ops, pipeline
 from headrace.cli.content.kind import Content, Kind
 from headrace.cli.file_pipelines import ALL
-from headrace.cli.progress import Bar
 from headrace.cli.verify.result import Result
+from headrace.core.progress import Bar
 from headrace.pipeline import Pipeline
 from headrace.pipeline.tracing import native
 

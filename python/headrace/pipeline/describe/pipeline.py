@@ -1,5 +1,6 @@
 """The pipeline itself: an immutable description, and the ways to iterate over it."""
 
+import os
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
@@ -263,6 +264,42 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
                 range.
         """
         return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
+
+    def write(
+        self, path: str | os.PathLike[str], num_shards: int = 1, resume: bool = False
+    ) -> list[str]:
+        """Writes all examples of one epoch into files, and returns their paths.
+
+        The ending of the name says the format: `.tfrecord`, `.tar` (samples as the library
+        webdataset reads them), `.jsonl` (JSON lines) or `.parquet`; all but Parquet may end with
+        `.gz`. Each shard has neighbouring examples, in the order of the pipeline, and all have
+        equally many, but for one. So the same pipeline gives the same files. A shard gets its name
+        when it is whole and on the disk.
+
+        Where the number of examples is not known, several shards need a count of all of them first
+        (see `count`). A hidden file beside the shards has the progress. A component that the format
+        cannot hold is refused before the first shard.
+
+        Args:
+            path: A path of this machine, with `{shard}` for the number, such as
+                "out/train-{shard:05}.tfrecord", and `{num_shards}` if wanted. Missing directories
+                are made.
+            num_shards: The number of shards.
+            resume: Whether to continue where an earlier call was ended or killed. Shards that it
+                completed stay as they are, and the others come out as they would have. Without such
+                a call it begins.
+
+        Raises:
+            AlreadyExistsError: If a shard exists, or another process is writing them.
+            FailedPreconditionError: If the data or the shards have changed since an earlier call.
+            ModuleNotFoundError: If something has to be installed for the format.
+            ValueError: If the pipeline gives batches or no examples, the format is unknown or
+                cannot hold a component, or `resume` is given for another pipeline.
+        """
+        # Nobody loads it who reads alone.
+        from headrace.pipeline.writing.write import write  # noqa: PLC0415
+
+        return write(self, path, num_shards, resume)
 
     def __iter__(self) -> Batches:
         self._history.note_begin()

@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn rows_are_their_numbers() {
         let rows = RowNumbers::new(10);
-        let block = rows.read(&[7, 0, 9]).unwrap();
-        let Column::Dense(tensor) = &block.columns()[0] else { panic!("a dense column") };
+        let (columns, _) = rows.read(&[7, 0, 9]).unwrap().into_columns();
+        let [Column::Dense(tensor)] = &columns[..] else { panic!("a dense column") };
         assert_eq!(tensor.values::<i64>().unwrap(), [7, 0, 9]);
         assert_eq!(rows.len(), 10);
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from headrace.cli.convert.rows import Row
+from headrace.pipeline.writing.values import Row
 
 __all__ = ["Shard"]
 
@@ -21,7 +21,7 @@ class Shard(ABC):
             number: The number of the example, over all shards.
 
         Raises:
-            Failure: If the format cannot hold it.
+            UnwritableError: If the format cannot hold it.
         """
 
     @abstractmethod

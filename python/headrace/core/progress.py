@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
+from importlib import import_module
+from importlib.util import find_spec
 from types import TracebackType
-from typing import NoReturn, Self
-
-from tqdm import tqdm
+from typing import Any, Self
 
 from headrace.core.repr_prefix import printable
 
@@ -16,7 +16,7 @@ __all__ = ["Bar"]
 
 
 class Bar:
-    """A progress bar, on stderr if that is a terminal.
+    """A progress bar, on stderr if that is a terminal and tqdm is installed.
 
     Args:
         what: A word or two for the work.
@@ -28,7 +28,8 @@ class Bar:
     def __init__(
         self, what: str, total: int | None, unit: str = " records", is_wanted: bool = True
     ) -> None:
-        self._bar = _bar(what, total, unit) if is_wanted and sys.stderr.isatty() else None
+        is_shown = is_wanted and sys.stderr.isatty() and find_spec("tqdm") is not None
+        self._bar = _bar(what, total, unit) if is_shown else None
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +54,8 @@ class Bar:
             self._bar.update(number)
 
 
-def _bar(what: str, total: int | None, unit: str) -> tqdm[NoReturn]:
+def _bar(what: str, total: int | None, unit: str) -> Any:
+    tqdm: Any = import_module("tqdm").tqdm
     # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())

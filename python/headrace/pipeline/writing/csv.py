@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.cli.convert.rows import Row
-from headrace.cli.convert.shards.column import Column
-from headrace.cli.convert.shards.file import WholeFile
-from headrace.cli.convert.shards.shard import Shard
-from headrace.cli.failures import Failure
+from headrace.pipeline.writing.column import Column
+from headrace.pipeline.writing.file import WholeFile
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.values import Row
+from headrace.pipeline.writing.wording import UnwritableError, Wording
 
 __all__ = ["CsvShard", "check_csv_columns", "no_text"]
 
 
-def check_csv_columns(columns: Sequence[Column]) -> None:
+def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
     """Refuses columns that fields cannot hold.
 
     Raises:
-        Failure: Names the first of them, and the remedy.
+        UnwritableError: Names the first of them, and the remedy.
     """
     for column in columns:
-        if column.is_list:
-            raise Failure(
-                f"feature '{column.name}' is a list, which no field of CSV holds. Use --to "
-                "json-lines or parquet, or leave it out with --select."
+        if column.rank:
+            raise UnwritableError(
+                f"{wording.component} '{column.name}' is a list, which no field of CSV holds. "
+                f"{wording.as_list}, or {wording.drop}."
             )
         if column.kind == "bytes":
-            raise Failure(no_text(column.name))
+            raise UnwritableError(no_text(column.name, wording))
 
 
-def no_text(name: str) -> str:
+def no_text(name: str, wording: Wording) -> str:
     """Returns what to say of bytes where only texts can be."""
     return (
-        f"feature '{name}' holds bytes that are no text. Give --base64 {name} to write them as "
-        "base64, or use --to parquet or tar, or leave it out with --select."
+        f"{wording.component} '{name}' holds bytes that are no text. "
+        f"{wording.as_text.format(name=name)}, or {wording.drop}."
     )
 
 

@@ -5,32 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from headrace.cli.convert.rows import Row
-from headrace.cli.convert.shards.column import Column
-from headrace.cli.convert.shards.csv import no_text
-from headrace.cli.convert.shards.file import WholeFile
-from headrace.cli.convert.shards.shard import Shard
-from headrace.cli.failures import Failure
+from headrace.pipeline.writing.column import Column
+from headrace.pipeline.writing.csv import no_text
+from headrace.pipeline.writing.file import WholeFile
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.values import Row
+from headrace.pipeline.writing.wording import UnwritableError, Wording
 
 __all__ = ["JsonShard", "check_json_columns"]
 
 
-def check_json_columns(columns: Sequence[Column]) -> None:
+def check_json_columns(columns: Sequence[Column], wording: Wording) -> None:
     """Refuses columns that JSON cannot hold.
 
     Raises:
-        Failure: Names the first of them, and the remedy.
+        UnwritableError: Names the first of them, and the remedy.
     """
     for column in columns:
         if column.kind == "bytes":
-            raise Failure(no_text(column.name))
+            raise UnwritableError(no_text(column.name, wording))
 
 
 class JsonShard(Shard):
     """A file of JSON lines."""
 
-    def __init__(self, path: str, compression: str | None, columns: Sequence[Column]) -> None:
+    def __init__(
+        self, path: str, compression: str | None, columns: Sequence[Column], wording: Wording
+    ) -> None:
         self._columns = columns
+        self._wording = wording
         self._file = WholeFile(path, compression)
 
     def write(self, row: Row, number: int) -> int:
@@ -43,9 +46,9 @@ class JsonShard(Shard):
         try:
             text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except ValueError as error:
-            raise Failure(
+            raise UnwritableError(
                 f"example {number} has a number that is infinite or no number, which JSON cannot "
-                "say. Use --to parquet."
+                f"say. {self._wording.as_numbers}"
             ) from error
         return self._file.stream.write(f"{text}\n".encode())
 

@@ -6,25 +6,17 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
-from headrace.cli.convert.rows import Row
-from headrace.cli.convert.shards.column import Column
-from headrace.cli.convert.shards.file import WholeFile
-from headrace.cli.convert.shards.shard import Shard
-from headrace.cli.failures import Failure
-from headrace.core.optional_dependencies import missing_parquet
+from headrace.pipeline.writing.column import Column
+from headrace.pipeline.writing.file import WholeFile
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.values import Row
 
-__all__ = ["ParquetShard", "check_parquet"]
+__all__ = ["ParquetShard"]
 
 # A row group ends with the example that reaches one of these.
 _GROUP_ROWS: Final = 1 << 16
 _GROUP_BYTES: Final = 64 << 20
 _NUMBER_BYTES: Final = 8
-
-
-def check_parquet() -> None:
-    """Raises Failure if nothing is installed that writes Parquet."""
-    if missing := missing_parquet():
-        raise Failure(f"--to parquet: {missing}")
 
 
 class ParquetShard(Shard):
@@ -86,10 +78,12 @@ class ParquetShard(Shard):
             "base64": self._arrow.string(),
             "bytes": self._arrow.binary(),
             "float": self._arrow.float32(),
-            "int64": self._arrow.int64(),
+            "bool": self._arrow.bool_(),
         }
-        kind = types[column.kind]
-        return self._arrow.list_(kind) if column.is_list else kind
+        kind = types.get(column.kind) or getattr(self._arrow, column.kind)()
+        for _ in range(column.rank):
+            kind = self._arrow.list_(kind)
+        return kind
 
 
 def _size(items: Sequence[Any]) -> int:

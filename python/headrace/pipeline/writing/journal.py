@@ -1,8 +1,8 @@
-"""The progress of a conversion: a hidden file beside its output, until all is done.
+"""The progress of a run that writes: a hidden file beside its output.
 
-Its first line has the request; each other line tells which shard is complete and where the next one
-begins. A line that was cut short by a kill is ignored. The file is locked while a process works
-with it.
+Its first line says what was asked for; each other line tells which shard is complete and where the
+next one begins. A line that was cut short by a kill is ignored. The file is locked while a process
+works with it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import zlib
 from types import TracebackType
 from typing import Any, Final, Self
 
-from headrace.cli.failures import Failure
+from headrace.core.errors import AlreadyExistsError, FailedPreconditionError
 from headrace.io.os_errors import os_errors
 
 __all__ = ["Journal"]
 
-_FORMAT: Final = "headrace convert"
 # The version of the lines and their meaning. Any change of either needs a new one.
 _VERSION: Final = 1
 
@@ -29,24 +28,29 @@ class Journal:
 
     Args:
         output: The output.
+        program: What writes it, in words, such as "headrace convert".
 
     Attributes:
         path: The file of the journal.
-        header: The request; None if nothing was begun.
+        header: What was asked for; None if nothing was begun.
         done: The finished parts, in order.
         is_needed: Whether a file may have got its final name that is not in `done` yet.
 
     Raises:
-        Failure: If another process works with it.
+        AlreadyExistsError: If another process works with it.
+        FailedPreconditionError: If another version of this package wrote it.
     """
 
-    def __init__(self, output: str) -> None:
+    def __init__(self, output: str, program: str) -> None:
+        self._program = program
         directory, base = os.path.split(os.path.normpath(output))
-        self.path = os.path.join(directory, f".{base}.headrace-convert")
+        self.path = os.path.join(directory, f".{base}.{program.replace(' ', '-')}")
         with os_errors(self.path, ". Give an output in a directory that can be written."):
             self._file = _locked(self.path)
         if self._file < 0:
-            raise Failure(f"{output}: another headrace convert is writing it. Wait for its end.")
+            raise AlreadyExistsError(
+                None, None, f"{output}: another {program} is writing it. Wait for its end."
+            )
         self.header: dict[str, Any] | None = None
         self.done: list[dict[str, Any]] = []
         self.is_needed = False
@@ -58,7 +62,7 @@ class Journal:
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
         self.header, self.done = header, []
-        self._append({"format": _FORMAT, "version": _VERSION, **header})
+        self._append({"format": self._program, "version": _VERSION, **header})
 
     def add(self, line: dict[str, Any]) -> None:
         """Says that something was done, for good."""
@@ -94,12 +98,22 @@ class Journal:
                 break
             whole += len(line)
             if self.header is None:
-                self.header = _header(self.path, content)
+                self.header = self._header(content)
             else:
                 self.done.append(content)
         with os_errors(self.path):
             os.ftruncate(self._file, whole)
             os.lseek(self._file, whole, os.SEEK_SET)
+
+    def _header(self, content: dict[str, Any]) -> dict[str, Any]:
+        if content.pop("format", None) != self._program or content.pop("version", None) != _VERSION:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"{self.path}: it was written by another version of headrace. Remove this file and "
+                "what was written, and start anew.",
+            )
+        return content
 
     def _append(self, line: dict[str, Any]) -> None:
         text = json.dumps(line, separators=(",", ":"), sort_keys=True)
@@ -133,12 +147,3 @@ def _content(line: bytes) -> dict[str, Any] | None:
         return None
     content = json.loads(text)
     return content if isinstance(content, dict) else None
-
-
-def _header(path: str, content: dict[str, Any]) -> dict[str, Any]:
-    if content.pop("format", None) != _FORMAT or content.pop("version", None) != _VERSION:
-        raise Failure(
-            f"{path}: it was written by another version of headrace. Start anew with --overwrite, "
-            "after removing this file."
-        )
-    return content

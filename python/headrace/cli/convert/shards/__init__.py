@@ -1,1 +1,0 @@
-"""The files that are written: one module for each format."""

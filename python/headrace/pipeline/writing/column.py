@@ -1,0 +1,56 @@
+"""Columns: what all examples of an output have in common."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headrace.pipeline.writing.values import Values
+
+__all__ = ["Column", "shortest"]
+
+
+class Column(NamedTuple):
+    """A component of all examples.
+
+    Attributes:
+        name: Its name.
+        kind: "text", "bytes", "base64", "float" for float32, or the name of a type of NumPy.
+        rank: The number of its axes; 0 for one value.
+    """
+
+    name: str
+    kind: str
+    rank: int
+
+    def value(self, values: Values, is_short: bool = True) -> Any:
+        """Returns the value of an example, as Python has it: nested lists for several axes.
+
+        Args:
+            values: The values of the example.
+            is_short: Whether numbers are written with as few digits as they need.
+        """
+        items = self._items(values, is_short)
+        if self.rank > 1:
+            nested = np.empty(len(items), object)
+            nested[:] = items
+            return nested.reshape(values.shape or ()).tolist()
+        return items if self.rank else items[0]
+
+    def _items(self, values: Values, is_short: bool) -> list[Any]:
+        match self.kind:
+            case "text":
+                return [item.decode() if isinstance(item, bytes) else item for item in values.items]
+            case "base64":
+                return [base64.b64encode(item).decode() for item in values.items]
+            case "float" | "float32" if is_short:
+                return shortest(values.items)
+        return list(values.items)
+
+
+def shortest(items: Sequence[float]) -> list[float]:
+    """Returns float32 numbers as those with the fewest digits that mean the same."""
+    return [float(str(np.float32(item))) for item in items]

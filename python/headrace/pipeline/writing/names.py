@@ -1,0 +1,57 @@
+"""The names of shards, by a path with a place for their number."""
+
+from __future__ import annotations
+
+import os
+import re
+from string import Formatter
+
+__all__ = ["ShardNames"]
+
+_FIELDS = ("shard", "num_shards")
+
+
+class ShardNames:
+    """The paths of shards: `train-{shard:05}.tfrecord` becomes `train-00000.tfrecord`, ….
+
+    Args:
+        path: The path, with `{shard}`, and perhaps `{num_shards}`, in the name of the file.
+        num_shards: The number of shards.
+
+    Attributes:
+        paths: The path of each shard.
+
+    Raises:
+        ValueError: If the path has no place for the number, or other fields.
+    """
+
+    def __init__(self, path: str, num_shards: int) -> None:
+        directory, base = os.path.split(path)
+        try:
+            fields = {name for _, name, _, _ in Formatter().parse(base) if name is not None}
+            numbers = range(num_shards)
+            names = [base.format(shard=number, num_shards=num_shards) for number in numbers]
+        except (ValueError, LookupError, AttributeError) as error:
+            raise ValueError(
+                f"write: the path is {path!r} ({error}), expected {{shard}} and {{num_shards}} "
+                "alone, such as 'train-{shard:05}.tfrecord'. Write {{ and }} for braces."
+            ) from error
+        if not fields <= set(_FIELDS) or len(set(names)) < num_shards:
+            raise ValueError(
+                f"write: the path is {path!r}, and there are {num_shards} shards, expected a name "
+                "for each of them, with {shard} in it, such as 'train-{shard:05}.tfrecord'."
+            )
+        self._directory = directory
+        self.paths = [os.path.join(directory, name) for name in names]
+
+    def existing(self) -> list[str]:
+        """Returns the shards that are there."""
+        return [path for path in self.paths if os.path.lexists(path)]
+
+    def remove_leftovers(self) -> None:
+        """Removes temporary files of writers of these shards that were killed."""
+        mine = {os.path.basename(path) for path in self.paths}
+        for name in os.listdir(self._directory or "."):
+            found = re.fullmatch(r"\.(.+)\.tmp[0-9a-f]{16}", name, re.DOTALL)
+            if found is not None and found[1] in mine:
+                os.unlink(os.path.join(self._directory, name))

@@ -1,0 +1,55 @@
+"""The values of components on their way to a file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+__all__ = ["Row", "Values", "values_of_example"]
+
+
+class Values(NamedTuple):
+    """The values of one component, or of one feature.
+
+    Attributes:
+        kind: The name of their type; of features "bytes", "float" or "int64", and None for one
+            without any.
+        items: The values, one after the other.
+        shape: The shape of the values; None for a list.
+    """
+
+    kind: str | None
+    items: Sequence[Any]
+    shape: tuple[int, ...] | None = None
+
+
+# An example on its way to a file.
+Row: TypeAlias = Mapping[str, Values]
+
+
+def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:
+    """Returns the values of all components of an example, as a pipeline gives it."""
+    return {name: _values_of_component(value) for name, value in example.items()}
+
+
+def _values_of_component(value: Any) -> Values:
+    if isinstance(value, bytes):
+        return Values("bytes", [value], ())
+    if isinstance(value, str):
+        return Values("str", [value], ())
+    if isinstance(value, np.generic):
+        return Values(_name_of(value.dtype), (value.item(),), ())
+    array = np.asarray(value)
+    if array.dtype == object:
+        kind = "str" if array.size and isinstance(array.flat[0], str) else "bytes"
+        return Values(kind, array.ravel().tolist(), array.shape)
+    return Values(_name_of(array.dtype), array.ravel().tolist(), array.shape)
+
+
+@functools.cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Returns the name of a type of NumPy's, which is dear to find out."""
+    return dtype.name

@@ -1,0 +1,234 @@
+"""Writes the examples of a pipeline into files: `Pipeline.write`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from headrace.core.errors import AlreadyExistsError, FailedPreconditionError
+from headrace.core.progress import Bar
+from headrace.io import storage
+from headrace.io.os_errors import os_errors
+from headrace.pipeline.describe.arguments import check_bool, checked_int
+from headrace.pipeline.describe.specs import batch_depth
+from headrace.pipeline.describe.stages import Epochs, Stage
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.run.batches import Batches
+from headrace.pipeline.writing.column import Column
+from headrace.pipeline.writing.formats import Format, format_of, is_records
+from headrace.pipeline.writing.journal import Journal
+from headrace.pipeline.writing.names import ShardNames
+from headrace.pipeline.writing.run import Output, has_size, write_shards
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.tfrecord import RecordShard
+from headrace.pipeline.writing.values import values_of_example
+from headrace.pipeline.writing.wording import UnwritableError
+
+__all__ = ["write"]
+
+_ANEW: Final = "Remove the shards and the hidden file beside them to start anew."
+
+
+class Description(Protocol):
+    """The methods of a pipeline that this module uses."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]: ...
+
+    @property
+    def spec(self) -> dict[str, Spec]: ...
+
+    @property
+    def chosen_options(self) -> dict[str, Any]: ...
+
+    def count(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def resume(self, state: Mapping[str, Any] | None) -> Batches: ...
+
+
+def write(
+    pipe: Description, path: str | os.PathLike[str], num_shards: int, resume: bool
+) -> list[str]:
+    """Writes all examples; see `Pipeline.write`."""
+    output = storage.local_path(os.fspath(path))
+    names, found = _checked(pipe, output, num_shards, resume)
+    directory = os.path.dirname(output)
+    if directory:
+        with os_errors(directory):
+            Path(directory).mkdir(parents=True, exist_ok=True)
+    with Journal(output, "headrace write") as journal:
+        header = journal.header if resume else None
+        if header is not None:
+            _check_done(output, names, journal, num_shards)
+        elif existing := [line["path"] for line in journal.done] or names.existing():
+            remedy = "Remove it" if resume else "Give resume=True to continue, or remove it"
+            raise AlreadyExistsError(
+                None, None, f"write: {existing[0]} exists already. {remedy}, or write elsewhere."
+            )
+        names.remove_leftovers()
+        if header is None:
+            count = pipe.count() if num_shards > 1 else None
+            if count is not None and count < num_shards:
+                raise ValueError(
+                    f"write: there are {count} examples for {num_shards} shards, expected at least "
+                    "one for each. Give fewer num_shards."
+                )
+            columns = found[0].columns(pipe.spec)
+            header = {"shards": num_shards, "count": count, "columns": columns}
+        _write(pipe, names, found, header, journal)
+    return names.paths
+
+
+def _checked(
+    pipe: Description, output: str, num_shards: int, resume: bool
+) -> tuple[ShardNames, tuple[Format, str | None]]:
+    """Returns the names of the shards, their format and its compression."""
+    checked_int("write", "num_shards", num_shards, 1)
+    check_bool("write", "resume", resume)
+    if storage.is_remote(output):
+        raise ValueError(
+            f"write: the path is {output!r}, expected one of this machine. Write there, and copy "
+            "the files."
+        )
+    names, found = ShardNames(output, num_shards), format_of(output)
+    if batch_depth(pipe.stages) > 0:
+        raise ValueError(
+            "write: the pipeline gives batches, expected examples. Leave out batch(...), or write "
+            "unbatch() behind it."
+        )
+    if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe.stages):
+        raise ValueError("write: the pipeline has no end. Give epochs(...) a count.")
+    if not pipe.chosen_options.get("deterministic", True):
+        raise ValueError(
+            "write: the pipeline has options(deterministic=False), expected one order, which tells "
+            "the shard of each example. Leave that out."
+        )
+    return names, found
+
+
+def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: int) -> None:
+    """Raises an error unless a run before has begun the same, and its shards are there."""
+    header = journal.header or {}
+    if header.get("shards") != num_shards:
+        raise ValueError(
+            f"write: num_shards is {num_shards}, but {header.get('shards')} in the run that began "
+            f"{output}, expected the same. {_ANEW}"
+        )
+    for line in journal.done:
+        if not has_size(line["path"], line["size"]):
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"write: {line['path']}: the run that began this wrote {line['size']} bytes, but "
+                f"the file is not like that any more. {_ANEW}",
+            )
+    known = {line["path"] for line in journal.done}
+    for path in names.existing():
+        # Killed between its name and its note, it is written again, with the same bytes.
+        if path not in known and path != names.paths[len(known)]:
+            raise AlreadyExistsError(
+                None, None, f"write: {path} exists, and was not written by the run before. {_ANEW}"
+            )
+
+
+def _write(
+    pipe: Description,
+    names: ShardNames,
+    found: tuple[Format, str | None],
+    header: Mapping[str, Any],
+    journal: Journal,
+) -> None:
+    """Writes what the journal has not."""
+    count, columns = header["count"], [Column(*column) for column in header["columns"]]
+    state = journal.done[-1]["state"] if journal.done else header.get("state")
+    try:
+        examples = pipe.resume(state)
+    except ValueError as error:
+        raise ValueError(f"write: {error} {_ANEW}") from error
+    if state is None:
+        journal.begin({**header, "state": examples.state()})
+    with examples, Bar("write", count if count is not None else _length(pipe), " examples") as bar:
+        bar.advance(sum(line["examples"] for line in journal.done))
+        output = _Shards(names.paths, found, columns, is_records(pipe.spec), count, bar)
+        num_examples = write_shards(output, examples, journal)
+    if not num_examples:
+        raise ValueError("write: there are no examples. Nothing is written.")
+    if count is not None and num_examples != count:
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"write: there were {count} examples at first, and then {num_examples}, expected the "
+            f"same in each pass. {_ANEW}",
+        )
+
+
+def _length(pipe: Description) -> int | None:
+    try:
+        return len(pipe)
+    except TypeError:
+        return None
+
+
+class _Shards(Output):
+    """The shards of a pipeline's examples."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        found: tuple[Format, str | None],
+        columns: list[Column],
+        is_raw: bool,
+        count: int | None,
+        bar: Bar,
+    ) -> None:
+        self._paths = paths
+        self._format, self._compression = found
+        self._columns = columns
+        self._is_raw = is_raw
+        self._count = count
+        self._bar = bar
+        # The shapes that arrays of several axes have in all examples.
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._shaped = [one.name for one in columns if one.rank > 1]
+
+    def begin(self, number: int) -> tuple[str, Shard]:
+        if number == len(self._paths):
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"write: there are more than {self._count} examples now, expected as many as at "
+                f"first. {_ANEW}",
+            )
+        path = self._paths[number]
+        return path, self._format.begin(path, self._compression, self._columns)
+
+    def most(self, number: int) -> int | None:
+        if self._count is None:
+            return None
+        shards = len(self._paths)
+        return (number + 1) * self._count // shards - number * self._count // shards
+
+    def write(self, shard: Shard, example: Mapping[str, Any], number: int) -> int:
+        if self._is_raw and isinstance(shard, RecordShard):
+            return shard.write_record(example["record"])
+        row = values_of_example(example)
+        if not self._format.keeps_shapes:
+            for name in self._shaped:
+                self._check_shape(name, row[name].shape or (), number)
+        return shard.write(row, number)
+
+    def note(self) -> None:
+        self._bar.advance()
+
+    def _check_shape(self, name: str, shape: tuple[int, ...], number: int) -> None:
+        known = self._shapes.setdefault(name, shape)
+        if known != shape:
+            raise UnwritableError(
+                f"write: component {name!r} of example {number} has shape {shape}, and another one "
+                f"{known}, expected one shape for all: {self._format.name} does not keep it. Write "
+                "Parquet, or reshape it in a map."
+            )

@@ -1,0 +1,368 @@
+"""Examples that are written and read again, and what a format cannot hold."""
+
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import same
+from tests.pipeline.writing.killed_write import numbers
+
+import headrace as hr
+from headrace.core import errors
+from headrace.io.records import TFRecordWriter
+from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.write import _Shards
+
+needs_parquet = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
+FORMATS = ["tfrecord", "tfrecord.gz", "jsonl", "jsonl.gz", "tar", "tar.gz"]
+FORMATS += ["parquet"] if find_spec("pyarrow") else []
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def examples() -> hr.Pipeline:
+    """Components of all kinds that each format holds."""
+    return hr.arrays(
+        {
+            "n": np.arange(-3, 4),
+            "small": np.arange(7, dtype=np.uint8),
+            "x": np.float32([0.1, -0.0, 1e-30, 3.4e38, 1 / 3, 7, 1e20]),
+            "is_odd": np.arange(7) % 2 == 1,
+            "text": [f"ä\n{n}" for n in range(7)],
+            "row": np.arange(21).reshape(7, 3),
+        }
+    )
+
+
+def contents(pattern: str = "out*") -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(Path().glob(pattern))}
+
+
+def written(pipe: hr.Pipeline, ending: str, **options: int) -> str:
+    paths = pipe.write(f"out-{{shard}}.{ending}", **options)
+    assert paths == sorted(contents())
+    return f"out-*.{ending}"
+
+
+class TestRoundTrips:
+    def test_tfrecords_of_examples(self):
+        pattern = written(examples(), "tfrecord", num_shards=3)
+        types = {"n": int, "small": int, "x": float, "is_odd": int, "text": str}
+        read = hr.tfrecords(pattern).parse({**types, "row": hr.Feature(int, (3,))})
+        for found, given in zip(read, examples(), strict=True):
+            assert found["row"].tolist() == given["row"].tolist()
+            assert {name: found[name] for name in types} == {name: given[name] for name in types}
+
+    def test_arrays_of_several_axes_in_tfrecords(self):
+        images = np.arange(48, dtype=np.uint8).reshape(4, 2, 2, 3)
+        pattern = written(hr.arrays({"image": images}), "tfrecord")
+        read = hr.tfrecords(pattern).parse({"image": hr.Feature(int, (2, 2, 3))})
+        assert [example["image"].tolist() for example in read] == images.tolist()
+
+    def test_lists_of_any_length_in_tfrecords(self):
+        lists = hr.indexed([{"ids": list(range(n))} for n in range(5)])
+        read = hr.tfrecords(written(lists, "tfrecord")).parse({"ids": hr.Ragged(int)})
+        assert [example["ids"].tolist() for example in read] == [list(range(n)) for n in range(5)]
+
+    def test_records_stay_as_they_are(self):
+        with TFRecordWriter("records") as writer:
+            for number in range(10):
+                writer.write(b"not an Example %d" % number)
+        pattern = written(hr.tfrecords("records").shuffle(seed=1), "tfrecord", num_shards=2)
+        assert list(hr.tfrecords(pattern)) == list(hr.tfrecords("records").shuffle(seed=1))
+
+    @pytest.mark.parametrize("ending", ["jsonl", "ndjson", "jsonl.gz"])
+    def test_json_lines(self, ending):
+        pattern = written(examples(), ending, num_shards=2)
+        types = {"n": int, "small": np.uint8, "x": float, "is_odd": bool, "text": str}
+        read = hr.json_lines(pattern, {**types, "row": hr.Feature(int, (3,))})
+        assert same(list(read), list(examples()))
+
+    def test_matrices_in_json_lines(self):
+        pattern = written(hr.arrays({"m": np.eye(2)[None]}), "jsonl")
+        assert json.loads(Path(pattern.replace("*", "0")).read_text()) == {"m": [[1, 0], [0, 1]]}
+
+    @needs_parquet
+    def test_parquet(self):
+        pattern = written(examples(), "parquet", num_shards=2)
+        assert same(list(hr.parquet(pattern)), list(examples()))
+
+    @needs_parquet
+    def test_all_numbers_in_parquet(self):
+        kinds = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+        kinds += ["float32", "float64", "bool"]
+        pipe = hr.arrays({kind: np.arange(2).astype(kind) for kind in kinds})
+        assert same(list(hr.parquet(written(pipe, "parquet"))), list(pipe))
+
+    @needs_parquet
+    def test_bytes_in_parquet(self):
+        pipe = hr.arrays({"data": np.array([b"\xff\x00", b""], object)})
+        assert list(hr.parquet(written(pipe, "parquet"))) == list(pipe)
+
+    def test_samples_of_archives(self):
+        pipe = hr.arrays(
+            {
+                "__key__": ["a/one", "a/two"],
+                "jpg": np.array([b"\xff\xd8", b""], object),
+                "txt": ["ä", "b"],
+                "cls": np.arange(2),
+            }
+        )
+        assert list(hr.webdataset(written(pipe, "tar"))) == [
+            {"__key__": "a/one", "jpg": b"\xff\xd8", "txt": "ä".encode(), "cls": b"0"},
+            {"__key__": "a/two", "jpg": b"", "txt": b"b", "cls": b"1"},
+        ]
+
+    def test_arrays_in_archives(self):
+        pipe = hr.arrays({"image.npy": np.arange(8.0).reshape(2, 2, 2), "row": np.eye(2)})
+        read = list(hr.webdataset(written(pipe, "tar")))
+        assert [example["__key__"][-9:] for example in read] == ["000000000", "000000001"]
+        assert np.load(io.BytesIO(read[1]["image.npy"])).tolist() == [[4, 5], [6, 7]]
+        assert [json.loads(example["row"]) for example in read] == [[1, 0], [0, 1]]
+
+
+class TestShards:
+    @pytest.mark.parametrize("ending", FORMATS)
+    def test_the_same_pipeline_gives_the_same_files(self, ending):
+        pipe = numbers()
+        written(pipe, ending, num_shards=3)
+        first = contents()
+        for path in Path().iterdir():
+            path.unlink()
+        written(pipe.options(num_threads=3), ending, num_shards=3)
+        assert contents() == first
+
+    def test_shards_have_neighbouring_examples(self):
+        hr.arrays(np.arange(10)).write("out-{shard:03}-of-{num_shards}.jsonl", num_shards=3)
+        lines = {name: len(data.splitlines()) for name, data in contents().items()}
+        assert lines == {"out-000-of-3.jsonl": 3, "out-001-of-3.jsonl": 3, "out-002-of-3.jsonl": 4}
+        assert [example["x"] for example in hr.json_lines("out*")] == list(range(10))
+
+    def test_examples_of_unknown_number_are_counted_first(self):
+        pattern = written(numbers(), "jsonl", num_shards=4)
+        assert len(list(hr.json_lines(pattern))) == 103
+
+    def test_directories_are_made(self):
+        assert hr.arrays([1]).write(Path("a") / "b" / "c.jsonl") == ["a/b/c.jsonl"]
+        assert Path("a/b/c.jsonl").read_bytes() == b'{"x":1}\n'
+
+    def test_skipped_examples_are_in_no_shard(self):
+        pipe = hr.arrays([1, 0, 2]).map(_inverse).skip_errors(1)
+        paths = pipe.write("out-{shard}.jsonl", num_shards=2)
+        assert [Path(path).read_text() for path in paths] == ['{"x":1.0}\n', '{"x":0.5}\n']
+
+    def test_no_bar_where_there_is_no_terminal(self, capfd):
+        hr.arrays([1, 2]).write("a.jsonl")
+        assert capfd.readouterr() == ("", "")
+
+
+def _inverse(example):
+    return {"x": 1 / int(example["x"])}
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("array", "ending", "words"),
+        [
+            (np.zeros(2), "tfrecord", r"'c' is .*float64.*, but an Example has int64"),
+            (np.zeros(2, np.uint64), "tfrecord", "np.int64 in a map"),
+            (np.zeros(2, complex), "tfrecord", "'c' is .*complex128"),
+            (np.zeros(2, complex), "jsonl", "which JSON has no type for"),
+            (np.array([b"a", b"b"], object), "jsonl", "'c' holds bytes that are no text"),
+            (np.zeros((2, 2, 2)), "tar", r"Call it 'c\.npy', with rename"),
+            (np.zeros(2, complex), "tar", "which a member of text has no type for"),
+        ],
+    )
+    def test_a_component_that_a_format_cannot_hold_is_named(self, array, ending, words):
+        with pytest.raises(ValueError, match=f"write: .*{words}"):
+            hr.arrays({"c": array}).write(f"out.{ending}")
+        assert list(Path().iterdir()) == []
+
+    @needs_parquet
+    def test_more_axes_than_parquet_holds_are_refused(self):
+        with pytest.raises(ValueError, match=r"'c' is .*, expected at most 3 axes"):
+            hr.arrays({"c": np.zeros((2, 1, 1, 1, 1))}).write("out.parquet")
+
+    def test_a_name_that_no_member_can_have(self):
+        with pytest.raises(ValueError, match="component 'Image' cannot be an extension"):
+            hr.arrays({"Image": [1]}).write("out.tar")
+
+    def test_two_samples_of_one_key(self):
+        with pytest.raises(ValueError, match="example 1 has the key 'a', as the one before it"):
+            hr.arrays({"__key__": ["a", "a"], "n": [1, 2]}).write("out.tar")
+        assert list(Path().iterdir()) == []
+
+    def test_shapes_that_differ_where_a_format_does_not_keep_them(self):
+        pipe = hr.indexed([np.zeros((2, 3), np.int64), np.zeros((3, 2), np.int64)])
+        with pytest.raises(ValueError, match=r"component 'x' of example 1 has shape \(3, 2\)"):
+            pipe.write("out.tfrecord")
+
+    def test_a_number_that_json_has_not(self):
+        with pytest.raises(ValueError, match="example 1 has a number that is infinite"):
+            hr.arrays([1.0, np.inf]).write("out.jsonl")
+
+    @pytest.mark.parametrize(
+        ("pipe", "words"),
+        [
+            (lambda: hr.arrays([1, 2]).batch(2), "the pipeline gives batches"),
+            (lambda: hr.arrays([1, 2]).epochs(), "the pipeline has no end"),
+            (lambda: hr.arrays([1]).options(deterministic=False), "expected one order"),
+            (lambda: hr.arrays([1, 2]).filter(lambda example: False), "there are no examples"),
+        ],
+    )
+    def test_a_pipeline_that_is_no_list_of_examples(self, pipe, words):
+        with pytest.raises(ValueError, match=f"write: .*{words}"):
+            pipe().write("out.jsonl")
+        assert contents() == {}
+
+    @pytest.mark.parametrize(
+        ("path", "num_shards", "words"),
+        [
+            ("out.txt", 1, r"expected one that ends with \.tfrecord"),
+            ("out", 1, "expected one that ends with"),
+            ("out.parquet.gz", 1, "expected one that ends with"),
+            ("out.jsonl", 2, r"with \{shard\} in it"),
+            ("out-{number}.jsonl", 2, "alone, such as"),
+            ("out-{shard.jsonl", 2, "alone, such as"),
+            ("s3://bucket/{shard}.jsonl", 2, "expected one of this machine"),
+            ("out-{shard}.jsonl", 0, "num_shards is 0"),
+            ("out-{shard}.jsonl", 9, "3 examples for 9 shards"),
+        ],
+    )
+    def test_arguments_that_say_no_files(self, path, num_shards, words):
+        with pytest.raises(ValueError, match=f"write: .*{words}"):
+            hr.arrays([1, 2, 3]).write(path, num_shards)
+
+    @pytest.mark.parametrize("resume", [False, True])
+    def test_files_that_exist_stay(self, resume):
+        Path("out-1.jsonl").write_text("mine")
+        with pytest.raises(errors.AlreadyExistsError, match=r"out-1\.jsonl exists already"):
+            hr.arrays([1, 2, 3]).write("out-{shard}.jsonl", 3, resume)
+        assert contents("*") == {"out-1.jsonl": b"mine"}
+
+
+class TestResume:
+    PATH = "out-{shard}.tfrecord"
+
+    def killed(self, moment: str, number: int, path: str = PATH) -> None:
+        program = Path(__file__).with_name("killed_write.py")
+        done = subprocess.run(
+            [sys.executable, program, moment, str(number), path],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+            timeout=50,
+            check=False,
+        )
+        assert done.returncode == -signal.SIGKILL
+
+    @pytest.fixture
+    def whole(self, here):
+        numbers().write(self.PATH, 4)
+        found = contents()
+        for path in Path().iterdir():
+            path.unlink()
+        return found
+
+    @pytest.mark.parametrize(
+        ("moment", "number"),
+        [
+            *[("example", 1), ("example", 26), ("example", 60), ("example", 103)],
+            *[("publish", 1), ("publish", 4), ("journal", 1), ("journal", 4), ("begin", 1)],
+        ],
+    )
+    def test_a_killed_run_leaves_whole_shards_and_is_continued(self, whole, moment, number):
+        self.killed(moment, number)
+        named = contents()
+        assert named.items() <= whole.items()
+        times = {name: os.stat(name).st_mtime_ns for name in named}
+        noted = len(Path(f".{self.PATH}.headrace-write").read_bytes().splitlines()) - 1
+        numbers().write(self.PATH, 4, resume=True)
+        assert contents() == whole
+        for name in sorted(named)[:noted]:
+            assert os.stat(name).st_mtime_ns == times[name]
+        assert not [path for path in Path().iterdir() if ".tmp" in path.name]
+
+    @pytest.mark.parametrize("ending", ["jsonl.gz", "tar"])
+    def test_other_formats_are_continued(self, ending):
+        path = f"out-{{shard}}.{ending}"
+        numbers().write(path, 4)
+        whole = contents()
+        for one in Path().iterdir():
+            one.unlink()
+        self.killed("file", 3, path)
+        numbers().write(path, 4, resume=True)
+        assert contents() == whole
+
+    def test_a_run_may_be_killed_again_and_again(self, whole):
+        for _ in range(3):
+            self.killed("journal", 2)
+        numbers().write(self.PATH, 4, resume=True)
+        assert contents() == whole
+
+    def test_what_is_complete_is_not_written_again(self, whole):
+        for _ in range(2):
+            paths = numbers().write(self.PATH, 4, resume=True)
+            assert paths == [f"out-{shard}.tfrecord" for shard in range(4)]
+            times = [os.stat(path).st_mtime_ns for path in paths]
+        assert [os.stat(path).st_mtime_ns for path in paths] == times
+        assert contents() == whole
+
+    def test_it_must_be_asked_for(self, whole):
+        self.killed("journal", 3)
+        with pytest.raises(errors.AlreadyExistsError, match="resume=True to continue"):
+            numbers().write(self.PATH, 4)
+
+    def test_another_pipeline_is_refused(self, whole):
+        self.killed("journal", 3)
+        with pytest.raises(ValueError, match="write: resume: the seed of shuffle is 6, but 5"):
+            numbers(6).write(self.PATH, 4, resume=True)
+        with pytest.raises(ValueError, match=r"write: resume: .*arrays"):
+            numbers(5, 121).write(self.PATH, 4, resume=True)
+        with pytest.raises(ValueError, match="num_shards is 3, but 4 in the run"):
+            numbers().write(self.PATH, 3, resume=True)
+
+    def test_a_seed_that_nobody_gave_is_that_of_the_run_before(self, whole):
+        _end_half_way(hr.arrays(np.arange(100)).shuffle(), "drawn-{shard}.jsonl", 4)
+        assert sorted(contents("drawn*")) == ["drawn-0.jsonl", "drawn-1.jsonl"]
+        hr.arrays(np.arange(100)).shuffle().write("drawn-{shard}.jsonl", 4, resume=True)
+        found = [int(example["x"]) for example in hr.json_lines("drawn-*")]
+        assert sorted(found) == list(range(100))
+
+    def test_a_shard_that_was_changed_is_refused(self, whole):
+        self.killed("journal", 3)
+        os.truncate("out-0.tfrecord", 10)
+        with pytest.raises(errors.FailedPreconditionError, match=r"out-0\.tfrecord: the run that"):
+            numbers().write(self.PATH, 4, resume=True)
+
+
+def _end_half_way(pipe: hr.Pipeline, path: str, num_shards: int) -> None:
+    """Writes half of the shards, and ends with an error."""
+    begin = _Shards.begin
+
+    def limited(shards: _Shards, number: int) -> tuple[str, Shard]:
+        if number == num_shards // 2:
+            raise KeyError("ended")
+        return begin(shards, number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Shards, "begin", limited)
+        with pytest.raises(KeyError):
+            pipe.write(path, num_shards)
+
+
+def test_gzip_has_no_time_of_its_own():
+    hr.arrays([1]).write("out.jsonl.gz")
+    assert gzip.decompress(Path("out.jsonl.gz").read_bytes()) == b'{"x":1}\n'
+    assert re.match(rb"\x1f\x8b\x08\x00\x00\x00\x00\x00", Path("out.jsonl.gz").read_bytes())
