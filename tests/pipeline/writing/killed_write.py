@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import headrace as hr
-from headrace.pipeline.writing.file import WholeFile
 from headrace.pipeline.writing.journal import Journal
+from headrace.pipeline.writing.shard import WholeFile
 from headrace.pipeline.writing.tfrecord import RecordShard
 from headrace.pipeline.writing.write import _Shards
 

@@ -6,7 +6,7 @@ from typing import Any
 from headrace.pipeline.describe.arguments import checked_names, checked_num_callers
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.stages import Indexed, ReadRows
-from headrace.pipeline.plan.indexed_rows import IndexedRows
+from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
 
 __all__ = ["indexed"]
 

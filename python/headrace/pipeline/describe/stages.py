@@ -12,7 +12,7 @@ from headrace.core import engine
 from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline.describe.native_function import Use
 from headrace.pipeline.describe.types import ElementType, Feature, Ragged, Spec, array_type
-from headrace.pipeline.plan.indexed_rows import IndexedRows
+from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
 from headrace.pipeline.plan.opened_iterators import Openings
 from headrace.pipeline.workers.worker_holder import WorkerHolder
 

@@ -17,8 +17,8 @@ from headrace.pipeline.describe.source import Source, check_paths
 from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Ragged
+from headrace.pipeline.plan.functions.late_reads import read_late
 from headrace.pipeline.plan.global_order import ordered_stages
-from headrace.pipeline.plan.late_reads import read_late
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.planned import Counted, Kept, Planned, Shared, measured
 from headrace.pipeline.plan.planned_functions import FunctionPlanning

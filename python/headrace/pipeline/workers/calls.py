@@ -13,8 +13,8 @@ from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.column_conversion import as_values, decoded
 from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
 from headrace.pipeline.plan.functions.global_generators import GlobalDraws
+from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
 from headrace.pipeline.plan.functions.random_generators import Generators
-from headrace.pipeline.plan.indexed_rows import IndexedRows
 from headrace.pipeline.workers.sending import PackedError
 from headrace.pipeline.workers.shared_rows import SharedRows
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from headrace.pipeline.writing.column import Column
 from headrace.pipeline.writing.csv import no_text
-from headrace.pipeline.writing.file import WholeFile
-from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.shard import Shard, WholeFile
 from headrace.pipeline.writing.values import Row
 from headrace.pipeline.writing.wording import UnwritableError, Wording
 

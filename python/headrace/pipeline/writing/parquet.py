@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from headrace.pipeline.writing.column import Column
-from headrace.pipeline.writing.file import WholeFile
-from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.shard import Shard, WholeFile
 from headrace.pipeline.writing.values import Row
 
 __all__ = ["ParquetShard"]

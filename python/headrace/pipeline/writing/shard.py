@@ -1,12 +1,16 @@
-"""The interface of shards, the same for all formats."""
+"""Shards: files that get their names when they are whole, of any format."""
 
 from __future__ import annotations
 
+import gzip
+import io
 from abc import ABC, abstractmethod
+from typing import IO, Any, cast
 
+from headrace.io.atomic_file import AtomicFile
 from headrace.pipeline.writing.values import Row
 
-__all__ = ["Shard"]
+__all__ = ["Shard", "WholeFile"]
 
 
 class Shard(ABC):
@@ -31,3 +35,56 @@ class Shard(ABC):
     @abstractmethod
     def discard(self) -> None:
         """Removes the file, unless it is published."""
+
+
+class _Raw(io.RawIOBase):
+    """The lowest layer of a stream, below Python's own."""
+
+    def __init__(self, file: AtomicFile) -> None:
+        self._file = file
+        self.is_discarded = False
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def write(self, data: Any) -> int:
+        # Python's streams write their buffers when they are collected.
+        return len(bytes(data)) if self.is_discarded else self._file.write(bytes(data))
+
+
+class WholeFile:
+    """A file that is written from its beginning to its end.
+
+    Args:
+        path: Its name.
+        compression: "gzip" or None.
+
+    Attributes:
+        stream: The stream to write to.
+    """
+
+    def __init__(self, path: str, compression: str | None) -> None:
+        self._file = AtomicFile(path)
+        self._raw = _Raw(self._file)
+        self._buffer = io.BufferedWriter(self._raw, 1 << 20)
+        self.stream: IO[bytes] = self._buffer
+        if compression == "gzip":
+            # Without a name and a time, so that the same examples give the same bytes.
+            packed = gzip.GzipFile("", "wb", 6, self._buffer, mtime=0)
+            self.stream = cast("IO[bytes]", packed)
+
+    def publish(self) -> None:
+        """Writes what is left, and gives the file its name."""
+        if self.stream is not self._buffer:
+            self.stream.close()
+        self._buffer.flush()
+        self._file.sync()
+        self._file.publish()
+
+    def discard(self) -> None:
+        """Removes the file, unless it is published."""
+        self._raw.is_discarded = True
+        self._file.discard()

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.pipeline.writing.column import shortest
-from headrace.pipeline.writing.file import WholeFile
-from headrace.pipeline.writing.shard import Shard
+from headrace.pipeline.writing.shard import Shard, WholeFile
 from headrace.pipeline.writing.values import Row, Values
 from headrace.pipeline.writing.wording import UnwritableError, Wording
 

@@ -28,10 +28,10 @@ from headrace.pipeline.plan.functions.function_state import (
     using,
 )
 from headrace.pipeline.plan.functions.global_generators import GlobalDraws
+from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
 from headrace.pipeline.plan.functions.python_values import spec_of
 from headrace.pipeline.plan.functions.random_generators import Draws
 from headrace.pipeline.plan.functions.results import Results
-from headrace.pipeline.plan.indexed_rows import IndexedRows
 from headrace.pipeline.plan.opened_iterators import name_of
 
 __all__ = [
