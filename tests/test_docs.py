@@ -11,6 +11,7 @@ from tools.docs.resources import foreign_resources
 TOP = Path(__file__).parents[1]
 PAGES = [
     *(TOP / f"{name}.md" for name in ("README", "DESIGN", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
+    TOP / "benchmarks" / "RESULTS.md",
     *sorted((TOP / "docs").rglob("*.md")),
     *(TOP / folder / "README.md" for folder in ("examples", "tests")),
     *sorted(path for top in ("python", "crates") for path in (TOP / top).rglob("README.md")),

@@ -1,4 +1,4 @@
-"""Draws the processor times of docs/performance.md: `plot_table.py performance.md plot.svg`.
+"""Draws the processor times of benchmarks/RESULTS.md: `plot_table.py RESULTS.md plot.svg`.
 
 Needs matplotlib, and nothing of headrace.
 """

@@ -2,15 +2,17 @@
 
 .venv/bin/python -m tools.docs.pictures
 
-The rates are those of the table in docs/performance.md. Everything stands on light panels of the
+The rates are those of the tables in benchmarks/RESULTS.md. Everything stands on light panels of the
 pictures' own, so it is legible on any background.
 """
 
+import re
 import sys
 from html import escape
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+TOP = Path(__file__).parents[2]
+DOCS = TOP / "docs"
 PANEL, BOX, QUEUE, LOOP, INK = "#f4f6f8", "#dce7f3", "#fbe3cf", "#dff0dc", "#1f2933"
 FONT = "font-family='system-ui, sans-serif'"
 
@@ -146,36 +148,68 @@ def readers() -> str:
 
 
 def rates() -> str:
-    """Returns the picture of how many times quicker pipelines are than other libraries."""
+    """Returns the picture of pipelines beside other libraries: rates, and times to the start."""
     columns = (
         ("÷ `tf.data`", BOX, "÷ tf.data"),
-        ("a pipeline ÷ this", QUEUE, "÷ best other library"),
+        ("a pipeline ÷ this", QUEUE, "÷ the best other library"),
     )
-    rows = table("## Pipelines")
-    unit = 760 / max(float(row[name] or 0) for row in rows for name, _, _ in columns)
-    parts = []
+    rows = [row for row in table("## Pipelines") if row["a pipeline ÷ this"]]
+    unit = 230 / max(float(row[name]) for row in rows for name, _, _ in columns)
+    parts = [heading(24, "Examples a second of a pipeline"), line(150 + round(unit), 62, 284, "1")]
     for number, (_, fill, name) in enumerate(columns):
-        parts += [bar(400 + 150 * number, 14, 14, fill), label(490 + 150 * number, 26, name)]
-    top = 54
+        parts += [bar(20 + 110 * number, 36, 14, fill), beside(40 + 110 * number, 48, name)]
+    top = 70
     for row in rows:
-        parts.append(label(92, top + 22, row[""].replace("`", "")))
+        name = row[""].partition(",")[0]
+        parts.append(beside(20, top + 20, f"{name}, {DATA[name]}"))
         for number, (column, fill, _) in enumerate(columns):
-            if ratio := row[column]:
-                length = round(unit * float(ratio))
-                parts.append(bar(180, top + 16 * number, length, fill))
-                parts.append(label(200 + length, top + 12 + 16 * number, ratio))
-        top += 46
-    parts.append(line(180 + round(unit), 40, top, "1"))
-    return picture(1000, top + 10, "Rates of pipelines, divided by those of other libraries", parts)
+            length = round(unit * float(row[column]))
+            parts.append(bar(150, top + 16 * number, length, fill))
+            parts.append(beside(156 + length, top + 12 + 16 * number, row[column]))
+        top += 43
+    parts.append(heading(top + 28, "Seconds from the start of the program to its first batch"))
+    top += 40
+    for row in table("## Whole pipelines", "first batch, s"):
+        name = SHOWN.get(row[""])
+        if name is not None:
+            seconds = float(row["first batch, s"])
+            parts.append(beside(20, top + 12, name))
+            parts.append(bar(190, top, round(80 * seconds), LOOP if "headrace" in name else BOX))
+            parts.append(beside(196 + round(80 * seconds), top + 12, row["first batch, s"]))
+            top += 21
+    return picture(440, top + 10, "Pipelines beside other libraries", parts)
 
 
-def table(heading: str) -> list[dict[str, str]]:
-    """Returns the rows of the first table below a heading of docs/performance.md."""
-    text = (DOCS / "performance.md").read_text("utf-8").partition(f"\n{heading}\n")[2]
-    lines = [line for line in text.split("\n#")[0].split("\n") if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    end = next((n for n, row in enumerate(cells[2:], 2) if len(row) != len(cells[0])), len(cells))
-    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:end]]
+DATA = {"W1": "TFRecords", "W2": "pictures", "W3": "photos", "W4": "CSV", "W5": "text lines"}
+# Programs of the table of first batches that the picture has, with their names there.
+SHOWN = {
+    "headrace, best program": "headrace",
+    "SPDL": "SPDL",
+    "Grain": "Grain",
+    "Hugging Face datasets": "datasets",
+    "PyTorch, two workers": "DataLoader, 2 workers",
+    "WebDataset": "WebDataset",
+    "tf.data": "tf.data",
+}
+
+
+def heading(y: float, text: str) -> str:
+    """Returns the heading of a part of a picture."""
+    return label(20, y, text, is_bold=True).replace("'middle'", "'start'")
+
+
+def beside(x: float, y: float, text: str) -> str:
+    """Returns a line of text that begins at x."""
+    return label(x, y, text).replace("'middle'", "'start'")
+
+
+def table(heading: str, column: str = "") -> list[dict[str, str]]:
+    """Returns the rows of the first table below a heading of RESULTS.md that has a column."""
+    text = (TOP / "benchmarks" / "RESULTS.md").read_text("utf-8").partition(f"\n{heading}\n")[2]
+    blocks = re.findall(r"(?:^\|.*\n)+", text.split("\n#")[0] + "\n", re.MULTILINE)
+    block = next(block for block in blocks if column in block.partition("\n")[0])
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
 
 
 def bar(x: int, y: int, length: int, fill: str) -> str:

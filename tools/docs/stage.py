@@ -30,6 +30,8 @@ PLACES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
+    "benchmarks/RESULTS.md": "measurements.md",
+    "benchmarks/processor_time.svg": "processor_time.svg",
 }
 
 
