@@ -59,6 +59,7 @@ def main(path: Path, num_epochs: int) -> None:
     model = Model()
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for epoch in range(num_epochs):
+        losses, filled = [], []
         for batch in train:
             segments = batch["segment_ids"]
             is_counted = (segments[:, 1:] == segments[:, :-1]) & (segments[:, 1:] > 0)
@@ -68,11 +69,13 @@ def main(path: Path, num_epochs: int) -> None:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        print(f"epoch {epoch}: {loss:.2f} nats a byte, {(segments > 0).float().mean():.0%} filled")
+            losses.append(loss.item())
+            filled.append((segments > 0).float().mean().item())
+        print(f"epoch {epoch}: {np.mean(losses):.2f} nats a byte, {np.mean(filled):.0%} filled")
 
 
 if __name__ == "__main__":
     torch.set_num_threads(2)
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder) / "train.jsonl", 1_500)
-        main(Path(folder) / "train.jsonl", num_epochs=6)
+        write(Path(folder) / "train.jsonl", 500)
+        main(Path(folder) / "train.jsonl", num_epochs=4)

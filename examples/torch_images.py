@@ -42,13 +42,14 @@ def augmented(example: dict[str, hr.Tensor]) -> dict[str, hr.Tensor]:
 
 def main(root: Path, num_epochs: int) -> None:
     """Trains on the pictures of a folder."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     pictures = hr.image_folder(root).shuffle(seed=1).map(augmented, seed=2)
-    train = pictures.batch(32, "drop").to_torch("cuda" if torch.cuda.is_available() else "cpu")
+    train = pictures.batch(32, "drop").to_torch(device)
     torch.manual_seed(1)
     model = torch.nn.Sequential(
         *(torch.nn.Conv2d(3, 8, 5, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)),
         *(torch.nn.Flatten(), torch.nn.Linear(8, 3)),
-    ).to(train.device)
+    ).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for epoch in range(num_epochs):
         for batch in train:  # another order and other crops in each epoch

@@ -58,7 +58,7 @@ def pages() -> list[Path]:
     found += (TOP / "docs" / "decisions").glob("*.md")
     found += [TOP / folder / "README.md" for folder in ("examples", "tests")]
     found += [page for top in ("python", "crates") for page in (TOP / top).rglob("README.md")]
-    return [path for path in found if path.name not in ("supported.md", "CHANGELOG.md")]
+    return [path for path in found if path.name != "CHANGELOG.md"]
 
 
 def prose(page: Path) -> Iterator[tuple[int, str]]:

@@ -13,8 +13,6 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     $venv/bin/python -m pip install --quiet "${requirements[@]}"
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
-.venv/bin/python tools/ops_pages.py
-.venv/bin/python -m tools.docs.supported
 .venv/bin/python -m tools.docs.pictures
 .venv/bin/python -m tools.docs.stage
 # The theme's makers announce news at each build unless told not to.

@@ -1,7 +1,7 @@
-"""Writes docs/ops/<family>.md: the operations of each family, from their docstrings.
+"""The site's pages of TensorFlow 1's operations: those of each family, from their docstrings.
 
-.venv/bin/python tools/ops_pages.py           # writes the pages
-.venv/bin/python tools/ops_pages.py --check   # says which pages are out of date
+.venv/bin/python tools/ops_pages.py           # prints the pages
+.venv/bin/python tools/ops_pages.py --check   # makes the pages, and prints nothing
 """
 
 import inspect
@@ -11,15 +11,12 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from operator import attrgetter
-from pathlib import Path
 from types import ModuleType
 
 import headrace.ops
 import headrace.tf1 as tf
 import headrace.tf1.ops
 
-TOP = Path(__file__).parents[1]
-PAGES = TOP / "docs" / "ops"
 _MODULES = (name for name in dir(tf) if isinstance(getattr(tf, name), ModuleType))
 NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
@@ -37,30 +34,21 @@ def families() -> dict[str, ModuleType]:
 
 def page(family: str, room: ModuleType) -> str:
     """Returns the text of a family's page."""
-    folder = room.__name__.replace(".", "/")
-    tests = folder.removeprefix("headrace/")
     lines = [f"# {family.capitalize()}", "", (room.__doc__ or "").strip().split("\n\n")[0], ""]
-    lines += [
-        f"Each row names its file in `python/{folder}/`. If the engine computes the operation,",
-        f"its kernel is in `crates/engine/src/kernels/{family}/`. Tests are in `tests/{tests}/`.",
-        "`make docs` writes this page.",
-        "",
-        "| file | `headrace.tf1` | what it does |",
-        "|---|---|---|",
-    ]
-    for stem, name, function in functions(room):
-        lines.append(f"| {stem} | {names_of(name, function)} | {first_line(function)} |")
+    lines += ["| `headrace.tf1` | what it does |", "|---|---|"]
+    for name, function in functions(room):
+        lines.append(f"| {names_of(name, function)} | {first_line(function)} |")
     return "\n".join([*lines, ""])
 
 
-def functions(room: ModuleType) -> Iterator[tuple[str, str, object]]:
-    """Gives (file, name, function or class) of everything public that a family's modules define."""
+def functions(room: ModuleType) -> Iterator[tuple[str, object]]:
+    """Gives (name, function or class) of everything public that a family's modules define."""
     for module in sorted(pkgutil.iter_modules(room.__path__), key=lambda item: item.name):
         content = import_module(f"{room.__name__}.{module.name}")
         for name in sorted(getattr(content, "__all__", ())):
             item = getattr(content, name)
             if getattr(item, "__module__", None) == content.__name__ and inspect.getdoc(item):
-                yield module.name, name, item
+                yield name, item
 
 
 def names_of(name: str, item: object) -> str:
@@ -84,20 +72,26 @@ def first_line(item: object) -> str:
     return re.sub(r"\|", r"\\|", text)
 
 
-def main(arguments: list[str]) -> int:
-    """Writes the pages, or says which ones would change."""
-    texts = {PAGES / f"{family}.md": page(family, room) for family, room in families().items()}
-    if "--check" not in arguments:
-        PAGES.mkdir(exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, "utf-8")
-        return 0
-    old = [
-        path for path, text in texts.items() if not path.exists() or path.read_text("utf-8") != text
+def pages() -> dict[str, str]:
+    """Returns the text of each page under its name, `ops/array.md`."""
+    return {f"ops/{family}.md": page(family, room) for family, room in sorted(families().items())}
+
+
+def contents() -> str:
+    """Returns the page that lists the pages."""
+    rows = [
+        f"| [{family}](ops/{family}.md) | {(room.__doc__ or '').strip().partition(chr(10))[0]} |"
+        for family, room in sorted(families().items())
     ]
-    for path in old:
-        print(f"{path.relative_to(TOP)} is out of date. Run `make docs`.", file=sys.stderr)
-    return int(bool(old))
+    return "\n".join(["# Operations of TensorFlow 1", "", "| family | |", "|---|---|", *rows, ""])
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the pages."""
+    text = "\n".join(pages().values())
+    if "--check" not in arguments:
+        print(text)
+    return 0
 
 
 if __name__ == "__main__":

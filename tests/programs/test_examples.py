@@ -56,9 +56,9 @@ def test_pictures_of_a_folder_train_a_torch_model():
 def test_a_language_model_learns_from_packed_documents():
     output = run("language_model.py")
     losses = [float(loss) for loss in re.findall(r"(\d\.\d+) nats", output)]
-    assert losses[0] > 2
-    assert losses[-1] < 1.5
-    assert all(int(share) > 90 for share in re.findall(r"(\d+)% filled", output))
+    assert len(losses) == 4
+    assert losses[-1] < losses[0] - 0.5
+    assert all(int(share) > 80 for share in re.findall(r"(\d+)% filled", output))
 
 
 @needs("pyarrow")

@@ -8,6 +8,8 @@ import inspect
 from pkgutil import resolve_name
 from types import ModuleType
 
+from tools.docs.ops import operation_pages
+
 import headrace
 
 __all__ = ["api_pages"]
@@ -82,7 +84,7 @@ def api_pages() -> dict[str, str]:
     if forgotten:
         raise SystemExit(f"tools/docs/api.py: {sorted(forgotten)} are on no page of the reference.")
     pages = {page: _page(*content) for page, content in PAGES.items()}
-    return {"index.md": _contents(), **pages}
+    return {"index.md": _contents(), **operation_pages(), **pages}
 
 
 def _page(title: str, sentence: str, names: list[str]) -> str:
@@ -124,7 +126,7 @@ def _directive(name: str, item: object) -> str:
 
 
 def _shown(name: str) -> str:
-    return f"headrace.{name}"
+    return f"hr.{name}"
 
 
 def _is_constructed(item: object) -> bool:
@@ -138,7 +140,8 @@ def _is_in_parts(item: object) -> bool:
 
 
 def _contents() -> str:
-    lines = ["# Reference", "", "Every public name, from its docstring.", ""]
+    lines = ["# Reference", "", "Public names, from their docstrings: `import headrace as hr`.", ""]
+    lines += ["## [Operations](ops/index.md)", "", "`hr.ops`, for native functions.", ""]
     for page, (title, sentence, names) in PAGES.items():
         lines += [f"## [{title}]({page})", "", sentence, "", "| name | what it is |", "|---|---|"]
         for name in names:

@@ -21,7 +21,9 @@ def picture(width: int, height: int, title: str, parts: list[str]) -> str:
     """Returns a picture of parts on a panel."""
     return "\n".join(
         [
-            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' role='img'>",
+            f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}'",
+            f"viewBox='0 0 {width} {height}'",
+            "role='img'>",
             f"<title>{escape(title)}</title>",
             "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4'",
             "markerWidth='7' markerHeight='7'",
@@ -147,6 +149,25 @@ def readers() -> str:
     )
 
 
+def use() -> str:
+    """Returns the picture of use: files, a pipeline, a training loop."""
+    sources = (("TFRecord, tar", 20), ("Parquet, CSV", 156), ("images, text", 292))
+    parts = [
+        *(box(x, 14, 128, 44, [name, "here or on S3"]) for name, x in sources),
+        *(arrow(f"M{x + 64} 59V86") for _, x in sources),
+        box(
+            20, 88, 400, 62, ["shuffle(seed=7)", "an order that a seed decides, with exact resume"]
+        ),
+        arrow("M220 151V176"),
+        box(20, 178, 400, 62, ["map(decoded)", "native operations, or your Python on all cores"]),
+        arrow("M220 241V266"),
+        box(20, 268, 400, 62, ["batch(64).to_torch()", "dicts of tensors, arrays of JAX or NumPy"]),
+        arrow("M220 331V356"),
+        box(20, 358, 400, 62, ["for batch in train:", "your training loop"], LOOP),
+    ]
+    return picture(440, 434, "Files become shuffled batches for a training loop", parts)
+
+
 def rates() -> str:
     """Returns the picture of pipelines beside other libraries: rates, and times to the start."""
     columns = (
@@ -167,7 +188,7 @@ def rates() -> str:
             parts.append(bar(150, top + 16 * number, length, fill))
             parts.append(beside(156 + length, top + 12 + 16 * number, row[column]))
         top += 43
-    parts.append(heading(top + 28, "Seconds from the start of the program to its first batch"))
+    parts.append(heading(top + 28, "Seconds until the first batch"))
     top += 40
     for row in table("## Whole pipelines", "first batch, s"):
         name = SHOWN.get(row[""])
@@ -226,6 +247,7 @@ def line(x: int, top: int, bottom: int, text: str) -> str:
 def main() -> int:
     """Writes the pictures."""
     pictures = {
+        "use": use(),
         "pipeline": pipeline(),
         "queues": queues(),
         "past_one_machine": readers(),

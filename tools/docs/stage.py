@@ -13,6 +13,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from tools import ops_pages
+from tools.docs import supported
 from tools.docs.api import api_pages
 from tools.docs.links import replace_targets
 
@@ -24,8 +26,6 @@ STAGED = TOP / "build" / "docs"
 _BAR_IN_CODE = re.compile(r"(?<=[ (])`([^`\n]*\\\|[^`\n]*)`(?=.*\|$)", re.MULTILINE)
 # Where pages of the repository stand in the site, if it is not their place in docs/.
 PLACES = {
-    "README.md": "index.md",
-    "docs/index.md": "pages.md",
     "DESIGN.md": "design.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -41,7 +41,16 @@ def sources() -> dict[Path, Path]:
     return found | {TOP / name: Path(place) for name, place in PLACES.items()}
 
 
-def staged(source: Path, places: dict[Path, Path], host: str) -> str:
+def built() -> dict[Path, str]:
+    """Returns the pages that come from the package: those in docs/ of the same names begin them."""
+    return {
+        DOCS / "supported.md": supported.page(),
+        DOCS / "operations.md": ops_pages.contents(),
+        **{DOCS / name: text for name, text in ops_pages.pages().items()},
+    }
+
+
+def staged(source: Path, text: str, places: dict[Path, Path], host: str) -> str:
     """Returns a page as it stands in the site, with its links rewritten."""
 
     def replace(target: str) -> str:
@@ -53,7 +62,7 @@ def staged(source: Path, places: dict[Path, Path], host: str) -> str:
             return f"{host}/{path.relative_to(TOP)}"
         return os.path.relpath(places[path], places[source].parent) + hash_ + anchor
 
-    return _BAR_IN_CODE.sub(_as_html, replace_targets(source.read_text("utf-8"), replace))
+    return _BAR_IN_CODE.sub(_as_html, replace_targets(text, replace))
 
 
 def _as_html(code: re.Match[str]) -> str:
@@ -70,12 +79,14 @@ def source_host() -> str:
 def main() -> int:
     """Writes all pages anew."""
     shutil.rmtree(STAGED, ignore_errors=True)
-    places, host = sources(), source_host()
+    pages, host = built(), source_host()
+    places = {path: path.relative_to(DOCS) for path in pages} | sources()
     for source, place in places.items():
         path = STAGED / place
         path.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
-            path.write_text(staged(source, places, host), "utf-8")
+            text = pages.get(source) or source.read_text("utf-8")
+            path.write_text(staged(source, text, places, host), "utf-8")
         else:
             shutil.copyfile(source, path)
     shutil.copytree(ASSETS, STAGED / "assets")

@@ -1,9 +1,10 @@
-"""Writes docs/supported.md: which names of TensorFlow 1 are here, and which are not.
+"""The site's page of TensorFlow 1's names: which of them are here, and which are not.
 
-.venv/bin/python -m tools.docs.supported           # writes the page
-.venv/bin/python -m tools.docs.supported --check   # says whether it is out of date
+.venv/bin/python -m tools.docs.supported           # prints the page
+.venv/bin/python -m tools.docs.supported --check   # makes the page, and prints nothing
 
-What is here is asked of the modules themselves; what is not, of the list that their errors use.
+docs/supported.md is its beginning. What is here is asked of the modules themselves; what is not, of
+the list that their errors use.
 """
 
 import inspect
@@ -18,27 +19,8 @@ from headrace.tf1.missing import _missing_names, remedy_for
 
 TOP = Path(__file__).parents[2]
 PAGE = TOP / "docs" / "supported.md"
-HEAD = """\
-# Names of TensorFlow 1
-
-Every public name of TensorFlow 1 that `headrace.tf1` has, module by module, and every one that it
-lacks. `make docs` writes this page from the package itself, and `make check` fails if it is out of
-date.
-
-A name that is here has the arguments, the defaults, the results and the errors of TensorFlow 1.15,
-but for what [differs on purpose](tensorflow1.md#what-differs-on-purpose). A name that is not here
-is an AttributeError when it is used, and its message says what to use instead:
-
-```python
-import headrace.tf1 as tf
-
-try:
-    tf.train.AdamOptimizer
-except AttributeError as error:
-    print(error)
-```
-
-"""
+# The last paragraph of docs/supported.md says how to build the page, and is not on it.
+BUILT = "`make docs` builds"
 
 
 def page() -> str:
@@ -56,7 +38,8 @@ def page() -> str:
         for remedy, names in sorted(lacking.get(space, {}).items()):
             listed = ", ".join(f"`{name}`" for name in sorted(names))
             lines += [f"Not here: {listed}.", f"*{remedy}*", ""]
-    return HEAD + "\n".join(lines)
+    head = PAGE.read_text("utf-8").partition(BUILT)[0]
+    return head + "\n".join(lines)
 
 
 def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, object]]]:
@@ -99,15 +82,11 @@ def _linked(space: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the page, or says that it would change."""
+    """Prints the page."""
     text = page()
     if "--check" not in arguments:
-        PAGE.write_text(text, "utf-8")
-        return 0
-    if PAGE.exists() and PAGE.read_text("utf-8") == text:
-        return 0
-    print(f"{PAGE.relative_to(TOP)} is out of date. Run `make docs`.", file=sys.stderr)
-    return 1
+        print(text)
+    return 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 A graph is where the inputs are; without inputs that have one it is the default graph. `name` names
 the operation. Optional arguments are best given by name. `import headrace.tf1 as tf` has the same
-functions under the names and with the arguments of TensorFlow 1. The pages in docs/ops list them by
+functions under the names and with the arguments of TensorFlow 1. The pages of the site list them by
 family.
 
 Names come from the modules that define them: all names of a module with `*`, single names where

@@ -1,0 +1,126 @@
+"""The reference of `hr.ops`: a page for each group of operations, under the names in programs.
+
+The groups are those of the table in docs/native.md.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import headrace.ops
+
+__all__ = ["operation_pages"]
+
+TABLE = Path(__file__).parents[2] / "docs" / "native.md"
+# The page of each group, with a title. A group that is not here has no page, which is an error.
+GROUPS = {
+    "Numbers": "numbers",
+    "Comparisons, choices": "comparisons",
+    "Reductions": "reductions",
+    "Types and shapes": "shapes",
+    "Records, strings": "records",
+    "Images: files": "image_files",
+    "Images: size and place": "image_places",
+    "Images: colours": "image_colours",
+    "Constants, features of records": "constants",
+    "Random": "random",
+}
+_SECTION = re.compile(r"^(Args|Returns|Raises|Source|Attributes|Yields|Note):$")
+_HEADINGS = {"Args": "Parameters"}
+
+
+def operation_pages() -> dict[str, str]:
+    """Returns the text of each page under its name, `ops/numbers.md`."""
+    groups = _groups()
+    unknown = groups.keys() - GROUPS.keys()
+    if unknown:
+        raise SystemExit(f"tools/docs/ops.py: {sorted(unknown)} have no page, expected in GROUPS.")
+    pages = {f"ops/{GROUPS[group]}.md": _page(group, names) for group, names in groups.items()}
+    return {"ops/index.md": _contents(groups), **pages}
+
+
+def _groups() -> dict[str, list[str]]:
+    rows = re.findall(r"^\| ([^|`]+?) \| (`.*) \|$", TABLE.read_text("utf-8"), re.MULTILINE)
+    groups = {group: re.findall(r"`(\w+)`", cell) for group, cell in rows}
+    public = set(headrace.ops.__all__)
+    return {group: names for group, names in groups.items() if public.issuperset(names)}
+
+
+def _contents(groups: dict[str, list[str]]) -> str:
+    lines = [
+        "# hr.ops",
+        "",
+        "Operations of [native functions](../../native.md), which the engine computes on all cores",
+        "and without Python. A *tensor* below is a symbolic value: what the function is given, or",
+        "the result of another operation. Numbers and arrays are taken, too.",
+        "",
+    ]
+    for group, names in groups.items():
+        lines += [f"## [{group}]({GROUPS[group]}.md)", "", "| name | what it does |", "|---|---|"]
+        for name in names:
+            first = _text(name).split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+            lines.append(f"| [`hr.ops.{name}`]({GROUPS[group]}.md#{_anchor(name)}) | {first} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _page(group: str, names: list[str]) -> str:
+    entries = [f"# hr.ops: {group[0].lower()}{group[1:]}"]
+    for name in names:
+        item = getattr(headrace.ops, name)
+        entries.append(f"## hr.ops.{name}")
+        if callable(item):
+            entries.append(f"```py\n{_call(name, item)}\n```")
+        entries.append(_formatted(_text(name)))
+    return "\n\n".join([*entries, ""])
+
+
+def _anchor(name: str) -> str:
+    return f"hrops{name.lower()}"
+
+
+def _text(name: str) -> str:
+    item = getattr(headrace.ops, name)
+    return f"`{item!r}`, for slices." if item is None else inspect.getdoc(item) or ""
+
+
+def _call(name: str, item: object) -> str:
+    """Returns a call with its parameters and their defaults."""
+    parameters = inspect.signature(item).parameters.values()  # type: ignore[arg-type]
+    shown = [_parameter(parameter) for parameter in parameters]
+    line = f"hr.ops.{name}({', '.join(shown)})"
+    if len(line) <= 80:
+        return line
+    return "\n".join([f"hr.ops.{name}(", *(f"    {one}," for one in shown), ")"])
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    if parameter.default is parameter.empty:
+        return star + parameter.name
+    default = parameter.default
+    shown = default.__name__ if inspect.isclass(default) else repr(default)
+    return f"{star}{parameter.name}={shown}"
+
+
+def _formatted(text: str) -> str:
+    """Returns a docstring of Google's style as Markdown: its sections as lists."""
+    lines, section = [], ""
+    for line in text.split("\n"):
+        if found := _SECTION.match(line):
+            section = found[1]
+            lines += [f"**{_HEADINGS.get(section, section)}**", ""]
+        elif (
+            section
+            and (entry := re.match(r"    ([\w.*, ]+): (.*)", line))
+            and section
+            in (
+                "Args",
+                "Raises",
+                "Attributes",
+            )
+        ):
+            lines.append(f"- `{entry[1]}`: {entry[2]}")
+        else:
+            lines.append(line.removeprefix("    ") if section else line)
+    return re.sub(r"(?m)^    (?=\S)", "  ", "\n".join(lines))
