@@ -20,10 +20,10 @@ if __name__ == "__main__":
     model = keras.Sequential(
         [keras.layers.Dense(32, "tanh"), keras.layers.Dense(1, "sigmoid")],
     )
-    model.compile(keras.optimizers.Adam(0.02), "binary_crossentropy", ["accuracy"])
+    model.compile(keras.optimizers.Adam(0.02), "binary_crossentropy", metrics=["accuracy"])
     train = circles(2_000, seed=1).shuffle(seed=1).batch(100)
     pairs = ((batch["x"], batch["y"][:, None]) for batch in train.epochs())  # for ever
-    model.fit(pairs, steps_per_epoch=len(train), epochs=10, verbose=0, shuffle=False)
+    model.fit(pairs, steps_per_epoch=len(train), epochs=30, verbose=0, shuffle=False)
     test = next(iter(circles(500, seed=2).batch(500)))
     loss, accuracy = model.evaluate(test["x"], test["y"][:, None], verbose=0)
     print(f"loss {loss:.3f}, accuracy {accuracy:.2f}")

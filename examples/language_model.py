@@ -77,5 +77,5 @@ def main(path: Path, num_epochs: int) -> None:
 if __name__ == "__main__":
     torch.set_num_threads(2)
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder) / "train.jsonl", 500)
+        write(Path(folder) / "train.jsonl", 300)
         main(Path(folder) / "train.jsonl", num_epochs=4)

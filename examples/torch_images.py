@@ -65,4 +65,4 @@ def main(root: Path, num_epochs: int) -> None:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), 480)
-        main(Path(folder), num_epochs=8)
+        main(Path(folder), num_epochs=3)
