@@ -245,6 +245,38 @@ def test_a_filter_before_what_is_learned_is_called_once_for_each_example(logged,
     )
 
 
+class Numbering:
+    """A function that keeps a state: how many examples it has numbered."""
+
+    def __init__(self):
+        self.count, self.calls = 0, []
+
+    def __call__(self, example):
+        self.calls.append(int(example["n"]))
+        self.count += 1
+        return {"n": example["n"], "number": np.int64(self.count)}
+
+    def state(self):
+        return self.count
+
+    def restore(self, state):
+        self.count = state
+
+
+@pytest.mark.parametrize("is_asked", [False, True], ids=["", "spec first"])
+def test_a_function_with_a_state_before_a_cache_is_called_once_for_each_example(logged, is_asked):
+    numbering, later = Numbering(), Numbering()
+    numbers = hp.arrays({"n": np.arange(12)}).map(numbering).filter(logged.is_large).map(later)
+    pipe = numbers.cache().epochs(2)
+    if is_asked:
+        assert list(pipe.spec) == ["n", "number"]
+    for _ in range(2):
+        given = [(int(example["n"]), int(example["number"])) for example in pipe]
+        assert given == [(n, n - 6) for n in range(7, 12)] * 2
+    assert sorted(numbering.calls) == list(range(12))
+    assert sorted(later.calls) == list(range(7, 12))
+
+
 def test_a_cache_behind_a_combination_has_each_part_called_once(logged):
     other = Logged()
     parts = [

@@ -32,9 +32,9 @@ class ResourceMethods(Chain):
         count as `memory_bytes`. They live as long as this pipeline or one made from it. If a pass
         is left before its end, the next one continues after the examples it has returned; examples
         read ahead are made again. Two iterations that run at the same time, before a whole pass is
-        cached, each make the examples themselves. Functions that keep a state, and functions that
-        draw in a part of a combination, are called again for the examples that components are
-        learned from.
+        cached, each make the examples themselves. Functions that draw in a part of a combination
+        are called again for the examples that components are learned from: their draws depend on
+        the combination.
 
         Raises:
             ValueError: After `epochs`.

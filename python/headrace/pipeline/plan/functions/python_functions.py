@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from headrace.pipeline.plan.column_conversion import check_components, column_of
 from headrace.pipeline.plan.functions.first_results import FirstResults, Key, digest_of, key_of
 from headrace.pipeline.plan.functions.function_state import (
     initial,
-    keeps_state,
     kept,
     restore,
     using,
@@ -220,9 +219,9 @@ class First:
             if self._is_learning:
                 return self._learn(function, key, example, draws, gives_many)
             if key in self._results:
-                found = self._results.pop(key, digest_of(example))
+                found = self._results.pop(key, _digest(function, example))
                 if found is not None:
-                    return found[0]
+                    return _taken(function, found[0])
             return function(example, *draws)
 
         return call
@@ -238,15 +237,37 @@ class First:
         draws: tuple[np.random.Generator, ...],
         gives_many: bool,
     ) -> Any:
-        digest = digest_of(example)
+        digest = _digest(function, example)
         found = self._results.found(key, digest)
         if found is not None:
-            return found[0]
+            return _taken(function, found[0])
         made = function(example, *draws)
         if gives_many:
             made = list(made)
-        self._results.add(key, digest, made)
+        after = kept(function)
+        self._results.add(key, digest, made if after is None else _WithState(made, after))
         return made
+
+
+class _WithState(NamedTuple):
+    """A result of a function, and the state that the function has behind the call."""
+
+    made: Any
+    state: str
+
+
+def _digest(function: object, example: Mapping[str, Any]) -> bytes | None:
+    """Returns what a result depends on: the example, and the state of the function."""
+    digest, state = digest_of(example), kept(function)
+    return digest if digest is None or state is None else digest + state.encode()
+
+
+def _taken(function: object, result: Any) -> Any:
+    """Returns a result, and gives the function the state that the call would have left."""
+    if not isinstance(result, _WithState):
+        return result
+    restore(function, result.state)
+    return result.made
 
 
 class _Function(ABC):
@@ -283,9 +304,7 @@ class _Function(ABC):
         self._first = first
 
     def known(self, job: engine.Job, calls: _Calls) -> Callable[..., Any]:
-        """Returns the function; see `First.known`. One that keeps a state is always called."""
-        if keeps_state(self.function):
-            return self.function
+        """Returns the function; see `First.known`."""
         return self._first.known(self.function, job, calls, self.gives_many)
 
     def process(self, job: engine.Job) -> None:
