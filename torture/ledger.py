@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from torture.soaked import Job
+from torture.files.soaked import Job
 
 __all__ = ["Ledger"]
 

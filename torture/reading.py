@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import headrace.tf1 as tf
-from torture.formats import number_in
+from torture.files.formats import number_in
 
 __all__ = ["difference", "number_of_record", "read_lines"]
 

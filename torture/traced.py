@@ -59,7 +59,7 @@ def run(
     """Runs a writer to its end.
 
     Args:
-        writer: Its name in `torture.writers`.
+        writer: Its name in `torture.programs.writers`.
         directory: Where it writes.
         seed: What it writes.
         inject: What strace does, in its own words; None to leave it alone.
@@ -67,7 +67,7 @@ def run(
     Raises:
         subprocess.TimeoutExpired: If it hangs.
     """
-    command = [sys.executable, "-m", "torture.writers", writer, str(directory), str(seed)]
+    command = [sys.executable, "-m", "torture.programs.writers", writer, str(directory), str(seed)]
     if inject is not None:
         trace = ["-f", "-y", "-qq", "-o", str(directory.with_suffix(".trace"))]
         calls = ",".join((*WRITING, *OPENING))

@@ -4,8 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from torture import small_disk, traced
+from torture import traced
 from torture.__main__ import NAMES
+from torture.programs import small_disk
 
 SCALE = 0.002
 # Seconds rather than half a minute.

@@ -7,9 +7,9 @@ from random import Random
 
 from tests.io.storage.server import Server
 
-from torture.mutations import first_change, mutated
+from torture.files.mutations import first_change, mutated
+from torture.files.subjects import Subject, subjects
 from torture.part import Options, Result
-from torture.subjects import Subject, subjects
 from torture.taking import words_of
 from torture.watchdog import deadline
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import headrace.tf1 as tf
 from headrace.pipeline import Pipeline
-from torture.formats import FORMATS, Format, number_in
+from torture.files.formats import FORMATS, Format, number_in
 from torture.part import Options, Result
 from torture.reading import difference, number_of_record, read_lines
 from torture.taking import DATA_ERRORS, Taken, take, words_of

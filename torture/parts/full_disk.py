@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from torture import small_disk, traced
+from torture import traced
+from torture.files.served_lines import served_lines
+from torture.files.written import files_in, is_named, left_in, wrong_files
 from torture.part import Options, Result
-from torture.served_lines import served_lines
-from torture.writers import WRITERS
-from torture.written import files_in, is_named, left_in, wrong_files
+from torture.programs import small_disk
+from torture.programs.writers import WRITERS
 
 _PAGE_BYTES = 4096
 _TRIES = 40

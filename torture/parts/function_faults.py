@@ -14,7 +14,7 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.pipeline import Pipeline
 from torture.bad_functions import RAISES, RESULTS, Faulty
-from torture.formats import FORMATS, number_in
+from torture.files.formats import FORMATS, number_in
 from torture.part import Options, Result
 from torture.taking import words_of
 from torture.watchdog import deadline

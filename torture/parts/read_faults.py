@@ -17,9 +17,9 @@ from tests.io.storage.server import Server
 
 from headrace.core import errors
 from torture import traced
+from torture.files.subjects import Subject, listings, pipelines, subjects
 from torture.part import Options, Result
 from torture.reading import difference
-from torture.subjects import Subject, listings, pipelines, subjects
 from torture.taking import DATA_ERRORS, words_of
 from torture.watchdog import deadline
 

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from torture.formats import FORMATS
+from torture.files.formats import FORMATS
 from torture.part import Options, Result
 
 SIGNALS = 600
@@ -41,7 +41,7 @@ def _signal(path: Path, seed: int, number: int, counts: Counter[str], failures: 
     sent = draws.choice([signal.SIGINT, signal.SIGTERM])
     after = draws.choice([0.0, draws.uniform(0, 0.01), draws.uniform(0, 0.3)])
     what = f"signal {number} of seed {seed} ({program}, {sent.name}, after {after:.4f} s)"
-    command = [sys.executable, "-m", "torture.endless", program, str(path)]
+    command = [sys.executable, "-m", "torture.programs.endless", program, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         if process.stdout.readline() != _BEGUN:
@@ -72,7 +72,7 @@ def _fork(path: Path, options: Options, counts: Counter[str], failures: list[str
     number = 0
     while left > 0:
         many = min(left, 50)
-        command = [sys.executable, "-m", "torture.forking", str(path), str(many)]
+        command = [sys.executable, "-m", "torture.programs.forking", str(path), str(many)]
         seeds = [str(options.seed), str(number)]
         what = f"forks {number} of seed {options.seed}"
         try:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from random import Random
 
-from torture.claims import CLAIMS
+from torture.files.claims import CLAIMS
 from torture.part import Options, Result
 
 # Far less than any of the sizes, and more than the program needs.
@@ -21,7 +21,7 @@ def run(options: Options) -> Result:
     few = Random(options.seed).sample(
         names, min(len(names), max(_FEWEST, options.times(len(names))))
     )
-    command = [sys.executable, "-m", "torture.claims", *few]
+    command = [sys.executable, "-m", "torture.files.claims", *few]
     done = subprocess.run(
         command,
         capture_output=True,

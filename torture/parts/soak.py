@@ -19,10 +19,10 @@ from typing import Any
 
 from tests.io.storage.server import Fault, Server, answers
 
+from torture.files.soaked import JOBS, Job
 from torture.ledger import Ledger
 from torture.part import Options, Result
 from torture.server_faults import PASSING
-from torture.soaked import JOBS, Job
 
 HOURS = 4.0
 """At a scale of 1. Afterwards, each job goes on undisturbed to the end of its cycle."""
@@ -171,7 +171,13 @@ class _Soak(threading.Thread):
         """Runs one program; returns how it ended by its own account, "" if it was killed."""
         draws = self._draws
         count = draws.randint(1, 100) if ending == "break" else 0
-        command = [sys.executable, "-m", "torture.training", self._job.name, self._directory]
+        command = [
+            sys.executable,
+            "-m",
+            "torture.programs.training",
+            self._job.name,
+            self._directory,
+        ]
         limits = [draws.choice([1, 2, 4]), draws.choice([64, 128, 256]) << 20]
         begin = [*draws.choice(self._states), *limits]
         said: dict[str, Any] = {}

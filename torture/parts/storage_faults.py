@@ -11,7 +11,7 @@ from random import Random
 from tests.io.storage.server import Server
 
 import headrace.tf1 as tf
-from torture.formats import FORMATS, Format, number_in
+from torture.files.formats import FORMATS, Format, number_in
 from torture.part import Options, Result
 from torture.reading import difference, number_of_record, read_lines
 from torture.server_faults import LASTING, PASSING, stalls_at

@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 
 from torture import traced
+from torture.files.served_lines import served_lines
+from torture.files.written import files_in, is_named, left_in, wrong_files
 from torture.part import Options, Result
-from torture.served_lines import served_lines
-from torture.writers import WRITERS
-from torture.written import files_in, is_named, left_in, wrong_files
+from torture.programs.writers import WRITERS
 
 # What fails, and how.
 _ERRORS = {

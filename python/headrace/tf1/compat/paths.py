@@ -112,7 +112,7 @@ _OTHERS: Final = {
     "core.protobuf.saver_pb2": ["headrace.protos"],
     "python.client.device_lib": ["headrace.tf1.compat.device_lib"],
     "python.client.session": ["", "headrace.graph.lowering.composites"],
-    "python.client.timeline": ["headrace.tf1.session.timeline"],
+    "python.client.timeline": ["headrace.tf1.session.traces.timeline"],
     "python.estimator.inputs.numpy_io": ["estimator.inputs"],
     "python.estimator.inputs.pandas_io": ["estimator.inputs"],
     "python.estimator.inputs.inputs": ["estimator.inputs"],

@@ -29,7 +29,7 @@ from headrace.tf1.session.targets import config_of
 from headrace.tf1.session.waits import Waits, Watch
 
 if TYPE_CHECKING:
-    from headrace.tf1.session.tracing import Tracing
+    from headrace.tf1.session.traces.tracing import Tracing
 
 __all__ = ["BaseSession"]
 

@@ -27,7 +27,7 @@ from headrace.tf1.session.runners import Progress
 
 if TYPE_CHECKING:
     from headrace.protos import GraphDef
-    from headrace.tf1.session.tracing import Tracing
+    from headrace.tf1.session.traces.tracing import Tracing
 
 __all__ = ["Session", "open_sessions"]
 
@@ -409,7 +409,7 @@ def _begin_tracing(
     options: RunOptions | None, run_metadata: object, builds_cost_graph: bool
 ) -> "Tracing | None":
     # Protocol buffers take longer to load than all the rest.
-    from headrace.tf1.session.tracing import begin_tracing  # noqa: PLC0415
+    from headrace.tf1.session.traces.tracing import begin_tracing  # noqa: PLC0415
 
     return begin_tracing(options, run_metadata, builds_cost_graph)
 

@@ -10,7 +10,7 @@ from headrace.protos import RunMetadata
 from headrace.tf1 import gfile
 from headrace.tf1.events import FileWriterCache
 from headrace.tf1.session import RunOptions
-from headrace.tf1.session.timeline import Timeline
+from headrace.tf1.session.traces.timeline import Timeline
 from headrace.tf1.training.hooks.run_hook import (
     SessionRunArgs,
     SessionRunContext,

@@ -1,6 +1,6 @@
 """Files that claim absurd sizes.
 
-`python -m torture.claims NAME...` tries each, and prints the results.
+`python -m torture.files.claims NAME...` tries each, and prints the results.
 """
 
 import gzip

@@ -11,7 +11,7 @@ import pytest
 
 import headrace.tf1 as tf
 from headrace.protos import NodeExecStats, StepStats
-from headrace.tf1.session.timeline import Timeline
+from headrace.tf1.session.traces.timeline import Timeline
 
 FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
 

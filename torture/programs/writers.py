@@ -1,4 +1,6 @@
-"""Programs that write files of each kind: run as `python -m torture.writers NAME DIRECTORY SEED`.
+"""Programs that write files of each kind.
+
+Run as `python -m torture.programs.writers NAME DIRECTORY SEED`.
 
 What they write follows from the seed: 0 makes the old files, 1 the new ones.
 """

@@ -17,7 +17,7 @@ import headrace.tf1 as tf
 from headrace.cli.content.files import files_of
 from headrace.protos import Example
 from headrace.tf1 import checkpoint
-from torture.formats import FORMATS, Format, number_in
+from torture.files.formats import FORMATS, Format, number_in
 from torture.taking import DATA_ERRORS
 
 __all__ = ["Subject", "listings", "pipelines", "subjects"]

@@ -1,4 +1,7 @@
-"""A program that forks while it iterates: `python -m torture.forking PATH COUNT SEED NUMBER`."""
+"""A program that forks while it iterates.
+
+Run as `python -m torture.programs.forking PATH COUNT SEED NUMBER`.
+"""
 
 import os
 import signal

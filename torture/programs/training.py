@@ -1,4 +1,6 @@
-"""A program that trains, for a soak: `python -m torture.training NAME DIRECTORY SEED COUNT`.
+"""A program that trains, for a soak.
+
+Run as `python -m torture.programs.training NAME DIRECTORY SEED COUNT`.
 
 It says what each batch holds, a line of JSON for each, and begins with how many batches there were.
 The first line of its input says where it continues, and what it may use.
@@ -18,7 +20,7 @@ import headrace.tf1 as tf
 from headrace.pipeline import Batches
 from headrace.testing import dump_waits_on_signal
 from headrace.tf1 import checkpoint
-from torture.soaked import JOBS, Job
+from torture.files.soaked import JOBS, Job
 
 _SAVED_EVERY = 25
 _PATIENCE_S = 60.0

@@ -1,4 +1,4 @@
-"""Programs that continue until a signal ends them: `python -m torture.endless NAME PATH`.
+"""Programs that continue until a signal ends them: `python -m torture.programs.endless NAME PATH`.
 
 They exit with 7 and say what ended them.
 """

@@ -108,7 +108,7 @@ def wrong_files(writer: str, old: Files, seen: Files, new: Files) -> str | None:
     """Returns what is wrong with files that were seen after a fault; None if they are right.
 
     Args:
-        writer: Its name in `torture.writers`.
+        writer: Its name in `torture.programs.writers`.
         old: What there was before.
         seen: What there is.
         new: What the writer makes if nothing fails.

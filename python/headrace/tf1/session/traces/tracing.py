@@ -18,9 +18,9 @@ from headrace.protos import (
     TensorDescription,
     TensorShapeProto,
 )
-from headrace.tf1.session.cost_graph import make_cost_graph
 from headrace.tf1.session.devices import CPU
 from headrace.tf1.session.options import RunOptions
+from headrace.tf1.session.traces.cost_graph import make_cost_graph
 
 __all__ = ["Tracing", "begin_tracing"]
 

@@ -1,4 +1,4 @@
-"""A disk with little room: `python -m torture.small_disk WRITER OLD BYTES RESULTS`.
+"""A disk with little room: `python -m torture.programs.small_disk WRITER OLD BYTES RESULTS`.
 
 Mounts a file system in memory, so it needs a mount namespace of its own (`unshare --mount`).
 """
@@ -55,7 +55,7 @@ def write(writer: str, old: Path, free_bytes: int, results: Path) -> Written:
         subprocess.TimeoutExpired: If it hangs.
     """
     arguments = [writer, str(old), str(free_bytes), str(results)]
-    command = [*_ALONE, sys.executable, "-m", "torture.small_disk", *arguments]
+    command = [*_ALONE, sys.executable, "-m", "torture.programs.small_disk", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         raise RuntimeError(f"no small disk: {done.stderr}")

@@ -1,0 +1,1 @@
+"""Traces of runs: what each operation took, and timelines made of that."""
