@@ -12,14 +12,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import get_ident
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from headrace.core import engine
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
-from headrace.pipeline.plan.functions.first_results import FirstResults, Key, digest_of, key_of
+from headrace.pipeline.plan.functions.first_calls import First
 from headrace.pipeline.plan.functions.function_state import (
     initial,
     kept,
@@ -49,10 +49,6 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-
-# Number of blocks without known results after which no further ones are looked for. Other threads
-# may begin with later blocks before the first.
-_MOST_MISSED: Final = 1000
 
 
 class Running(Protocol):
@@ -179,95 +175,6 @@ def noted(error: BaseException, where: str, origin: str | None = None) -> BaseEx
         error = stopped
     error.add_note(f"in {where}" + ("" if origin is None else f", at {origin}"))
     return error
-
-
-class First:
-    """The results of a function for the first examples, as one thread of it uses them.
-
-    Args:
-        results: They.
-        is_drawn: Whether the function draws, so that its results depend on the place.
-        is_learning: Whether results are added, and remain; else each is given once.
-    """
-
-    def __init__(self, results: FirstResults, is_drawn: bool, is_learning: bool) -> None:
-        self._results = results
-        self._is_drawn = is_drawn
-        self._is_learning = is_learning
-        self._num_missed = 0
-
-    def known(
-        self, function: Callable[..., Any], job: engine.Job, calls: "_Calls", gives_many: bool
-    ) -> Callable[..., Any]:
-        """Returns the function, which is not called for examples whose results are known.
-
-        Args:
-            function: The user's function.
-            job: A block of examples.
-            calls: The calls for them.
-            gives_many: Whether it returns an iterable, which can be read once.
-        """
-        if not self._is_learning and (not self._results or self._num_missed > _MOST_MISSED):
-            return function
-        keys = self._keys(job)
-        if not self._is_learning and not any(key in self._results for key in keys):
-            self._num_missed += 1
-            return function
-
-        def call(example: dict[str, Any], *draws: np.random.Generator) -> Any:
-            key = keys[calls.number]
-            if self._is_learning:
-                return self._learn(function, key, example, draws, gives_many)
-            if key in self._results:
-                found = self._results.pop(key, _digest(function, example))
-                if found is not None:
-                    return _taken(function, found[0])
-            return function(example, *draws)
-
-        return call
-
-    def _keys(self, job: engine.Job) -> list[Key]:
-        return [key_of(place, self._is_drawn) for place in job.places().tolist()]
-
-    def _learn(
-        self,
-        function: Callable[..., Any],
-        key: Key,
-        example: dict[str, Any],
-        draws: tuple[np.random.Generator, ...],
-        gives_many: bool,
-    ) -> Any:
-        digest = _digest(function, example)
-        found = self._results.found(key, digest)
-        if found is not None:
-            return _taken(function, found[0])
-        made = function(example, *draws)
-        if gives_many:
-            made = list(made)
-        after = kept(function)
-        self._results.add(key, digest, made if after is None else _WithState(made, after))
-        return made
-
-
-class _WithState(NamedTuple):
-    """A result of a function, and the state that the function has behind the call."""
-
-    made: Any
-    state: str
-
-
-def _digest(function: object, example: Mapping[str, Any]) -> bytes | None:
-    """Returns what a result depends on: the example, and the state of the function."""
-    digest, state = digest_of(example), kept(function)
-    return digest if digest is None or state is None else digest + state.encode()
-
-
-def _taken(function: object, result: Any) -> Any:
-    """Returns a result, and gives the function the state that the call would have left."""
-    if not isinstance(result, _WithState):
-        return result
-    restore(function, result.state)
-    return result.made
 
 
 class _Function(ABC):
