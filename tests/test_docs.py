@@ -1,5 +1,6 @@
 """The pages of the documentation: their links and paths exist, and the site has all of them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import pytest
 from tools.docs.api import api_pages
 from tools.docs.links import anchors_of, broken_links, replace_targets
 from tools.docs.resources import foreign_resources
+from tools.docs.search import QUERIES, not_found
 
 TOP = Path(__file__).parents[1]
 PAGES = [
     *(TOP / f"{name}.md" for name in ("README", "DESIGN", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
     TOP / "benchmarks" / "RESULTS.md",
+    TOP / "llms.txt",
     *sorted((TOP / "docs").rglob("*.md")),
     *(TOP / folder / "README.md" for folder in ("examples", "tests")),
     *sorted(path for top in ("python", "crates") for path in (TOP / top).rglob("README.md")),
@@ -173,3 +176,23 @@ def test_resources_that_a_page_fetches_from_other_hosts_are_found():
         "https://a.org/x.js",
         "https://d.org/x.png",
     ]
+
+
+def test_words_that_no_title_has_are_not_found():
+    places = [
+        {"location": "a.html#b", "title": "What is the <code>shuffle</code>, or buffer?"},
+        {"location": "c.html", "title": "Shuffle"},
+    ]
+    index = {"config": {"separator": r"[\s,?]+"}, "docs": places}
+    assert list(not_found({"Shuffle buffer": "a.html"}, index)) == []
+    assert list(not_found({"shuffle buffer": "c.html"}, index)) == [
+        "search: 'shuffle buffer' is in titles of ['a.html#b'], expected c.html."
+    ]
+    assert len(list(not_found({"buffers": "a.html"}, index))) == 1
+
+
+def test_search_finds_what_people_type():
+    path = TOP / "build" / "site" / "search" / "search_index.json"
+    if not path.exists():
+        pytest.skip("the site is not built; make docs builds it, and checks this too")
+    assert list(not_found(QUERIES, json.loads(path.read_text("utf-8")))) == []

@@ -18,4 +18,5 @@ fi
 # The theme's makers announce news at each build unless told not to.
 NO_MKDOCS_2_WARNING=1 $venv/bin/python -m mkdocs build --quiet
 .venv/bin/python -m tools.docs.resources
+.venv/bin/python -m tools.docs.search
 printf 'build/site/index.html\n'

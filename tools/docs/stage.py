@@ -65,6 +65,12 @@ def staged(source: Path, text: str, places: dict[Path, Path], host: str) -> str:
     return _BAR_IN_CODE.sub(_as_html, replace_targets(text, replace))
 
 
+def _for_agents(host: str) -> str:
+    """Returns llms.txt, whose links lead to the pages as they are written."""
+    text = (TOP / "llms.txt").read_text("utf-8")
+    return replace_targets(text, lambda target: f"{host}/{target}")
+
+
 def _as_html(code: re.Match[str]) -> str:
     bars = html.escape(code[1]).replace(r"\|", "&#124;")
     return f"<code>{bars}</code>"
@@ -90,6 +96,7 @@ def main() -> int:
         else:
             shutil.copyfile(source, path)
     shutil.copytree(ASSETS, STAGED / "assets")
+    (STAGED / "llms.txt").write_text(_for_agents(host), "utf-8")
     for name, text in api_pages().items():
         path = STAGED / "api" / name
         path.parent.mkdir(parents=True, exist_ok=True)
