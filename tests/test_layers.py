@@ -69,12 +69,14 @@ NATIVE = "_native"
 # Operations need one number of the machine, and stand above the engine.
 MAY_IMPORT_NATIVE = frozenset({"headrace.core.engine", "headrace.core.allocation_guard"})
 # Commands, TensorFlow's large namespace and protocol buffers are loaded when they are first used,
-# for start-up time, and worker processes and writers when a pipeline asks for them.
+# for start-up time, worker processes and writers when a pipeline asks for them, and so are names
+# of `headrace.pipeline`, of which a worker process needs few.
 MAY_IMPORT_LATE = (
     *("headrace.pipeline.plan.planned_functions", "headrace.pipeline.plan.opened_iterators"),
     *("headrace.pipeline.describe.pipeline", "headrace.pipeline.writing.tfrecord"),
     "headrace.pipeline.workers.main_module",
-    *("headrace.__init__", "headrace.cli.", "headrace.tf1.__init__"),
+    *("headrace.__init__", "headrace.pipeline.__init__"),
+    *("headrace.cli.", "headrace.tf1.__init__"),
     *("headrace.graph.graph", "headrace.graph.nodes", "headrace.tf1.session.session"),
 )
 

@@ -1,8 +1,10 @@
 """`dir(headrace)` shows what there is, and a wrong name says so."""
 
+import ast
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,19 @@ def test_dir_lists_what_there_is_and_nothing_else():
     assert {"errors", "ops", "queues", "records", "testing"} <= set(dir(hr))
     for name in dir(hr):
         assert getattr(hr, name) is not None
+
+
+def test_names_of_pipelines_are_loaded_from_the_module_that_is_imported_for_types():
+    tree = ast.parse(Path(hr.pipeline.__file__).read_text())
+    imported = {
+        alias.name: statement.module.removeprefix("headrace.pipeline.")
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.ImportFrom) and statement.module.startswith("headrace.")
+        for alias in statement.names
+    }
+    assert imported == hr.pipeline._HOMES
+    assert dir(hr.pipeline) == sorted(imported)
+    assert all(getattr(hr.pipeline, name) is not None for name in imported)
 
 
 def test_a_wrong_name_says_what_there_is():

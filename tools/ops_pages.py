@@ -18,6 +18,8 @@ import headrace.tf1 as tf
 import headrace.tf1.ops
 
 _MODULES = (name for name in dir(tf) if isinstance(getattr(tf, name), ModuleType))
+# Pipelines take what it defines, without the operations.
+_BELOW = "headrace.core.features"
 NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
 
@@ -47,7 +49,8 @@ def functions(room: ModuleType) -> Iterator[tuple[str, object]]:
         content = import_module(f"{room.__name__}.{module.name}")
         for name in sorted(getattr(content, "__all__", ())):
             item = getattr(content, name)
-            if getattr(item, "__module__", None) == content.__name__ and inspect.getdoc(item):
+            home = getattr(item, "__module__", None)
+            if home in (content.__name__, _BELOW) and inspect.getdoc(item):
                 yield name, item
 
 

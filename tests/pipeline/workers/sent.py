@@ -155,6 +155,22 @@ class Waits:
         return {"n": example["n"]}
 
 
+class MeetsWhenLoaded:
+    """Each process that loads it leaves a file; a call waits until there are some of these."""
+
+    def __init__(self, directory, count):
+        self.directory, self.count = directory, count
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        (self.directory / str(os.getpid())).touch()
+
+    def __call__(self, example):
+        while len(list(self.directory.iterdir())) < self.count:
+            time.sleep(0.001)
+        return {"n": example["n"]}
+
+
 def slow(example):
     time.sleep(0.002)
     return {"n": example["n"]}

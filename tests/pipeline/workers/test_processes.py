@@ -388,3 +388,35 @@ def test_nothing_of_it_is_loaded_before_somebody_asks():
         "assert 'multiprocessing' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=TIMEOUT)
+
+
+def test_pipelines_load_no_operations_and_workers_few_modules():
+    program = (
+        "import sys\n"
+        "import headrace.pipeline.workers.server\n"
+        "rest = 'describe.stages', 'plan.planner', 'run.batches', 'workers.remote'\n"
+        "assert not [name for name in rest if f'headrace.pipeline.{name}' in sys.modules]\n"
+        "import headrace as hr\n"
+        "list(hr.arrays({'n': [1]}).map(dict).batch(1))\n"
+        "assert 'headrace.ops' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=TIMEOUT)
+
+
+def test_all_workers_load_the_function_before_the_first_result_is_there(tmp_path):
+    meeting = sent.MeetsWhenLoaded(tmp_path, 2)
+    found = taken(rows(4).map(meeting, num_processes=2))
+    assert [example["n"] for example in found] == list(range(4))
+
+
+def test_a_look_at_the_components_starts_one_worker(tmp_path):
+    pipeline = rows(4).map(sent.MeetsWhenLoaded(tmp_path, 1), num_processes=2)
+    assert list(pipeline.spec) == ["n"]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_neighbours_whose_components_are_learned_share_their_workers(tmp_path):
+    loads = sent.MeetsWhenLoaded(tmp_path, 2)
+    pipeline = rows(40).map(loads, num_processes=2).map(sent.plus_one, num_processes=2)
+    assert [example["n"] for example in taken(pipeline)] == list(range(1, 41))
+    assert len(list(tmp_path.iterdir())) == 2

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from headrace.pipeline.describe.types import Spec
-from headrace.pipeline.workers.shared_arrays import Arena, Layout, memory_file
+from headrace.pipeline.workers.remote import memory_file
+from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.shared_rows import SharedRows
 
 F32, I64 = np.dtype(np.float32), np.dtype(np.int64)

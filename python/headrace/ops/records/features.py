@@ -1,4 +1,4 @@
-"""Configurations of the features to parse from an `Example`, and the plan made of them.
+"""The plan that is made of configurations of the features of an `Example`.
 
 Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
 """
@@ -6,13 +6,19 @@ Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from headrace.core.dtypes import DType, DTypeLike, as_dtype, float32, int64, string
-from headrace.core.shapes import ShapeLike, TensorShape
+from headrace.core.dtypes import DType, as_dtype, float32, int64, string
+from headrace.core.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+)
+from headrace.core.shapes import TensorShape
 from headrace.graph import Tensor, TensorLike
 from headrace.ops.array.reshape import reshape
 from headrace.ops.framework.conversion import constant, convert_to_tensor
@@ -21,64 +27,6 @@ from headrace.ops.sparse.tensor import SparseTensor
 __all__ = ["FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature"]
 
 _TYPES: Final = (float32, int64, string)
-
-
-class FixedLenFeature(NamedTuple):
-    """A feature with the same number of values in every example.
-
-    Attributes:
-        shape: Shape of the values.
-        dtype: float32, int64 or string.
-        default_value: Taken where the feature is missing; None if it must be there.
-    """
-
-    shape: ShapeLike
-    dtype: DTypeLike
-    default_value: TensorLike | None = None
-
-
-class VarLenFeature(NamedTuple):
-    """A feature with any number of values, parsed into a `SparseTensor`.
-
-    Attributes:
-        dtype: float32, int64 or string.
-    """
-
-    dtype: DTypeLike
-
-
-class FixedLenSequenceFeature(NamedTuple):
-    """A feature with any number of rows, parsed into a tensor with an unknown first dimension.
-
-    Attributes:
-        shape: Shape of one row.
-        dtype: float32, int64 or string.
-        allow_missing: Must be true: a missing feature has no rows.
-        default_value: Fills up the shorter sequences of a batch; None for 0 or "".
-    """
-
-    shape: ShapeLike
-    dtype: DTypeLike
-    allow_missing: bool = False
-    default_value: TensorLike | None = None
-
-
-class SparseFeature(NamedTuple):
-    """A sparse tensor whose indices and values are two features.
-
-    Attributes:
-        index_key: Name of the int64 feature with the indices, or a list of one for each dimension.
-        value_key: Name of the feature with the values.
-        dtype: Type of the values: float32, int64 or string.
-        size: Size of the dimension, or a list of one for each.
-        already_sorted: Whether the indices are in order; otherwise they are sorted.
-    """
-
-    index_key: str | Sequence[str]
-    value_key: str
-    dtype: DTypeLike
-    size: SupportsIndex | Sequence[SupportsIndex]
-    already_sorted: bool = False
 
 
 Feature: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | SparseFeature | VarLenFeature

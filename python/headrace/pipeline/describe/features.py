@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import DType, as_dtype, string
-from headrace.core.shapes import TensorShape
-from headrace.ops.records.features import (
+from headrace.core.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
     SparseFeature,
     VarLenFeature,
 )
+from headrace.core.shapes import TensorShape
 from headrace.pipeline.describe.types import Feature, Ragged, element_type
 
 __all__ = ["as_feature"]

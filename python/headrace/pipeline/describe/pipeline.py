@@ -186,7 +186,12 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def _resumed(self, state: Mapping[str, Any], allow: Collection[str], keeps: bool) -> Batches:
         found = resumed(self.stages, state, allow)
         return Batches(
-            found.chain, self._options, self._all_specs, found.epoch, found, keeps_workers=keeps
+            found.chain,
+            self._options,
+            self._specs_at_start,
+            found.epoch,
+            found,
+            keeps_workers=keeps,
         )
 
     def to_torch(
@@ -369,7 +374,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return Batches(
             self.stages,
             self._options,
-            self._all_specs,
+            self._specs_at_start,
             epoch,
             at_end=at_end,
             keeps_workers=keeps_workers,
@@ -393,7 +398,10 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         known.forget(self.stages)
         return known
 
-    def _all_specs(self) -> Known:
+    def _specs_at_start(self) -> Known:
+        return self._all_specs(is_start=True)
+
+    def _all_specs(self, is_start: bool = False) -> Known:
         # A loop, since there may be more stages than the recursion limit.
         unknown: list[Pipeline] = []
         pipe: Pipeline | None = self
@@ -403,7 +411,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         known = None if pipe is None else pipe._known
         for pipe in reversed(unknown):
             try:
-                known = chain_specs(pipe.stages, known, options=self._options)
+                known = chain_specs(pipe.stages, known, False, self._options, is_start)
             except BaseException:
                 release_workers(self.stages)
                 raise

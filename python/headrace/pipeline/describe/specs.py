@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from headrace.pipeline.describe.native_function import NativeFunction
 from headrace.pipeline.describe.padding import check_values
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.describe.types import Feature, Ragged, Spec, element_type
+from headrace.pipeline.describe.types import Feature, Ragged, Spec, Specs, element_type
 from headrace.pipeline.plan.functions.first_results import FirstResults
 
 __all__ = [
@@ -31,9 +31,6 @@ __all__ = [
 
 # Stages that group examples.
 BATCHES: Final = (stages.Batch, stages.PaddedBatch, stages.BucketByLength)
-
-# The components of an example, in order.
-Specs: TypeAlias = dict[str, Spec]
 
 
 @dataclass(frozen=True)

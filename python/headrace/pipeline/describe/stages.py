@@ -219,10 +219,12 @@ class Learn(Stage):
     Attributes:
         stage: The function.
         made: Its results for the examples so far.
+        is_start: Whether an iteration follows, so that all worker processes start.
     """
 
     stage: "Map | FlatMap"
     made: deque[Mapping[str, Any]] = field(default_factory=deque, compare=False, repr=False)
+    is_start: bool = False
 
     @property
     def name(self) -> str:

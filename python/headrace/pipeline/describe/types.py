@@ -14,6 +14,7 @@ __all__ = [
     "Feature",
     "Ragged",
     "Spec",
+    "Specs",
     "TypeWord",
     "array_type",
     "carried",
@@ -80,6 +81,10 @@ class Spec(NamedTuple):
     def __repr__(self) -> str:
         ragged = ", ragged" if self.is_ragged else ""
         return f"Spec({type_name(self.dtype)}, {self.shape}{ragged})"
+
+
+# The components of an example, in order.
+Specs: TypeAlias = dict[str, Spec]
 
 
 def type_name(dtype: ElementType) -> str:

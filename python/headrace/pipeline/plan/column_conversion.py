@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.core import engine
-from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.describe.types import (
     ElementType,
     Spec,
+    Specs,
     carried,
     delivered,
     engine_code,

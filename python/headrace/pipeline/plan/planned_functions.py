@@ -56,7 +56,7 @@ class FunctionPlanning:
                     return None
                 lane = self._process_functions(is_batched)
             case stages.Learn(stage=learned) if learned.num_processes:
-                lane = self._learn_in_process(stage, before)
+                lane = self._learn_in_process(stage, index, before)
             case stages.Map(function=function, seed=seed):
                 lane = MapFunction(
                     function,
@@ -115,6 +115,7 @@ class FunctionPlanning:
 
     def _process_functions(self, is_batched: bool) -> Lane:
         """Returns what processes do for the neighbouring stages that were found."""
+        _open_fork_server()
         # Nobody loads it who needs no process.
         from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
 
@@ -132,18 +133,39 @@ class FunctionPlanning:
             if index != self._apart[-1][0]:
                 # A state counts functions, whoever calls them.
                 self._shared.lanes.append(apart.DoneByNext(stage.function))
-        num_processes = 1 if self._shared.is_learning else stage.num_processes
-        return apart.ProcessFunctions(found, num_processes, is_batched, holders)
+        num_callers = 1 if self._shared.is_learning else None
+        return apart.ProcessFunctions(found, stage.num_processes, is_batched, holders, num_callers)
 
-    def _learn_in_process(self, learn: stages.Learn, before: Specs) -> Lane:
+    def _learn_in_process(self, learn: stages.Learn, index: int, before: Specs) -> Lane:
+        _open_fork_server()
         from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
 
-        stage = learn.stage
+        stage, num_processes = learn.stage, learn.stage.num_processes
         kind = cast("Literal['map', 'flat_map']", stage.use)
         found = apart.ProcessStage(
             kind, stage.name, stage.function, stage.seed, before, None, self._number
         )
-        return apart.LearnInProcess(found, stage.holder, learn.made, self._known.first_of(stage))
+        # The workers of the stages before serve this one, too.
+        first = self._first_neighbour(index, num_processes)
+        holder = stage.holder if first is None else first.holder
+        is_start = learn.is_start and first is None
+        return apart.LearnInProcess(
+            found,
+            num_processes,
+            num_processes if is_start else 1,
+            holder,
+            learn.made,
+            self._known.first_of(stage),
+        )
+
+    def _first_neighbour(self, index: int, num_processes: int) -> stages.Map | None:
+        """Returns the first of the stages before that are done by the same call of a worker."""
+        first = None
+        for stage in reversed(self._chain[:index]):
+            if not isinstance(stage, stages.Map) or stage.num_processes != num_processes:
+                break
+            first = stage
+        return first
 
     def _first(self, stage: Stage, index: int) -> First:
         """Returns what a function made of the first examples; an iteration takes it."""
@@ -193,3 +215,10 @@ class FunctionPlanning:
         counted = self._shared.counted
         counted[self._number] = replace(counted[self._number], lane=number)
         return number
+
+
+def _open_fork_server() -> None:
+    """Starts the process that starts workers: it loads what they need while this one plans."""
+    from headrace.pipeline.workers.fork_server import fork_server  # noqa: PLC0415
+
+    fork_server().open()

@@ -11,7 +11,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from headrace.core import engine
-from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import as_values
 from headrace.pipeline.plan.functions.python_functions import Result, Running, finish, noted
 from headrace.pipeline.plan.opened_iterators import (

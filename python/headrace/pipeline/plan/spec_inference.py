@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import InferredSource
@@ -42,11 +42,19 @@ _OPTIONS: Final = (
 )
 
 
+class _How(NamedTuple):
+    """The options of the pipeline, and whether an iteration follows; see `chain_specs`."""
+
+    options: Mapping[str, Any]
+    is_start: bool
+
+
 def chain_specs(
     chain: Sequence[Stage],
     before: Known | None = None,
     is_covered: bool = False,
     options: Mapping[str, Any] | None = None,
+    is_start: bool = False,
 ) -> Known:
     """Returns the components after each stage.
 
@@ -56,16 +64,18 @@ def chain_specs(
         is_covered: Whether a later `skip_errors` handles failures: then the components are learned
             from the first example that does not fail.
         options: The limits of the pipeline's resources.
+        is_start: Whether an iteration follows: then its worker processes start.
 
     Raises:
         OpError: If the first example cannot be read where that is needed.
     """
+    how = _How(options or {}, is_start)
     skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
     covered = len(chain) if is_covered else max(skippers, default=0)
     if before is None:
         parts = stages.parts_of(chain[0])
         found: list[Specs] = []
-        known = [chain_specs(part, None, covered > 0, options) for part in parts]
+        known = [chain_specs(part, None, covered > 0, options, is_start) for part in parts]
         empty_at, first = None, []
     else:
         found, known, empty_at = list(before.specs), before.parts, before.empty_at
@@ -78,7 +88,7 @@ def chain_specs(
                 stage,
                 Known(found, known, first=first),
                 index < covered,
-                options or {},
+                how,
             )
         if specs is None:
             specs, empty_at = {}, index
@@ -91,7 +101,7 @@ def _next(
     stage: Stage,
     known: Known,
     is_covered: bool,
-    options: Mapping[str, Any],
+    how: "_How",
 ) -> Specs | None:
     """Returns the components after the last stage; None if there is no example to learn from."""
     if len(chain) > 1 and not gives_anything(stage):
@@ -101,7 +111,7 @@ def _next(
         if not parts or (isinstance(stage, stages.Zip) and len(parts) < len(known.parts)):
             return None
         return zipped(parts) if isinstance(stage, stages.Zip) else _common(stage.name, parts)
-    seconds = options.get("stuck_after_s")
+    seconds = how.options.get("stuck_after_s")
     match stage:
         case InferredSource():
             with named_if_stuck(f"{stage.name}: the look at its components", seconds):
@@ -111,7 +121,7 @@ def _next(
             with named_if_stuck(f"{name}: its first example, which says the components,", seconds):
                 return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
         case stages.Map() | stages.FlatMap():
-            made = _few(chain[:-1], stage, known, is_covered, options)
+            made = _few(chain[:-1], stage, known, is_covered, how)
             return learned(stage.name, islice(made, _MOST_TRIED))
     raise AssertionError(f"the components of {stage!r} are known")
 
@@ -150,17 +160,15 @@ def _few(
     stage: stages.Map | stages.FlatMap,
     known: Known,
     is_covered: bool,
-    options: Mapping[str, Any],
+    how: "_How",
 ) -> Iterator[Mapping[str, Any]]:
     """Yields what a function makes of the first example, and of more if that does not say all."""
     num_first = 0
-    for made in _made(chain, stage, known, is_covered, 1, options):
+    for made in _made(chain, stage, known, is_covered, 1, how):
         num_first += 1
         yield made
     if num_first:
-        yield from islice(
-            _made(chain, stage, known, is_covered, _MOST_TRIED, options), num_first, None
-        )
+        yield from islice(_made(chain, stage, known, is_covered, _MOST_TRIED, how), num_first, None)
 
 
 def _made(
@@ -169,18 +177,19 @@ def _made(
     known: Known,
     is_covered: bool,
     most: int,
-    options: Mapping[str, Any],
+    how: "_How",
 ) -> Iterator[Mapping[str, Any]]:
     """Yields the results of a function for this many examples.
 
     Skips examples at which it fails, if `is_covered`.
     """
     made: deque[Mapping[str, Any]] = deque()
-    whole = [*chain, stages.Learn(stage, made)]
+    whole = [*chain, stages.Learn(stage, made, how.is_start)]
     if is_covered:
         whole.append(stages.SkipErrors(_MOST_TRIED))
     whole.append(stages.Take(most))
     specs = [*known.specs, *[known.specs[-1]] * (len(whole) - len(known.specs))]
+    options = how.options
     chosen = {name: options[name] for name in _OPTIONS if name in options} | {"num_threads": 1}
     with ExitStack() as stack:
         for function in _functions(whole):

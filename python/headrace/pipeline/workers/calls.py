@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.specs import Specs
-from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.describe.types import Spec, Specs
 from headrace.pipeline.plan.column_conversion import as_values, decoded
 from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
 from headrace.pipeline.plan.functions.global_generators import GlobalDraws

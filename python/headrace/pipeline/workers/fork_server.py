@@ -10,9 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from headrace.pipeline.workers.main_module import is_importing
+from headrace.pipeline.workers.main_module import is_importing, program
 from headrace.pipeline.workers.messages import Channel, channels
-from headrace.pipeline.workers.server import program
 
 __all__ = ["ForkServer", "fork_server"]
 
@@ -47,8 +46,21 @@ class ForkServer:
         # How workers have ended, by their numbers, until somebody asks.
         self._ended: dict[int, int] = {}
 
-    def start_worker(self, descriptors: Sequence[int]) -> int:
-        """Starts a worker with these file descriptors, and returns the number of its process.
+    def open(self) -> None:
+        """Starts the server if it does not run, and does not wait until it does."""
+        if is_importing():
+            return
+        with self._lock, contextlib.suppress(OSError):
+            self._open()
+
+    def start_workers(self, workers: Sequence[Sequence[int]]) -> list[int]:
+        """Starts workers, all at once.
+
+        Args:
+            workers: The file descriptors of each.
+
+        Returns:
+            The numbers of their processes.
 
         Raises:
             RuntimeError: If the server cannot be started.
@@ -63,8 +75,9 @@ class ForkServer:
             for is_last in (False, True):
                 try:
                     channel = self._open()
-                    channel.send(("begin", 0), descriptors)
-                    return self._begun(channel)
+                    for descriptors in workers:
+                        channel.send(("begin", 0), descriptors)
+                    return [self._begun(channel) for _ in workers]
                 except (EOFError, OSError) as error:
                     self._forget()
                     if is_last:
@@ -72,7 +85,7 @@ class ForkServer:
                             "num_processes: the process that starts worker processes has ended. "
                             "Its standard error says why."
                         ) from error
-        raise AssertionError("a worker was started or not")
+        raise AssertionError("workers were started or not")
 
     def exit_code(self, worker: int, timeout: float) -> int | None:
         """Returns how a worker has ended, as `subprocess` says it; None if that is not known."""

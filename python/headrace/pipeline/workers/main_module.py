@@ -1,11 +1,28 @@
-"""The program's main module in another process, for functions that are defined there."""
+"""The program in another process: an interpreter like its own, and its main module.
 
+Functions may be defined in the main module.
+"""
+
+import subprocess
 import sys
 from dataclasses import dataclass
 
-__all__ = ["MainModule", "import_main", "is_importing", "main_module"]
+__all__ = ["MainModule", "import_main", "is_importing", "main_module", "program"]
 
 _state = {"is_importing": False}
+
+
+def program(module: str, call: str) -> list[str]:
+    """Returns the command of a new interpreter like this one, which calls a function of a module.
+
+    Args:
+        module: The name of the module.
+        call: The call, as code.
+    """
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    name = call.partition("(")[0]
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {name}; {call}"
+    return [sys.executable, *flags, "-c", code]
 
 
 @dataclass(frozen=True)

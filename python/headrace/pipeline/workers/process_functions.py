@@ -16,8 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.describe.specs import Specs
-from headrace.pipeline.describe.types import carried, engine_code
+from headrace.pipeline.describe.types import Specs, carried, engine_code
 from headrace.pipeline.plan.column_conversion import (
     batches_of,
     check_components,
@@ -155,12 +154,24 @@ class ProcessFunctions:
         num_processes: int,
         is_batched: bool,
         holders: Sequence[WorkerHolder],
+        num_callers: int | None = None,
+        num_started: int | None = None,
     ) -> None:
-        """With workers that wait in these holders, as far as there are any."""
-        self.num_callers = num_processes
+        """With workers that wait in these holders, as far as there are any.
+
+        Args:
+            stages: They.
+            num_processes: The number of processes, which stay for the next iteration if any do.
+            is_batched: Whether a row is a batch.
+            holders: Those of the stages.
+            num_callers: The number of processes that this iteration needs; None for all.
+            num_started: The number of processes that are started; None for those needed.
+        """
+        self.num_callers = num_processes if num_callers is None else num_callers
         self.running: dict[int, Running] = {}
         self.function: object = stages[-1].function
-        self.processes: Final = Processes(holders, num_processes)
+        num_started = self.num_callers if num_started is None else num_started
+        self.processes: Final = Processes(holders, num_started, num_processes)
         self._stages: Final = tuple(stages)
         self._is_batched = is_batched
         functions = [stage.function for stage in stages]
@@ -231,7 +242,7 @@ class ProcessFunctions:
     def _asked(
         self, job: engine.Job, calls: _Calls, left_out: frozenset[int], limit: int
     ) -> tuple[Made, Arena]:
-        worker = self.processes.worker()
+        worker = self.processes.worker(self._plan)
         calls.worker = worker
         try:
             if worker.plan != self._plan.number and (refusal := worker.begin(self._plan)):
@@ -322,12 +333,14 @@ class LearnInProcess(ProcessFunctions):
     def __init__(
         self,
         stage: ProcessStage,
+        num_processes: int,
+        num_started: int,
         holder: WorkerHolder,
         made: "deque[Mapping[str, Any]]",
         first: FirstResults,
     ) -> None:
         """Adds what the function makes to `made`, and what it makes of the first to `first`."""
-        super().__init__([stage], 1, False, [holder])
+        super().__init__([stage], num_processes, False, [holder], 1, num_started)
         self._learned = made
         self._first: FirstResults | None = first
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,14 +16,16 @@ from headrace.pipeline.workers.board import Board
 from headrace.pipeline.workers.fork_server import fork_server
 from headrace.pipeline.workers.messages import channels
 from headrace.pipeline.workers.sending import PackedError
-from headrace.pipeline.workers.shared_arrays import Arena, Layout, memory_file
+from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.worker import Block, Made, Plan
 from headrace.pipeline.workers.worker_holder import WorkerHolder
 
-__all__ = ["Processes", "RemoteWorker", "WorkerEnded"]
+__all__ = ["Processes", "RemoteWorker", "WorkerEnded", "memory_file", "start_workers"]
 
 _STATUS_S: Final = 2.0
 _END_S: Final = 1.0
+# So often workers are started that have ended before they are needed.
+_MOST_STARTS: Final = 3
 
 
 class WorkerEnded(Exception):
@@ -54,6 +57,17 @@ class WorkerEnded(Exception):
         return f"was ended by {name} (signal {-self.code})"
 
 
+def memory_file() -> int:
+    """Returns the descriptor of a new file without a name: in memory, where the system has that."""
+    if hasattr(os, "memfd_create"):
+        try:
+            return os.memfd_create("headrace")
+        except OSError:
+            pass  # A sandbox may refuse it.
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
 class RemoteWorker:
     """One worker process. May be used by one thread at a time.
 
@@ -65,29 +79,49 @@ class RemoteWorker:
     """
 
     def __init__(self) -> None:
-        """Starts it."""
-        self._channel, other = channels()
-        board = memory_file()
+        """Makes what is shared with it; `start_workers` starts the process."""
+        self._channel, self._end = channels()
+        self._board = memory_file()
         self._given, self._made = Arena(memory_file()), Arena(memory_file())
         self._is_renewed = False
         self._owner: Final = os.getpid()
+        self._offered: int | None = None
         self.is_busy = False
         self.plan: int | None = None
+
+    @property
+    def descriptors(self) -> list[int]:
+        """The file descriptors that the process gets."""
         arenas = (self._given.descriptor, self._made.descriptor)
-        try:
-            self.process = fork_server().start_worker([other.fileno(), board, *arenas])
-        except BaseException:
-            os.close(board)
-            self._close()
-            raise
-        finally:
-            other.close()
-        self.board = Board(board)
+        return [self._end.fileno(), self._board, *arenas]
+
+    def begun(self, process: int) -> None:
+        """Takes the number of its process, which has begun."""
+        self._end.close()
+        self.process = process
+        self.board = Board(self._board)
+
+    def discard(self) -> None:
+        """Gives back what would be shared with a process that could not be started."""
+        self._end.close()
+        os.close(self._board)
+        self._close()
 
     @property
     def num_bytes(self) -> int:
         """The number of bytes of memory that are shared with it."""
         return self._given.size + self._made.size
+
+    def offer(self, plan: Plan) -> None:
+        """Gives it functions to load, and does not wait until it has; `begin` does.
+
+        Raises:
+            WorkerEnded: If the process has ended.
+        """
+        if self._offered is None:
+            self.board.forget_calls()
+            self.tell(plan)
+            self._offered = plan.number
 
     def begin(self, plan: Plan) -> PackedError | None:
         """Gives it other functions; returns what was raised when it made them of their bytes.
@@ -95,11 +129,13 @@ class RemoteWorker:
         Raises:
             WorkerEnded: If the process has ended.
         """
-        self.board.forget_calls()
-        self.tell(plan)
-        answer = self.answer()
-        self.plan = plan.number
-        return cast("PackedError | None", answer)
+        while True:
+            self.offer(plan)
+            number, answer = self._offered, self.answer()
+            self._offered = None
+            if number == plan.number:
+                self.plan = number
+                return cast("PackedError | None", answer)
 
     def run(self, layout: Layout, block: Block) -> tuple[Made, Arena]:
         """Lets it work on rows; returns the result and the arena where that is.
@@ -191,6 +227,26 @@ class RemoteWorker:
                 arena.close()
 
 
+def start_workers(count: int) -> list[RemoteWorker]:
+    """Starts worker processes, all at once.
+
+    Raises:
+        RuntimeError: If they cannot be started.
+    """
+    workers: list[RemoteWorker] = []
+    try:
+        for _ in range(count):
+            workers.append(RemoteWorker())
+        processes = fork_server().start_workers([worker.descriptors for worker in workers])
+    except BaseException:
+        for worker in workers:
+            worker.discard()
+        raise
+    for worker, process in zip(workers, processes, strict=True):
+        worker.begun(process)
+    return workers
+
+
 class Processes:
     """The workers of one iteration: one for each thread that asks.
 
@@ -199,23 +255,38 @@ class Processes:
         hold: Is told of memory that is shared from now on.
     """
 
-    def __init__(self, holders: Sequence[WorkerHolder], num_workers: int) -> None:
-        """With the workers of these holders, as far as there are any; they stay with the first."""
+    def __init__(
+        self, holders: Sequence[WorkerHolder], num_workers: int, num_kept: int | None = None
+    ) -> None:
+        """Takes the workers of these holders, as far as there are any.
+
+        Args:
+            holders: Those that stay do so with the first.
+            num_workers: How many are started when the first is asked for.
+            num_kept: How many stay for the next iteration, if any do; `num_workers` if None.
+        """
         self._holders: Final = holders
         self._num_workers: Final = num_workers
+        self._num_kept: Final = num_workers if num_kept is None else num_kept
         self._lock = threading.Lock()
         self._workers: dict[int, RemoteWorker] = {}
+        # Those that no thread has asked for.
+        self._spare: list[RemoteWorker] = []
         self._held: dict[int, int] = {}
         self._has_ended = False
         self.is_over = False
         self.keeps_workers = False
         self.hold: Callable[[int], None] = lambda num_bytes: None
 
-    def worker(self) -> RemoteWorker:
-        """Returns the worker of this thread, which is started if there is none.
+    def worker(self, plan: Plan) -> RemoteWorker:
+        """Returns the worker of this thread; the first call starts those of all threads.
+
+        Args:
+            plan: What all are going to do.
 
         Raises:
-            RuntimeError: If it cannot be started, or the iteration is over.
+            RuntimeError: If they cannot be started, or the iteration is over.
+            WorkerEnded: If they end as soon as they are started.
         """
         thread = threading.get_ident()
         with self._lock:
@@ -223,10 +294,30 @@ class Processes:
                 raise RuntimeError("the iteration is over")
             found = self._workers.get(thread)
             if found is None:
-                found = self._taken() or RemoteWorker()
-                found.board.stop(self.is_over)
+                if not self._spare:
+                    self._start(plan)
+                found = self._spare.pop(0)
                 self._workers[thread] = found
         return found
+
+    def _start(self, plan: Plan) -> None:
+        """Makes workers spare that load their functions side by side."""
+        ended = None
+        for _ in range(_MOST_STARTS):
+            count = max(self._num_workers - len(self._workers), 1)
+            taken = [found for _ in range(count) if (found := self._taken()) is not None]
+            for worker in (*taken, *start_workers(count - len(taken))):
+                worker.board.stop(self.is_over)
+                try:
+                    worker.offer(plan)
+                except WorkerEnded as end:  # While nobody needed it.
+                    ended = end
+                else:
+                    self._spare.append(worker)
+            if self._spare:
+                return
+        assert ended is not None
+        raise ended
 
     def _taken(self) -> RemoteWorker | None:
         for holder in self._holders:
@@ -252,7 +343,7 @@ class Processes:
         """Lets all workers stop behind the calls that are under way."""
         with self._lock:
             self.is_over = True
-            for worker in self._workers.values():
+            for worker in (*self._workers.values(), *self._spare):
                 worker.board.stop(True)
 
     def end(self) -> None:
@@ -260,7 +351,7 @@ class Processes:
         with self._lock:
             self._has_ended = True
             workers, self._workers = self._workers, {}
-        idle = []
+            idle, self._spare = self._spare, []
         for worker in workers.values():
             if worker.is_busy:
                 # Its thread waits for it, and gives back what is shared.
@@ -270,7 +361,7 @@ class Processes:
         while (other := self._taken()) is not None:
             idle.append(other)
         for number, worker in enumerate(idle):
-            if self.keeps_workers and number < self._num_workers:
+            if self.keeps_workers and number < self._num_kept:
                 worker.board.stop(False)
                 self._holders[0].put(worker)
             else:

@@ -20,7 +20,7 @@ import numpy as np
 
 from headrace.pipeline.describe.types import Spec
 from headrace.pipeline.plan.opened_iterators import Elsewhere, Values
-from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded
+from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded, start_workers
 from headrace.pipeline.workers.sending import loads, packed_functions
 from headrace.pipeline.workers.served_iterator import Close, Given, GoOn, More, Open, Opened
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
@@ -255,7 +255,9 @@ class RemoteIterator(Elsewhere):
     def _begin(self, part: _Part) -> None:
         """Asks a worker for an iterator."""
         while True:
-            worker = cast("RemoteWorker | None", self._holder.take()) or RemoteWorker()
+            worker = cast("RemoteWorker | None", self._holder.take())
+            if worker is None:
+                [worker] = start_workers(1)
             with self._lock:
                 if not self._is_closed:
                     self._workers.append(worker)
@@ -267,11 +269,11 @@ class RemoteIterator(Elsewhere):
             worker.board.forget_calls()
             try:
                 return self._tell(part, part.open)
-            except WorkerEnded:
+            except WorkerEnded as end:
                 # It has ended while nobody needed it.
                 part.num_restarts += 1
                 if part.num_restarts > _MOST_RESTARTS:
-                    raise
+                    raise self._death(part, end) from None
 
     def _begun(self, part: _Part) -> Opened:
         while True:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import as_values, check_components
 from headrace.pipeline.plan.functions.function_state import keeps_state, kept, restore
 from headrace.pipeline.plan.functions.python_values import as_value
@@ -30,7 +30,6 @@ __all__ = [
     "Open",
     "Opened",
     "ServedIterator",
-    "is_for_iterator",
 ]
 
 # The time that an answer waits for more examples once there is one.
@@ -55,6 +54,12 @@ class Open:
     main: MainModule | None
     where: str
     arguments: tuple[int, ...]
+
+    def serve(
+        self, board: Board, made: Arena, load: Callable[["Open"], tuple[Any, ...]]
+    ) -> "ServedIterator":
+        """Returns what answers this message and those that follow."""
+        return ServedIterator(board, made, load)
 
 
 @dataclass(frozen=True)
@@ -129,11 +134,6 @@ class Close:
 Message: TypeAlias = "Open | GoOn | More | Close"
 
 
-def is_for_iterator(message: object) -> bool:
-    """Returns whether a message is one of those above."""
-    return isinstance(message, (Open, GoOn, More, Close))
-
-
 @dataclass
 class _Opened:
     """The iterator at the moment. Only the thread that asks it changes it.
@@ -169,10 +169,10 @@ class ServedIterator:
     Args:
         board: Is told of calls.
         made: The arena for examples.
-        load: Makes the factory of its bytes.
+        load: Makes a tuple with the factory of its bytes.
     """
 
-    def __init__(self, board: Board, made: Arena, load: Callable[[Open], Any]) -> None:
+    def __init__(self, board: Board, made: Arena, load: Callable[[Open], tuple[Any, ...]]) -> None:
         self._board: Final = board
         self._made: Final = made
         self._load: Final = load
@@ -279,7 +279,7 @@ class ServedIterator:
         self._close()
         try:
             self._board.begin_call(0, 0)
-            factory = self._load(message)
+            [factory] = self._load(message)
             made = factory(*message.arguments)
             iterator = self._before.checked(message.where, made)
             opened = _Opened(message.where, iterator, kept(iterator))

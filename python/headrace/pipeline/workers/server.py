@@ -10,31 +10,18 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import traceback
 from collections.abc import Sequence
 from typing import Any, Final
 
+from headrace.pipeline.workers.main_module import program
 from headrace.pipeline.workers.messages import Channel
 from headrace.pipeline.workers.worker import run_worker
 
-__all__ = ["main", "program"]
+__all__ = ["main"]
 
 _MOST_BYTES: Final = 4096
-
-
-def program(module: str, call: str) -> list[str]:
-    """Returns the command of a new interpreter like this one, which calls a function of a module.
-
-    Args:
-        module: The name of the module.
-        call: The call, as code.
-    """
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    name = call.partition("(")[0]
-    code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {name}; {call}"
-    return [sys.executable, *flags, "-c", code]
 
 
 def main(descriptor: int, spawns: bool) -> None:

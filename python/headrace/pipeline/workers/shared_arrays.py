@@ -8,29 +8,17 @@ import itertools
 import mmap
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Arena", "Layout", "memory_file", "strings_at"]
+__all__ = ["Arena", "Layout", "strings_at"]
 
 _ALIGNMENT: Final = 64
 _LEAST_BYTES: Final = 1 << 16
 _MOST_SPARE_BYTES: Final = 4 << 20
-
-
-def memory_file() -> int:
-    """Returns the descriptor of a new file without a name: in memory, where the system has that."""
-    if hasattr(os, "memfd_create"):
-        try:
-            return os.memfd_create("headrace")
-        except OSError:
-            pass  # A sandbox may refuse it.
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
 
 
 class Arena:

@@ -10,13 +10,13 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 
-from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import as_rows
 from headrace.pipeline.plan.functions.python_values import as_value
 from headrace.pipeline.workers.board import Board
@@ -24,7 +24,6 @@ from headrace.pipeline.workers.calls import Failure, Result, Step, Steps
 from headrace.pipeline.workers.main_module import MainModule, import_main
 from headrace.pipeline.workers.messages import Channel
 from headrace.pipeline.workers.sending import PackedError, unpacked_functions
-from headrace.pipeline.workers.served_iterator import Open, ServedIterator, is_for_iterator
 from headrace.pipeline.workers.shared_arrays import Arena, Layout
 from headrace.pipeline.workers.shared_rows import SharedRows
 
@@ -92,6 +91,39 @@ class Made:
     keeps_arrays: bool
 
 
+class Sent(Protocol):
+    """Functions that were sent.
+
+    Attributes:
+        functions: They, as bytes.
+        main: The program's main module, if they are of that.
+    """
+
+    @property
+    def functions(self) -> bytes:
+        """See above."""
+
+    @property
+    def main(self) -> MainModule | None:
+        """See above."""
+
+
+class Iterators(Protocol):
+    """The part of a worker that is asked for the examples of an iterator."""
+
+    def answered(self, message: Any) -> object:
+        """Does what a message asks for, and returns the answer."""
+
+
+class ForIterator(Protocol):
+    """The first message about an iterator. Its module is loaded by those who need it."""
+
+    def serve(
+        self, board: Board, made: Arena, load: Callable[[Sent], tuple[Any, ...]]
+    ) -> Iterators:
+        """Returns the part of the worker that messages about iterators are for."""
+
+
 def run_worker(descriptors: Sequence[int], server: int) -> None:
     """Works until the other end of the connection is closed.
 
@@ -128,20 +160,23 @@ class _Worker:
         self._apart: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
         self._plan: tuple[Plan, Steps] | None = None
-        self._iterator = ServedIterator(board, made, self._factory)
+        self._iterator: Iterators | None = None
 
     def answered(self, message: object, renewed: Sequence[int]) -> object:
         """Does what a message asks for, and returns the answer."""
         try:
             if isinstance(message, Plan):
                 return self._begin(message)
-            if is_for_iterator(message):
-                return self._iterator.answered(cast("Any", message))
-            assert isinstance(message, Block)
-            if message.is_renewed:
-                self._given.close()
-                self._given = Arena(renewed[0])
-            return self._work(message)
+            if isinstance(message, Block):
+                if message.is_renewed:
+                    self._given.close()
+                    self._given = Arena(renewed[0])
+                return self._work(message)
+            if self._iterator is None:
+                # The first one is about an iterator to open, and has brought its module.
+                serve = cast("ForIterator", message).serve
+                self._iterator = serve(self._board, self._made, self._loaded)
+            return self._iterator.answered(message)
         finally:
             for stream in (sys.stdout, sys.stderr):
                 # It may be ended at any time, and then nobody writes what waits.
@@ -157,15 +192,12 @@ class _Worker:
             return PackedError.of(error)
         return None
 
-    def _loaded(self, sent: Plan | Open) -> tuple[Any, ...]:
+    def _loaded(self, sent: Sent) -> tuple[Any, ...]:
         if sent.functions not in self._functions:
             if sent.main is not None:
                 import_main(sent.main)
             self._functions = {sent.functions: unpacked_functions(sent.functions)}
         return self._functions[sent.functions]
-
-    def _factory(self, sent: Open) -> Any:
-        return self._loaded(sent)[0]
 
     def _work(self, block: Block) -> Made:
         assert self._plan is not None

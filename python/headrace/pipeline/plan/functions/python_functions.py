@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.describe.specs import Specs
+from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
 from headrace.pipeline.plan.functions.first_calls import First
 from headrace.pipeline.plan.functions.function_state import (

@@ -6,8 +6,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.describe.specs import Specs
-from headrace.pipeline.describe.types import Spec, carried, engine_code, is_carried
+from headrace.pipeline.describe.types import Spec, Specs, carried, engine_code, is_carried
 from headrace.pipeline.plan.column_conversion import as_components, batches_of, column_of, typed
 
 __all__ = ["Results"]

@@ -1,0 +1,72 @@
+"""Configurations of the features to parse from an `Example`.
+
+They stand below the operations, so that a pipeline can take them without loading those.
+
+Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, SupportsIndex
+
+from headrace.core.dtypes import DTypeLike
+from headrace.core.shapes import ShapeLike
+
+__all__ = ["FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature"]
+
+
+class FixedLenFeature(NamedTuple):
+    """A feature with the same number of values in every example.
+
+    Attributes:
+        shape: Shape of the values.
+        dtype: float32, int64 or string.
+        default_value: Taken where the feature is missing; None if it must be there.
+    """
+
+    shape: ShapeLike
+    dtype: DTypeLike
+    default_value: Any = None
+
+
+class VarLenFeature(NamedTuple):
+    """A feature with any number of values, parsed into a `SparseTensor`.
+
+    Attributes:
+        dtype: float32, int64 or string.
+    """
+
+    dtype: DTypeLike
+
+
+class FixedLenSequenceFeature(NamedTuple):
+    """A feature with any number of rows, parsed into a tensor with an unknown first dimension.
+
+    Attributes:
+        shape: Shape of one row.
+        dtype: float32, int64 or string.
+        allow_missing: Must be true: a missing feature has no rows.
+        default_value: Fills up the shorter sequences of a batch; None for 0 or "".
+    """
+
+    shape: ShapeLike
+    dtype: DTypeLike
+    allow_missing: bool = False
+    default_value: Any = None
+
+
+class SparseFeature(NamedTuple):
+    """A sparse tensor whose indices and values are two features.
+
+    Attributes:
+        index_key: Name of the int64 feature with the indices, or a list of one for each dimension.
+        value_key: Name of the feature with the values.
+        dtype: Type of the values: float32, int64 or string.
+        size: Size of the dimension, or a list of one for each.
+        already_sorted: Whether the indices are in order; otherwise they are sorted.
+    """
+
+    index_key: str | Sequence[str]
+    value_key: str
+    dtype: DTypeLike
+    size: SupportsIndex | Sequence[SupportsIndex]
+    already_sorted: bool = False
