@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import ModuleType
 
 import headrace.ops
@@ -38,7 +38,8 @@ def page(family: str, room: ModuleType) -> str:
     """Returns the text of a family's page."""
     lines = [f"# {family.capitalize()}", "", (room.__doc__ or "").strip().split("\n\n")[0], ""]
     lines += ["| `headrace.tf1` | what it does |", "|---|---|"]
-    for name, function in functions(room):
+    found = sorted(functions(room), key=itemgetter(0))
+    for name, function in found:
         lines.append(f"| {names_of(name, function)} | {first_line(function)} |")
     return "\n".join([*lines, ""])
 
@@ -54,18 +55,21 @@ def functions(room: ModuleType) -> Iterator[tuple[str, object]]:
                 yield name, item
 
 
-def names_of(name: str, item: object) -> str:
-    """The names that an operation has in `headrace.tf1`, or its own name and where it is."""
+def spellings(item: object) -> list[str]:
+    """Returns the names of an operation as programs write them: `tf.image.decode_jpeg`."""
     found = []
     for space in NAMESPACES:
         module = attrgetter(space)(tf) if space else tf
-        found += [
-            f"`{space}.{other}`" if space else f"`{other}`"
-            for other in module.__all__
-            if getattr(module, other) is item
-        ]
+        head = f"tf.{space}" if space else "tf"
+        found += [f"{head}.{name}" for name in module.__all__ if getattr(module, name) is item]
+    return found
+
+
+def names_of(name: str, item: object) -> str:
+    """The names that an operation has in `headrace.tf1`, or its own name and where it is."""
     packages = (package for package in (headrace.ops, headrace.tf1.ops) if name in package.__all__)
     place = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
+    found = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]
     return ", ".join(found) or f"(`{place.__name__}`: `{name}`)"
 
 

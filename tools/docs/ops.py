@@ -1,15 +1,19 @@
-"""The reference of `hr.ops`: a page for each group of operations, under the names in programs.
+"""The reference of operations: pages of `hr.ops` by group, and entries for those of TensorFlow 1.
 
 The groups are those of the table in docs/native.md.
 """
 
 import inspect
 import re
+from operator import itemgetter
 from pathlib import Path
+from types import ModuleType
+
+from tools.ops_pages import functions, spellings
 
 import headrace.ops
 
-__all__ = ["operation_pages"]
+__all__ = ["family_entries", "operation_pages"]
 
 TABLE = Path(__file__).parents[2] / "docs" / "native.md"
 # The page of each group, with a title. A group that is not here has no page, which is an error.
@@ -70,7 +74,7 @@ def _page(group: str, names: list[str]) -> str:
         item = getattr(headrace.ops, name)
         entries.append(f"## hr.ops.{name}")
         if callable(item):
-            entries.append(f"```py\n{_call(name, item)}\n```")
+            entries.append(_block(f"hr.ops.{name}", item))
         entries.append(_formatted(_text(name)))
     return "\n\n".join([*entries, ""])
 
@@ -84,14 +88,30 @@ def _text(name: str) -> str:
     return f"`{item!r}`, for slices." if item is None else inspect.getdoc(item) or ""
 
 
-def _call(name: str, item: object) -> str:
-    """Returns a call with its parameters and their defaults."""
+def family_entries(room: ModuleType) -> str:
+    """Returns an entry for each operation of a family, under its first name in TensorFlow 1."""
+    entries = []
+    for name, item in sorted(functions(room), key=itemgetter(0)):
+        written = (spellings(item) or [f"headrace.ops.{name}"])[0]
+        entries.append(f"## {written}")
+        if callable(item):
+            entries.append(_block(written, item))
+        entries.append(_formatted(inspect.getdoc(item) or ""))
+    return "\n\n".join([*entries, ""])
+
+
+def _block(written: str, item: object) -> str:
+    return f"```py\n{_call(written, item)}\n```"
+
+
+def _call(written: str, item: object) -> str:
+    """Returns a call with its parameters and their defaults, under a name as programs write it."""
     parameters = inspect.signature(item).parameters.values()  # type: ignore[arg-type]
     shown = [_parameter(parameter) for parameter in parameters]
-    line = f"hr.ops.{name}({', '.join(shown)})"
+    line = f"{written}({', '.join(shown)})"
     if len(line) <= 80:
         return line
-    return "\n".join([f"hr.ops.{name}(", *(f"    {one}," for one in shown), ")"])
+    return "\n".join([f"{written}(", *(f"    {one}," for one in shown), ")"])
 
 
 def _parameter(parameter: inspect.Parameter) -> str:

@@ -68,25 +68,27 @@ def arrow(path: str, is_dashed: bool = False) -> str:
 
 def pipeline() -> str:
     """Returns the picture of a pipeline's blocks."""
-    parts = [
-        box(20, 30, 120, 76, ["files", "or arrays,", "iterables"]),
-        box(180, 30, 130, 76, ["parts", "chunks read by", "several tasks"]),
-        box(350, 30, 130, 76, ["blocks", "many examples", "in columns"]),
-        box(520, 30, 150, 76, ["rows", "nodes move numbers", "(shuffle, shard)"]),
-        box(710, 30, 130, 76, ["batch", "gathered, parsed,", "decoded: one task"]),
-        box(880, 30, 100, 76, ["loop", "for batch", "in train"], LOOP),
-        *(arrow(f"M{x} 68H{x + 38}") for x in (141, 311, 481, 671, 841)),
-        box(180, 170, 490, 56, ["pool of workers", "threads of the engine, without Python's lock"]),
-        arrow("M245 170V110", is_dashed=True),
-        arrow("M415 170V110", is_dashed=True),
-        arrow("M670 198H775V110", is_dashed=True),
-        label(725, 217, "does the tasks"),
-        box(180, 250, 490, 56, ["budget: memory_bytes", "charged before anything is read or made"]),
-        arrow("M425 250V230", is_dashed=True),
-        arrow("M930 110V278H674", is_dashed=True),
-        label(805, 297, "a batch that is taken gives room"),
+    steps = [
+        ["files", "or arrays, iterables"],
+        ["parts", "chunks read by several tasks"],
+        ["blocks", "many examples in columns"],
+        ["rows", "nodes move numbers: shuffle, shard"],
+        ["batch", "gathered, parsed, decoded: one task"],
+        ["loop", "for batch in train"],
     ]
-    return picture(1000, 330, "From files through blocks and rows to the training loop", parts)
+    parts = [
+        *(
+            box(14, 14 + 74 * number, 256, 52, lines, LOOP if lines[0] == "loop" else BOX)
+            for number, lines in enumerate(steps)
+        ),
+        *(arrow(f"M142 {67 + 74 * number}V{86 + 74 * number}") for number in range(5)),
+        box(306, 88, 122, 256, ["workers", "engine threads,", "without", "Python's lock"]),
+        *(arrow(f"M306 {y}H274", is_dashed=True) for y in (114, 188, 336)),
+        box(306, 372, 122, 84, ["memory_bytes", "charged before;", "a taken batch", "gives room"]),
+        arrow("M367 372V348", is_dashed=True),
+        arrow("M270 410H302", is_dashed=True),
+    ]
+    return picture(440, 464, "From files through blocks and rows to the training loop", parts)
 
 
 def queues() -> str:

@@ -17,6 +17,7 @@ from tools import ops_pages
 from tools.docs import supported
 from tools.docs.api import api_pages
 from tools.docs.links import replace_targets
+from tools.docs.ops import family_entries
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
@@ -46,7 +47,10 @@ def built() -> dict[Path, str]:
     return {
         DOCS / "supported.md": supported.page(),
         DOCS / "operations.md": ops_pages.contents(),
-        **{DOCS / name: text for name, text in ops_pages.pages().items()},
+        **{
+            DOCS / "ops" / f"{family}.md": f"{ops_pages.page(family, room)}\n{family_entries(room)}"
+            for family, room in ops_pages.families().items()
+        },
     }
 
 
