@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -17,9 +18,11 @@ NUM_PARTS = (1, 2, 4, 8, 16, 32)
 
 
 @contextmanager
-def serving(latency_s: float, bytes_a_second: float) -> Iterator[str]:
-    """Serves the data of W1 and gives the URL of the server."""
-    command = [sys.executable, "-m", "benchmarks.remote.server", str(ROOT / STEM)]
+def serving(
+    latency_s: float, bytes_a_second: float, directory: Path = ROOT / STEM
+) -> Iterator[str]:
+    """Serves the files of a directory, the data of W1, and gives the URL of the server."""
+    command = [sys.executable, "-m", "benchmarks.remote.server", str(directory)]
     command += [str(latency_s), str(bytes_a_second)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

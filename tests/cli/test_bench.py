@@ -73,6 +73,22 @@ def test_it_ends_after_so_many_batches_or_seconds():
     assert found["share_of_limit"] is not None
 
 
+def test_it_says_how_many_files_the_first_examples_come_from():
+    for file in range(20):
+        Path(f"{file:02}.txt").write_text(f"{file}\n" * 100)
+    Path("pipes.py").write_text(
+        "import headrace as hr\n"
+        "lines = hr.text_lines('*.txt').map(lambda e: {'n': len(e['text'])})\n"
+        "mixed = lines.shuffle(window=200, seed=1, num_open=8).batch(10)\n"
+        "odd = lines.filter(lambda e: e['n'] == 2).shuffle(window=50, seed=1).epochs().batch(10)\n"
+    )
+    assert benched("mixed")["mixing"] == {"num_examples": 1000, "num_files": 16, "of_files": 20}
+    assert benched("odd", "--batches", "2")["mixing"]["num_files"] == 10
+    assert benched("lines")["mixing"] is None
+    done = run("bench", "pipes.py:mixed")
+    assert "  mixing: the first 1,000 examples come from 16 of 20 files\n" in done.stdout
+
+
 def test_compressed_files_have_a_share_if_they_were_read_to_the_end():
     assert benched("packed")["share_of_limit"] is not None
     found = benched("packed", "--batches", "1")

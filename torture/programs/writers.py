@@ -107,6 +107,17 @@ def index(directory: Path, seed: int) -> None:
     _command(directory, "index", "records")
 
 
+def shuffled(directory: Path, seed: int) -> None:
+    """The places of records, which a shuffle writes beside their file if that can be done."""
+    _write_records(directory, seed)
+    os.environ["XDG_CACHE_HOME"] = os.path.join(os.devnull, "nowhere")
+    shuffled = hr.tfrecords(directory / "records").shuffle(seed=1).batch(100)
+    batches = list(shuffled.options(num_threads=1))
+    lengths = sorted(len(record) for batch in batches for record in batch["record"])
+    if lengths != list(range(2000 + seed)):
+        raise RuntimeError(f"records: {len(lengths)} of them, expected others")
+
+
 def dali_index(directory: Path, seed: int) -> None:
     """The places of records, as NVIDIA DALI reads them."""
     _write_records(directory, seed)
@@ -134,7 +145,7 @@ WRITERS: dict[str, Callable[[Path, int], None]] = {
     writer.__name__: writer
     for writer in (
         *(records, gzip_records, variables, overwritten, session, events, written_file),
-        *(convert, index, dali_index, cached),
+        *(convert, index, shuffled, dali_index, cached),
     )
 }
 

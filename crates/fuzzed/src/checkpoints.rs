@@ -5,14 +5,15 @@ use crate::pipelines::run;
 use headrace_engine::files::compression::Compression;
 use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
 use headrace_engine::pipeline::formats::{Codec, Lines};
+use headrace_engine::pipeline::index::IndexFiles;
 use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
-use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
+use headrace_engine::pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
 use std::sync::Arc;
 
 /// The number of plans.
-const NUM_PLANS: u8 = 12;
+const NUM_PLANS: u8 = 16;
 /// The largest nesting depth of a checkpoint.
 const MOST_DEPTH: usize = 6;
 /// The number of lines of the file, of four bytes each.
@@ -72,6 +73,10 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
     };
     let epochs = |input| then(input, Step::Epochs(Some(2)));
     let both = || [Arc::clone(&files), window(&files)].into();
+    let pieces = |input: &Arc<Plan>, num_open, shard, block_bytes: Option<u64>| {
+        let blocks = |size| Arc::new(Blocks::new(size, Arc::default(), Arc::new(IndexFiles::none())));
+        input.in_pieces(&PieceOptions { seed: Some(9), num_open, shard, blocks: block_bytes.map(blocks) })
+    };
     match number % NUM_PLANS {
         0 => files,
         1 => window(&files),
@@ -84,7 +89,11 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
         8 => epochs(&then(&files, Step::Cache(Arc::new(Store::default())))),
         9 => window(&then(&files, Step::SkipErrors(0))),
         10 => then(&epochs(&files), Step::Map(Arc::from([]), SizeEstimate::default())),
-        _ => Arc::new(Plan::Zip(both(), false)),
+        11 => Arc::new(Plan::Zip(both(), false)),
+        12 => window(&pieces(&files, 2, PieceOptions::ALL, None)),
+        13 => epochs(&window(&pieces(&files, 3, PieceOptions::ALL, Some(30)))),
+        14 => pieces(&then(&files, Step::SkipErrors(0)), 2, (1, 2), Some(50)),
+        _ => window(&pieces(&Arc::new(Plan::Concat(both())), 16, (0, 2), Some(9))),
     }
 }
 

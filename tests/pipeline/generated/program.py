@@ -30,11 +30,13 @@ class Pieces(NamedTuple):
         seed: The seed of their order; None for that of the source.
         num_open: How many are read in turn.
         block_bytes: The size of the pieces of files; None for whole files.
+        shard: Those of the order that are read: from which one on, and every how many.
     """
 
     seed: int | None
     num_open: int
     block_bytes: int | None = None
+    shard: tuple[int, int] = (0, 1)
 
 
 class At(NamedTuple):
@@ -59,6 +61,8 @@ class At(NamedTuple):
         if self.pieces is None:
             return chain.from_iterable(pieces)
         order = m.order_of_pieces(len(pieces), self.pieces.seed, self.number)
+        index, count = self.pieces.shard
+        order = order[index::count]
         return m.in_turn([pieces[place] for place in order], self.pieces.num_open)
 
     def of_pass(self, number: int) -> "At":
@@ -118,6 +122,7 @@ class Step:
         model: What they mean, of what comes before.
         shape: The shape behind them, of that before.
         kind: The word for it that tests count.
+        least_pieces: The number of pieces that a program before it must have.
         order: What it makes of the order of files before it: "any" if it works on each item alone,
             "one" if a part with it is one piece, "kept" if files keep their order, "own" if it says
             how they are read.
@@ -132,6 +137,7 @@ class Step:
     shape: Callable[[Shape], Shape] = field(default=lambda shape: shape)
     order: str = "kept"
     shuffle: int | None = None
+    least_pieces: int = 0
 
     def of(self, before: Model) -> Model:
         """Returns the meaning of the step, of what comes before."""
@@ -226,7 +232,9 @@ class Program:
     def pieces(self, at: At) -> list[Items]:
         """The items of each of its pieces, behind its steps."""
         if self.beginning.pieces is None or any(step.order != "any" for step in self.steps):
-            return [self.model(at)]
+            # All of it is read by one rank.
+            whole = None if at.pieces is None else at.pieces._replace(shard=(0, 1))
+            return [self.model(at._replace(pieces=whole))]
         return [self._of_piece(piece, at) for piece in self.beginning.pieces(at)]
 
     def _of_piece(self, piece: Items, at: At) -> Items:

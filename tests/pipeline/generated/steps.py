@@ -10,8 +10,20 @@ from typing import Literal
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import ANYTHING, Items, Run
-from tests.pipeline.generated.program import At, Model, Pieces, Program, Shape, Step, items_of
+from tests.pipeline.generated.program import (
+    ALONE,
+    At,
+    Model,
+    Pieces,
+    Program,
+    Ranks,
+    Shape,
+    Step,
+    items_of,
+)
 from tests.pipeline.generated.sources import MANY, ONCE
+
+import headrace as hr
 
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 # The word for a budget that may be too small.
@@ -37,6 +49,9 @@ def extended(random: Random, program: Program, count: int) -> Program:
 def tried(program: Program, *steps: Step) -> Program:
     """A program with more stages, or the same if they are refused where they are written."""
     longer = program.then(*steps)
+    least = max(step.least_pieces for step in steps)
+    if least and len(program.pieces(At(Run(), 0, ALONE))) < least:
+        return program
     try:
         longer.pipeline(ANYWHERE)
     except ValueError:
@@ -83,7 +98,9 @@ def _window(random: Random, shape: Shape) -> Step:
     files = random.choice(["shuffled", "shuffled", "in order"])
     blocks = [None, None, 16, 100, 700, 5000] if files == "shuffled" else [None]
     block_bytes = random.choice(blocks)
-    pieces = Pieces(seed if files == "shuffled" else None, num_open, block_bytes)
+    count = random.choice([1, 1, 2, 3])
+    shard = (random.randrange(count), count)
+    pieces = Pieces(seed if files == "shuffled" else None, num_open, block_bytes, shard)
 
     def drawn(before: Model) -> Model:
         def model(at: At) -> Items:
@@ -94,12 +111,19 @@ def _window(random: Random, shape: Shape) -> Step:
 
         return model
 
+    def apply(p: hr.Pipeline, _: Ranks) -> hr.Pipeline:
+        p = p.shuffle(window, seed, num_open, files, block_bytes)
+        return p if count == 1 else p.shard(*shard, by="piece")
+
+    by_piece = "" if count == 1 else f".shard{(*shard, 'by piece')}"
+    kind = "window" if block_bytes is None else "window over blocks"
     return Step(
-        "window" if block_bytes is None else "window over blocks",
-        f"shuffle({window}, {seed}, {num_open}, {files!r}, {block_bytes})",
-        lambda p, _: p.shuffle(window, seed, num_open, files, block_bytes),
+        kind if count == 1 else "window over pieces of a rank",
+        f"shuffle({window}, {seed}, {num_open}, {files!r}, {block_bytes}){by_piece}",
+        apply,
         drawn,
         order="own",
+        least_pieces=0 if count == 1 else count,
     )
 
 

@@ -13,6 +13,7 @@ KINDS = {
     *("take", "skip", "shard", "window", "shuffle", "epochs", "cache"),
     *("shard of ranks", "even shard of ranks"),
     "window over blocks",
+    "window over pieces of a rank",
     *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "padded_batch", "bucket_by_length", "pack", "unbatch"),

@@ -322,3 +322,102 @@ def test_two_processes_may_write_one_index(tmp_path):
     assert [process.communicate(timeout=50)[0] for process in started] == ["50\n"] * 3
     assert sorted(found.name for found in tmp_path.iterdir()) == ["a.txt", "a.txt.hrindex"]
     assert shuffled(hr.text_lines, path)[1].scanned == 0
+
+
+BLOCKS = {"window": 40, "seed": 3, "block_bytes": 300}
+
+
+def over_blocks(source, paths, **options):
+    return examples(source(paths).with_origin().shuffle(**BLOCKS).options(**options))
+
+
+def test_a_window_over_blocks_uses_the_index_and_writes_it(data, kind):
+    _, source = kind
+    expected, none = over_blocks(source, data, index="memory")
+    if source in (hr.text_lines, hr.json_lines):
+        assert (none.scanned, none.opened) == (0, 0)
+        assert over_blocks(source, data, index="off")[0] == expected
+        return
+    assert (none.scanned, none.written) == (2, 0)
+    first, made = over_blocks(source, data)
+    assert (made.scanned, made.opened, made.written) == (2, 0, 2)
+    again, used = over_blocks(source, data)
+    assert (used.scanned, used.scanned_bytes, used.opened, used.written) == (0, 0, 2, 0)
+    assert first == again == expected
+    assert shuffled(source, data)[1].scanned == 0
+
+
+def test_a_window_over_blocks_is_refused_where_indexes_are_off(data, kind):
+    _, source = kind
+    if source in (hr.text_lines, hr.json_lines):
+        return
+    for pipe in (source(data), source(data).shuffle(**BLOCKS)):
+        list(pipe)  # Borders that are known do not matter.
+    refused = "the borders of its blocks are found through an index, but the pipeline has"
+    with pytest.raises(errors.InvalidArgumentError, match=refused):
+        over_blocks(source, data, index="off")
+    assert over_blocks(source, data)[0]
+
+
+def test_borders_that_are_kept_are_those_of_an_iteration_that_may_look_for_them(tmp_path):
+    write_tfrecords(tmp_path / "a", NUMBERS)
+    pipe = hr.tfrecords(tmp_path / "a").shuffle(**BLOCKS)
+    first, made = examples(pipe)
+    again, kept = examples(pipe)
+    assert first == again
+    assert (made.scanned, kept.scanned, kept.kept) == (1, 0, 1)
+    with pytest.raises(errors.InvalidArgumentError, match="leave out block_bytes"):
+        examples(pipe.options(index="off"))
+
+
+def test_damage_of_an_index_is_found_by_a_window_over_blocks(data, kind):
+    _, source = kind
+    expected, _ = over_blocks(source, data)
+    index = data / "0.hrindex"
+    if not index.exists():
+        return
+    whole = index.read_bytes()
+    for number, place in enumerate(range(0, len(whole), 301)):
+        changed = bytearray(whole)
+        changed[place] ^= 0x41
+        index.write_bytes(changed if number % 3 else whole[:place])
+        assert over_blocks(source, data)[0] == expected, place
+
+
+@pytest.mark.parametrize("source", [hr.tfrecords, hr.csv])
+def test_a_foreign_index_is_refused_by_a_window_over_blocks(tmp_path, source):
+    path = tmp_path / "a"
+    records = [b"1" * 50, *(b"%d" % (10 + number % 90) for number in range(400))]
+
+    def write(records):
+        if source is hr.csv:
+            path.write_bytes(b"n\n" + b"".join(record + b"\n" for record in records))
+            return
+        with TFRecordWriter(path) as writer:
+            for record in records:
+                writer.write(record)
+
+    write(records)
+    time = path.stat().st_mtime_ns
+    over_blocks(source, path)
+    write(records[::-1])
+    os.utime(path, ns=(time, time))
+    refused = r"a\.hrindex: the index does not belong to .*Another one was made; begin again\."
+    with pytest.raises(errors.FailedPreconditionError, match=refused):
+        over_blocks(source, path)
+    found, made = over_blocks(source, path)
+    assert len(found) == len(records)
+    assert (made.scanned, made.opened) == (0, 1)
+
+
+def test_many_small_pieces_keep_no_file_open_behind_the_iteration(tmp_path):
+    for file in range(20):
+        write_lines(tmp_path / f"{file}", NUMBERS)
+    pipe = hr.text_lines(tmp_path).shuffle(**BLOCKS)
+    before = len(os.listdir("/proc/self/fd"))
+    with iter(pipe) as batches:
+        first = [next(batches) for _ in range(100)]
+        assert len(os.listdir("/proc/self/fd")) <= before + 40
+    del batches
+    assert len(first) == 100
+    assert len(os.listdir("/proc/self/fd")) <= before + 2

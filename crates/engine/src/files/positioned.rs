@@ -1,6 +1,7 @@
 //! Files that several threads read at the same time, each at its own offset.
 
 use crate::error::{Error, Result};
+use crate::files::input;
 use crate::files::name::FileName;
 use crate::files::storage::{self, Cache, Coming, Opening, Parts, Status};
 use std::fs::File;
@@ -55,6 +56,14 @@ impl Positioned {
     /// True if one more read costs far more than a larger read.
     pub fn is_remote(&self) -> bool {
         matches!(self.0, Kind::Remote(_))
+    }
+
+    /// The status of a local file now; `None` for a remote one, which stays as it was opened.
+    pub fn status(&self) -> io::Result<Option<Status>> {
+        match &self.0 {
+            Kind::Local(file) => file.metadata().map(|metadata| Some(input::status(&metadata))),
+            Kind::Remote(_) => Ok(None),
+        }
     }
 
     /// Begins to read ranges of a remote file, without waiting. `None` for a local one.

@@ -1,9 +1,9 @@
-//! The bytes of a remote file from a place on.
+//! The bytes of a file from a place on, with one open file for several places.
 
 use crate::files::positioned::Positioned;
-use crate::files::storage::Coming;
+use crate::files::storage::{self, Coming};
 use crate::tensor::allocate;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl ComingBytes {
     }
 }
 
-/// A remote file that is read from a place on.
+/// A file that is read from a place on.
 pub struct Ranged {
     file: Arc<Positioned>,
     /// The size of the file.
@@ -66,6 +66,18 @@ impl Ranged {
         self.at
     }
 
+    /// Reads a local file straight into a buffer.
+    fn read_local(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let count = left.min(buffer.len());
+        self.file.read(&mut buffer[..count], self.at).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => storage::as_io(storage::changed("it became shorter")),
+            _ => error,
+        })?;
+        self.at += count as u64;
+        Ok(count)
+    }
+
     /// The next bytes, at least one unless the file ends. Requests about `wanted` if there are none.
     fn fill(&mut self, wanted: u64) -> io::Result<&[u8]> {
         let range = self.start..self.start + self.bytes.len() as u64;
@@ -85,6 +97,9 @@ impl Ranged {
 
 impl Read for Ranged {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.file.is_remote() {
+            return self.read_local(buffer);
+        }
         let bytes = self.fill(buffer.len() as u64)?;
         let count = bytes.len().min(buffer.len());
         buffer[..count].copy_from_slice(&bytes[..count]);

@@ -4,6 +4,7 @@ use crate::philox::mix;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::pipeline::blocks::row_id::RowId;
 use crate::pipeline::blocks::rows::Rows;
+use crate::pipeline::execution::budget::{Budget, Charge};
 use crate::sync::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,19 +13,36 @@ use std::sync::Arc;
 const PRIME: u64 = (1 << 61) - 1;
 /// The base of the polynomial; any large number.
 const BASE: u64 = 0x0b5a_d4ec_eda1_ce2a;
+/// The least number of consecutive records that are held as a run.
+const LEAST_RUN: usize = 8;
+/// Room for this many times the identities that are held is given back.
+const SPARE: usize = 8;
 /// The part of the hash of a row whose identity is unknown.
 const UNKNOWN: u64 = 0x1d8e_4e27_c47d_124f;
 
-fn times(one: u64, other: u64) -> u64 {
-    let product = u128::from(one) * u128::from(other);
+/// The numbers that are hashed at a time.
+const LANES: usize = 8;
+/// `BASE` to the power of the number of lanes, and to those below it, down to 0.
+const POWERS: [u64; LANES + 1] = {
+    let mut powers = [1; LANES + 1];
+    let mut lane = LANES;
+    while lane > 0 {
+        powers[lane - 1] = times(powers[lane], BASE);
+        lane -= 1;
+    }
+    powers
+};
+
+const fn times(one: u64, other: u64) -> u64 {
+    let product = one as u128 * other as u128;
     reduced((product as u64 & PRIME) + (product >> 61) as u64)
 }
 
-fn plus(one: u64, other: u64) -> u64 {
+const fn plus(one: u64, other: u64) -> u64 {
     reduced(one + other)
 }
 
-fn reduced(number: u64) -> u64 {
+const fn reduced(number: u64) -> u64 {
     let number = (number & PRIME) + (number >> 61);
     if number >= PRIME { number - PRIME } else { number }
 }
@@ -66,6 +84,21 @@ impl SequenceHash {
     fn push(&mut self, number: u64) {
         self.value = plus(times(self.value, BASE), reduced(number));
         self.len += 1;
+    }
+
+    /// Adds several numbers, some at a time: their products do not wait for each other.
+    fn push_all(&mut self, numbers: &[u64]) {
+        let (groups, rest) = numbers.as_chunks::<LANES>();
+        for group in groups {
+            let mut sum = u128::from(self.value) * u128::from(POWERS[0]);
+            for (number, power) in group.iter().zip(&POWERS[1..]) {
+                sum += u128::from(reduced(*number)) * u128::from(*power);
+            }
+            let parts = (sum as u64 & PRIME) + ((sum >> 61) as u64 & PRIME) + (sum >> 122) as u64;
+            self.value = reduced(parts);
+        }
+        self.len += (numbers.len() - rest.len()) as u64;
+        rest.iter().for_each(|number| self.push(*number));
     }
 
     /// Adds the numbers `first`, `first + 1`, … modulo `PRIME`.
@@ -115,6 +148,8 @@ struct Log {
     num_held: usize,
     /// The number of those that were left when others were dropped last.
     num_left: usize,
+    /// The charge for the identities.
+    charge: Option<Charge>,
 }
 
 /// Neighbouring rows.
@@ -139,8 +174,6 @@ enum Keys {
 impl OrderDigest {
     /// The number of identities above which those that are not needed are dropped.
     const MANY: usize = 4096;
-    /// The least number of consecutive records that are held as a run.
-    const RUN: usize = 8;
 
     /// Begins at a point, which an earlier iteration has reached.
     pub fn begin(&self, point: Point) {
@@ -157,47 +190,13 @@ impl OrderDigest {
         }
     }
 
-    /// Adds rows, the first of which is at this place. Rows that were seen before are left out.
-    pub(super) fn push(&self, pass: u64, place: u64, rows: &Rows) {
+    /// Adds rows, the first of which is at this place. Rows that were seen before are left out. What
+    /// is held of them is charged.
+    pub(super) fn push(&self, pass: u64, place: u64, rows: &Rows, budget: &Arc<Budget>) {
         let mut log = self.0.lock();
-        let num_places = if rows.group().is_some() { 1 } else { rows.len() as u64 };
-        let num_known = if log.seen.0 == pass { log.seen.1.saturating_sub(place).min(num_places) } else { 0 };
-        if log.seen.0 > pass || num_known == num_places {
-            return;
-        }
-        log.seen = (pass, place + num_places);
-        log.is_pass_over = false;
-        let mut keys = KeysOf::default();
-        if rows.group().is_some() {
-            log.num_held += rows.len();
-            let keys = rows.iter().map(|(block, row)| keys.of(block.provenance().identity(row))).collect();
-            log.later.push_back(Seen { pass, place, keys: Keys::Batch(keys) });
-            return;
-        }
-        let mut at = place;
-        let mut index = 0;
-        while let Some((block, start, length)) = rows.run(index) {
-            index += 1;
-            let known = num_known.saturating_sub(at - place).min(length as u64) as usize;
-            let (first, length) = (start + known, length - known);
-            at += known as u64;
-            if length == 0 {
-                continue;
-            }
-            match block.provenance().run_from(first).filter(|_| length >= Self::RUN) {
-                Some((file, record)) => {
-                    let key = keys.of(Some((file, record, 0)));
-                    log.push_run(pass, at, key, length as u64);
-                }
-                None => {
-                    for row in first..first + length {
-                        let key = keys.of(block.provenance().identity(row));
-                        log.push_key(pass, at + (row - first) as u64, key);
-                    }
-                }
-            }
-            at += length as u64;
-        }
+        log.push(pass, place, rows);
+        let num_bytes = log.held_bytes();
+        log.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
     }
 
     /// Notes that a pass has ended.
@@ -222,6 +221,10 @@ impl OrderDigest {
         let mut log = self.0.lock();
         log.reach(pass, place);
         log.num_left = log.num_held;
+        let num_bytes = log.held_bytes();
+        if let Some(charge) = &mut log.charge {
+            charge.correct(num_bytes);
+        }
         // A pass begins behind the end of the one before.
         let is_known = place == 0 || log.seen >= (pass, place) || (log.seen.0 == pass && log.is_pass_over);
         (log.reached, is_known)
@@ -229,6 +232,50 @@ impl OrderDigest {
 }
 
 impl Log {
+    fn held_bytes(&self) -> usize {
+        self.num_held * size_of::<u64>() + self.later.len() * size_of::<Seen>()
+    }
+
+    fn push(&mut self, pass: u64, place: u64, rows: &Rows) {
+        let num_places = if rows.group().is_some() { 1 } else { rows.len() as u64 };
+        let num_known = if self.seen.0 == pass { self.seen.1.saturating_sub(place).min(num_places) } else { 0 };
+        if self.seen.0 > pass || num_known == num_places {
+            return;
+        }
+        self.seen = (pass, place + num_places);
+        self.is_pass_over = false;
+        let mut keys = KeysOf::default();
+        if rows.group().is_some() {
+            self.num_held += rows.len();
+            let keys = rows.iter().map(|(block, row)| keys.of(block.provenance().identity(row))).collect();
+            self.later.push_back(Seen { pass, place, keys: Keys::Batch(keys) });
+            return;
+        }
+        let mut at = place;
+        let mut index = 0;
+        while let Some((block, start, length)) = rows.run(index) {
+            index += 1;
+            let known = num_known.saturating_sub(at - place).min(length as u64) as usize;
+            let (first, length) = (start + known, length - known);
+            at += known as u64;
+            if length == 0 {
+                continue;
+            }
+            match block.provenance().run_from(first).filter(|_| length >= LEAST_RUN) {
+                Some((file, record)) => {
+                    let key = keys.of(Some((file, record, 0)));
+                    self.push_run(pass, at, key, length as u64);
+                }
+                None => {
+                    self.num_held += length;
+                    let each = self.each(pass, at);
+                    each.extend((first..first + length).map(|row| keys.of(block.provenance().identity(row))));
+                }
+            }
+            at += length as u64;
+        }
+    }
+
     fn push_run(&mut self, pass: u64, place: u64, first: u64, count: u64) {
         if let Some(Seen { pass: last_pass, keys: Keys::Run(last, length), .. }) = self.later.back_mut()
             && *last_pass == pass
@@ -241,15 +288,16 @@ impl Log {
         self.later.push_back(Seen { pass, place, keys: Keys::Run(first, count) });
     }
 
-    fn push_key(&mut self, pass: u64, place: u64, key: u64) {
-        self.num_held += 1;
-        if let Some(Seen { pass: last_pass, keys: Keys::Each(keys), .. }) = self.later.back_mut()
-            && *last_pass == pass
-        {
-            keys.push_back(key);
-            return;
+    /// The numbers of rows that are hashed one by one; the next of them is at this place.
+    fn each(&mut self, pass: u64, place: u64) -> &mut VecDeque<u64> {
+        let is_open = matches!(self.later.back(), Some(Seen { pass: last, keys: Keys::Each(_), .. }) if *last == pass);
+        if !is_open {
+            self.later.push_back(Seen { pass, place, keys: Keys::Each(VecDeque::new()) });
         }
-        self.later.push_back(Seen { pass, place, keys: Keys::Each(VecDeque::from([key])) });
+        match self.later.back_mut() {
+            Some(Seen { keys: Keys::Each(keys), .. }) => keys,
+            _ => unreachable!("it was pushed"),
+        }
     }
 
     fn reach(&mut self, pass: u64, place: u64) {
@@ -268,12 +316,19 @@ impl Log {
                 }
                 Keys::Each(keys) => {
                     let taken = usize::try_from(most).unwrap_or(usize::MAX).min(keys.len());
-                    keys.drain(..taken).for_each(|key| hash.push(key));
+                    let (front, back) = keys.as_slices();
+                    let in_front = taken.min(front.len());
+                    hash.push_all(&front[..in_front]);
+                    hash.push_all(&back[..taken - in_front]);
+                    keys.drain(..taken);
+                    if keys.capacity() > SPARE * keys.len() {
+                        keys.shrink_to(2 * keys.len());
+                    }
                     self.num_held -= taken;
                     (taken as u64, keys.is_empty())
                 }
                 Keys::Batch(keys) => {
-                    keys.iter().for_each(|key| hash.push(*key));
+                    hash.push_all(keys);
                     // Tells apart where one batch ends and the next begins.
                     hash.push(keys.len() as u64);
                     self.num_held -= keys.len();
@@ -292,32 +347,44 @@ impl Log {
     }
 }
 
-/// Computes what is hashed of rows; it remembers the file of the row before.
-#[derive(Default)]
-struct KeysOf {
-    last: Option<(*const FileProvenance, u64)>,
+/// Computes what is hashed of rows; it remembers some files, since rows of several come in turn.
+struct KeysOf([(*const FileProvenance, u64); NUM_REMEMBERED]);
+
+/// The number of remembered files.
+const NUM_REMEMBERED: usize = 32;
+
+impl Default for KeysOf {
+    fn default() -> Self {
+        Self([(std::ptr::null(), 0); NUM_REMEMBERED])
+    }
 }
 
 impl KeysOf {
-    /// Consecutive records of a file have consecutive numbers modulo `PRIME`.
+    /// Consecutive records of a file have consecutive numbers modulo `PRIME`. The files must stay
+    /// alive meanwhile.
     fn of(&mut self, identity: Option<(&Arc<FileProvenance>, u64, u64)>) -> u64 {
         let Some((file, record, sub)) = identity else { return UNKNOWN };
         let pointer = Arc::as_ptr(file);
-        let base = match self.last {
-            Some((last, base)) if last == pointer => base,
-            _ => {
-                let id = RowId { pass: file.pass, file: file.number, record: 0, sub: 0 };
-                // The records of a piece of a file may be counted from its beginning.
-                let piece = file.before.as_ref().map_or(0, |before| before.number());
-                let base = reduced(mix(id.key(), piece));
-                self.last = Some((pointer, base));
-                base
-            }
-        };
+        let place = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - NUM_REMEMBERED.ilog2());
+        let remembered = &mut self.0[place as usize];
+        if remembered.0 != pointer {
+            *remembered = (pointer, Self::base(file));
+        }
         let sub = if sub == 0 { 0 } else { reduced(mix(sub, UNKNOWN)) };
-        plus(plus(base, reduced(record)), sub)
+        plus(plus(remembered.1, reduced(record)), sub)
+    }
+
+    fn base(file: &FileProvenance) -> u64 {
+        let id = RowId { pass: file.pass, file: file.number, record: 0, sub: 0 };
+        // The records of a piece of a file may be counted from its beginning.
+        let piece = file.before.as_ref().map_or(0, |before| before.number());
+        reduced(mix(id.key(), piece))
     }
 }
+
+/// Spreads the addresses of files over those that are remembered: an odd number, about `2^64` over
+/// the golden ratio.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
 mod tests {
@@ -342,6 +409,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_are_hashed_together_have_the_hash_of_each_alone() {
+        for count in [0, 1, 7, 8, 9, 40, 1000] {
+            let numbers: Vec<_> = (0..count).map(|number: u64| mix(number, 3)).chain([PRIME, u64::MAX]).collect();
+            let mut hash = hash_of([5].into_iter());
+            hash.push_all(&numbers);
+            assert_eq!(hash, hash_of([5].into_iter().chain(numbers)), "{count}");
+        }
+    }
+
+    #[test]
     fn another_order_has_another_hash() {
         let orders = [vec![1, 2, 3], vec![1, 3, 2], vec![2, 1, 3], vec![1, 2], vec![0, 1, 2, 3], vec![1, 2, 4]];
         let mut hashes: Vec<_> = orders.into_iter().map(|order| hash_of(order.into_iter())).collect();
@@ -354,8 +431,8 @@ mod tests {
         let mut log = Log::default();
         log.push_run(0, 0, 10, 4);
         log.push_run(0, 4, 14, 2);
-        log.push_key(0, 6, 99);
-        log.push_key(0, 7, 98);
+        log.each(0, 6).extend([99, 98]);
+        log.num_held += 2;
         log.push_run(1, 0, 30, 5);
         log.seen = (1, 5);
         let digest = OrderDigest(Mutex::new(log));

@@ -8,13 +8,14 @@ use headrace_engine::pipeline::blocks::block::FileProvenance;
 use headrace_engine::pipeline::blocks::column::Column;
 use headrace_engine::pipeline::blocks::rows::Rows;
 use headrace_engine::pipeline::formats::{Codec, Lines};
+use headrace_engine::pipeline::index::IndexFiles;
 use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::groups::batch::Turn;
 use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::map::Stage;
 use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
-use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
+use headrace_engine::pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Unbatch};
 use shuttle::thread;
 use std::fmt::Write;
@@ -120,7 +121,7 @@ impl MadeUp {
     }
 
     fn add_step(&mut self, draws: &mut Draws) {
-        let (words, plan) = match draws.below(13) {
+        let (words, plan) = match draws.below(15) {
             0 | 1 => ("map".to_owned(), map(&self.plan, vec![Arc::new(Pass)])),
             2 => {
                 let line = draws.below(7);
@@ -148,12 +149,19 @@ impl MadeUp {
                 let seed = draws.next();
                 self.step("window", size as u64, |_| Step::Window { size, seed })
             }
-            9 => {
+            9 | 10 => {
+                let size = 1 + draws.below(9);
+                let (words, options) = pieces(draws);
+                self.plan = self.plan.in_pieces(&options);
+                let seed = draws.next();
+                (format!("window {size} over {words}"), self.then(Step::Window { size, seed }))
+            }
+            11 => {
                 let (size, drops_remainder) = (1 + draws.below(6), draws.below(2) == 0);
                 let batch = self.then(Step::Batch { size, drops_remainder, turn: Turn::ALL });
                 (format!("batch {size}, unbatch"), unbatched(&batch))
             }
-            10 => {
+            12 => {
                 // Lines have five or six letters.
                 let (size, boundaries) = (Some(1 + draws.below(4)), vec![5, 6]);
                 let (pads_to_boundary, drops_remainder) = (false, draws.below(2) == 0);
@@ -161,7 +169,7 @@ impl MadeUp {
                     Buckets { column: 0, boundaries, size, max_elements: None, pads_to_boundary, drops_remainder };
                 ("bucket, unbatch".to_owned(), unbatched(&self.then(Step::Bucket(Arc::new(buckets)))))
             }
-            11 => {
+            13 => {
                 let line = draws.below(7);
                 self.plan = map(&self.plan, vec![Arc::new(FailAt(format!("-{line}")))]);
                 (format!("fail at {line}, skip errors"), self.then(Step::SkipErrors(0)))
@@ -187,6 +195,15 @@ impl MadeUp {
     fn step(&self, words: &str, number: u64, step: impl FnOnce(u64) -> Step) -> (String, Arc<Plan>) {
         (format!("{words} {number}"), self.then(step(number)))
     }
+}
+
+/// An order of pieces, and its words.
+fn pieces(draws: &mut Draws) -> (String, PieceOptions) {
+    let (seed, num_open) = (draws.one_of(&[None, Some(5), Some(6)]), 1 + draws.below(4));
+    let block_bytes = draws.one_of(&[None, Some(9_u64), Some(25)]);
+    let blocks = |size| Arc::new(Blocks::new(size, Arc::default(), Arc::new(IndexFiles::none())));
+    let options = PieceOptions { seed, num_open, shard: PieceOptions::ALL, blocks: block_bytes.map(blocks) };
+    (format!("pieces of {block_bytes:?}, {num_open} open"), options)
 }
 
 fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {

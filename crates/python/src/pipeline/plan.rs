@@ -34,7 +34,7 @@ use headrace_engine::pipeline::stages::select::Select;
 use headrace_engine::pipeline::stages::sightings;
 use headrace_engine::pipeline::stages::split::Split;
 use headrace_engine::pipeline::stages::text::CheckText;
-use headrace_engine::pipeline::stages::with_origin::WithOrigin;
+use headrace_engine::pipeline::stages::with_origin::{OriginFiles, WithOrigin};
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -127,6 +127,12 @@ impl Stage {
     #[staticmethod]
     fn with_origin(num_columns: usize) -> Self {
         Self(Arc::new(WithOrigin(num_columns)))
+    }
+
+    /// Replaces all columns by the name of the file of each record.
+    #[staticmethod]
+    fn origin_files() -> Self {
+        Self(Arc::new(OriginFiles))
     }
 
     /// Keeps the rows whose records have keys of this seed from `least` to `most`, in a pipeline within `depth` parts of others.
@@ -400,22 +406,22 @@ impl Plan {
 
     /// The pieces of the sources, up to `num_open` at once, in another order for each pass if there
     /// is a seed; of that order, each `shard.1`-th from number `shard.0` on. Pieces are files, or
-    /// runs of records of about `block_bytes`, whose borders are kept in `index`. Steps that depend
-    /// on the order keep what is before them.
-    #[pyo3(signature = (num_open, seed, shard, block_bytes=None, index=None))]
+    /// with `blocks` runs of records of about so many bytes, whose borders are kept in the index.
+    /// Steps that depend on the order keep what is before them.
+    #[pyo3(signature = (num_open, seed, shard, blocks=None))]
     fn in_pieces(
         &self,
         num_open: usize,
         seed: Option<u64>,
         shard: (u64, u64),
-        block_bytes: Option<u64>,
-        index: Option<&Index>,
+        blocks: Option<(u64, Bound<'_, Index>, Bound<'_, IndexFiles>)>,
     ) -> PyResult<Self> {
         if shard != PieceOptions::ALL && !self.0.has_pieces() {
             return Err(PyValueError::new_err("there are no pieces for each rank"));
         }
-        let kept = || index.map(|index| Arc::clone(&index.1)).unwrap_or_default();
-        let blocks = block_bytes.map(|block_bytes| Arc::new(Blocks::new(block_bytes, kept())));
+        let blocks = blocks.map(|(block_bytes, index, index_files)| {
+            Arc::new(Blocks::new(block_bytes, Arc::clone(&index.get().1), Arc::clone(&index_files.get().0)))
+        });
         Ok(Self(self.0.in_pieces(&PieceOptions { seed, num_open, shard, blocks })))
     }
 

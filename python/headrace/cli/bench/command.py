@@ -71,6 +71,10 @@ def _lines(found: Measured) -> Iterator[str]:
         yield f"share of the limit: {percent(found.share)}"
     else:
         yield f"share of the limit: not known, since {found.why_no_bytes}"
+    if found.mixing is not None:
+        first = count_of(found.mixing.num_examples, "example")
+        of_files = count_of(found.mixing.of_files, "file")
+        yield f"mixing: the first {first} come from {found.mixing.num_files:,} of {of_files}"
     yield f"verdict: {found.verdict}"
     header = ("stage", "examples", "made", "busy", "waiting", "full")
     rows = [

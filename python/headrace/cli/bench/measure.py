@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from headrace.cli.bench.limit import Limit, measured_limit
+from headrace.cli.bench.mixing import Mixing, measured_mixing
 from headrace.cli.content.start import start_of
 from headrace.cli.failures import Failure
 from headrace.core.progress import Bar
@@ -41,6 +42,8 @@ class Measured(NamedTuple):
         why_no_bytes: The reason why it is unknown.
         has_ended: Whether all data were read.
         limit: The rate of plain reads of the same files; None if there are none.
+        mixing: The files of the first examples behind the last shuffle; None if it does not
+            shuffle examples of files.
         verdict: The bottleneck, in words.
         statistics: The statistics of each stage.
     """
@@ -54,6 +57,7 @@ class Measured(NamedTuple):
     why_no_bytes: str
     has_ended: bool
     limit: Limit | None
+    mixing: Mixing | None
     verdict: str
     statistics: Statistics
 
@@ -76,6 +80,7 @@ class Measured(NamedTuple):
             "has_ended": self.has_ended,
             "limit": None if self.limit is None else self.limit._asdict(),
             "share_of_limit": self.share,
+            "mixing": None if self.mixing is None else self.mixing._asdict(),
             "verdict": self.verdict,
             "stages": [asdict(stage) for stage in self.statistics.stages],
         }
@@ -119,6 +124,8 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
     seconds = max(last, 1e-9)
     is_steady = last > first_seconds
     rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds
+    verdict, statistics = batches.verdict(), batches.statistics()
+    mixing = measured_mixing(pipe, files, most_seconds)
     return Measured(
         number if is_batched else 0,
         examples,
@@ -129,8 +136,9 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
         why,
         has_ended,
         limit,
-        batches.verdict(),
-        batches.statistics(),
+        mixing,
+        verdict,
+        statistics,
     )
 
 

@@ -96,7 +96,8 @@ def place_lines(
                 return
             continue
         if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
-            yield from _lines_of_inputs(words[index], checkpoint, behind)
+            is_of_blocks = any(map(_has_blocks, words[index + 1 :]))
+            yield from _lines_of_inputs(words[index], checkpoint, behind, is_of_blocks)
             return
         saying = _SAYINGS.get((name, len(checkpoint.numbers)))
         if saying is not None:
@@ -121,18 +122,38 @@ def _said(saying: str, checkpoint: Checkpoint, behind: int) -> str:
     return f"{text} The pipeline resumes {count_of(behind, 'example')} behind it."
 
 
-def _lines_of_inputs(words: Any, checkpoint: Checkpoint, behind: int) -> Iterator[str]:
+def _has_blocks(words: Any) -> bool:
+    """Returns whether a stage is a shuffle whose window is filled from pieces of files."""
+    return name_of(words) == "shuffle" and "block_bytes" in str(words)
+
+
+def _lines_of_inputs(
+    words: Any, checkpoint: Checkpoint, behind: int, is_of_blocks: bool
+) -> Iterator[str]:
     name, taken = name_of(words), count_of(checkpoint.skip + behind, "example")
     if name not in _IN_PIECES or len(checkpoint.numbers) == 1:
         yield f"{name}: It has given {taken} since these places of its parts."
         yield from _lines_of_parts(words, checkpoint.inputs)
         return
-    begun = count_of(checkpoint.numbers[0], "row group" if name == "parquet" else "file")
+    word = "row group" if name == "parquet" else "piece" if is_of_blocks else "file"
+    begun = count_of(checkpoint.numbers[0], word)
     yield f"{name}: It had begun {begun}, and has given {taken} since. Those that were open:"
     if name != "concat":
         for place in checkpoint.inputs:
-            for line in place_lines([words], place):
+            lines = [_piece_line(name, place)] if is_of_blocks else place_lines([words], place)
+            for line in lines:
                 yield f"  {line}"
+
+
+def _piece_line(name: str, place: Checkpoint) -> str:
+    # Records of lines are counted from the beginning of a piece.
+    if len(place.numbers) != 3:
+        return f"{name}: {_beginning(place.skip).replace('its', 'that of a piece', 1)}"
+    file, offset_bytes, _ = place.numbers
+    text = (
+        f"The next record is {place.skip:,} behind" if place.skip else "The next record begins at"
+    )
+    return f"{name}: {text} byte {offset_bytes:,} of file {file}, both counted from 0."
 
 
 def _lines_of_parts(words: Any, inputs: Sequence[Checkpoint]) -> Iterator[str]:

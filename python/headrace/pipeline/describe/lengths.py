@@ -15,7 +15,7 @@ from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.splits import num_kept
 
-__all__ = ["has_known_length", "length_after", "length_of", "records_of"]
+__all__ = ["counts_of", "has_known_length", "length_after", "length_of", "records_of"]
 
 # Stages after which the number of examples is unknown.
 _UNKNOWN: Final = (
@@ -59,6 +59,19 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
     if length == math.inf:
         raise TypeError("len: the pipeline has no end, since epochs() has no count.")
     return int(length)
+
+
+def counts_of(source: Stage, files: engine.IndexFiles) -> Sequence[int] | None:
+    """Returns how many records each file of a source has, read as `length_of` reads it.
+
+    Args:
+        source: The source.
+        files: The index files that may be read.
+
+    Returns:
+        The numbers; None if sizes and indexes do not tell.
+    """
+    return _Lengths(files).counts(source, None, 0)
 
 
 def has_known_length(stage: Stage) -> bool:
@@ -118,7 +131,7 @@ class _Lengths:
 
     def of(self, chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
         """As `length_of`, of part `part` of what a shuffle of all examples has scanned."""
-        counts = self._counts(chain[0], index, part)
+        counts = self.counts(chain[0], index, part)
         length = self._combined(chain[0], index) if counts is None else sum(counts)
         num_epochs: float = 1
         splits: list[stages.Split] = []
@@ -153,7 +166,7 @@ class _Lengths:
             text += "; `headrace index PATHS` writes indexes of uncompressed files, which tell"
         raise TypeError(f"{text}.")
 
-    def _counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
+    def counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
         """Returns how many records each file of a source has; None if that is not known."""
         match source:
             case stages.Arrays(length=length) | stages.Indexed(length=length):

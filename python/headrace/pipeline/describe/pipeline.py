@@ -14,12 +14,8 @@ from headrace.pipeline.describe.methods.batches import BatchMethods
 from headrace.pipeline.describe.methods.examples import ExampleMethods
 from headrace.pipeline.describe.methods.order import OrderMethods
 from headrace.pipeline.describe.methods.resources import ResourceMethods
-from headrace.pipeline.describe.random_access import (
-    keeps_all,
-    needs_scan,
-)
+from headrace.pipeline.describe.sharding.mixing import shuffle_in_words
 from headrace.pipeline.describe.sharding.piece_shards import read_by_shard
-from headrace.pipeline.describe.sharding.window_files import files_of_window
 from headrace.pipeline.describe.source import InferredSource, Source
 from headrace.pipeline.describe.specs import (
     Known,
@@ -38,7 +34,6 @@ from headrace.pipeline.outputs.ray_data import ray_dataset
 from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.plan.index_files import (
     index_files,
-    places_of_records,
 )
 from headrace.pipeline.plan.spec_inference import chain_specs
 from headrace.pipeline.run.batches import Batches
@@ -351,13 +346,8 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return f"Pipeline({', '.join(str(stage) for stage in self.stages)})"
 
     def _described(self, number: int, stage: Stage) -> str:
-        is_full = isinstance(stage, stages.Shuffle) and stage.window is None
-        if is_full and keeps_all(self.stages[:number]):
-            return f"{stage}: all examples; a first pass over Parquet files keeps them in memory"
-        if is_full and needs_scan(self.stages[:number]):
-            return f"{stage}: all examples; {places_of_records(self._options)}"
-        if isinstance(stage, stages.Shuffle) and stage.window is not None:
-            return f"{stage}: {files_of_window(self.stages[:number], stage)}"
+        if isinstance(stage, stages.Shuffle):
+            return f"{stage}{shuffle_in_words(self.stages, number, self._options)}"
         if isinstance(stage, stages.Shard):
             taken_from = f": taken from {stage.taken_from}" if stage.taken_from else ""
             return f"{stage}{taken_from}{read_by_shard(self.stages, number)}"

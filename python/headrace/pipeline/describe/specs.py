@@ -253,8 +253,8 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
             return _bucketed(stage, specs)
         case stages.Pack():
             return _packed(stage, specs)
-        case stages.WithOrigin():
-            return _with_origin(specs)
+        case stages.WithOrigin() | stages.OriginFiles():
+            return _with_origin(stage, specs)
         case stages.Unbatch():
             return {name: _row(stage, name, spec) for name, spec in specs.items()}
     return specs
@@ -380,7 +380,9 @@ def _packed(stage: stages.Pack, specs: Specs) -> Specs:
     return {**packed, "segment_ids": numbers, "positions": numbers}
 
 
-def _with_origin(specs: Specs) -> Specs:
+def _with_origin(stage: stages.WithOrigin | stages.OriginFiles, specs: Specs) -> Specs:
+    if isinstance(stage, stages.OriginFiles):
+        return {"file": Spec(str, ())}
     for name in ("file", "record_number"):
         if name in specs:
             raise ValueError(

@@ -31,6 +31,7 @@ __all__ = [
     "Learn",
     "Map",
     "Mix",
+    "OriginFiles",
     "Pack",
     "PaddedBatch",
     "Parse",
@@ -296,6 +297,16 @@ def has_epochs(chain: tuple[Stage, ...]) -> bool:
 @dataclass(frozen=True)
 class WithOrigin(Stage):
     """The file and the number of each record as components."""
+
+
+@dataclass(frozen=True)
+class OriginFiles(Stage):
+    """The name of each record's file as the only component, `file`."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return "with_origin"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from headrace.pipeline.plan.planned import Counted, Kept, Planned, Shared, measu
 from headrace.pipeline.plan.planned_functions import FunctionPlanning
 from headrace.pipeline.plan.python_iterables import IterableFunction, LookedAt
 from headrace.pipeline.plan.splits import check_depth, shuffled_before
-from headrace.pipeline.plan.stage_arguments import padding_of, parse_stage, rows_of
+from headrace.pipeline.plan.stage_arguments import origin_stage, padding_of, parse_stage, rows_of
 
 __all__ = ["Planned", "plan"]
 
@@ -221,8 +221,8 @@ class _Planning(FunctionPlanning):
                 self._later(parse_stage(parse, before, self._seen(parse)))
             case stages.Select(names=names):
                 self._later(engine.Stage.select([list(before).index(n) for n in names]))
-            case stages.WithOrigin():
-                self._later(engine.Stage.with_origin(len(before)))
+            case stages.WithOrigin() | stages.OriginFiles() as origin:
+                self._later(origin_stage(origin, len(before)))
             case stages.Rename():
                 pass
             case stages.BucketByLength() as bucket:
@@ -290,9 +290,9 @@ class _Planning(FunctionPlanning):
             plan = self._plan
             shard = shard_of_pieces(self._chain, index)
             if (shuffle.num_open, seed, shard) != (1, None, (0, 1)):
-                plan = plan.in_pieces(
-                    shuffle.num_open, seed, shard, shuffle.block_bytes, shuffle.index
-                )
+                size = shuffle.block_bytes
+                blocks = None if size is None else (size, shuffle.index, self._shared.indexes)
+                plan = plan.in_pieces(shuffle.num_open, seed, shard, blocks)
             return plan.window(shuffle.window, shuffle.seed)
         # Its records are read one by one, by all threads.
         counted = self._shared.counted

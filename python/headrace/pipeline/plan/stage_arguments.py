@@ -10,7 +10,7 @@ from headrace.pipeline.describe.padding import fillers
 from headrace.pipeline.describe.specs import Specs
 from headrace.pipeline.describe.types import Feature, Ragged, carried, element_type, engine_code
 
-__all__ = ["padding_of", "parse_stage", "rows_of"]
+__all__ = ["origin_stage", "padding_of", "parse_stage", "rows_of"]
 
 
 def rows_of(arrays: stages.Arrays) -> engine.Plan:
@@ -20,6 +20,13 @@ def rows_of(arrays: stages.Arrays) -> engine.Plan:
         (carried(array), engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()
     ]
     return engine.Plan.arrays(coded)
+
+
+def origin_stage(stage: stages.WithOrigin | stages.OriginFiles, num_columns: int) -> engine.Stage:
+    """Returns the stage that adds where examples come from, or leaves nothing but their files."""
+    if isinstance(stage, stages.OriginFiles):
+        return engine.Stage.origin_files()
+    return engine.Stage.with_origin(num_columns)
 
 
 def parse_stage(parse: stages.Parse, before: Specs, sightings: engine.Sightings) -> engine.Stage:

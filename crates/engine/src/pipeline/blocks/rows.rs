@@ -92,6 +92,18 @@ impl Rows {
         self.runs.get(index).map(|run| (&self.blocks[run.block], run.start, run.length))
     }
 
+    /// Run number `index`: the number of its block, for [`Rows::blocks`], the first row and the
+    /// number of rows.
+    #[inline]
+    pub fn numbered_run(&self, index: usize) -> Option<(usize, usize, usize)> {
+        self.runs.get(index).map(|run| (run.block, run.start, run.length))
+    }
+
+    /// The blocks. Some may have no rows among these.
+    pub fn blocks(&self) -> &[Arc<Block>] {
+        &self.blocks
+    }
+
     /// The rows, with the checkpoint at which the node that returns them begins.
     pub fn with_checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.checkpoints = RowCheckpoints::of(checkpoint, self.num_rows);
@@ -330,14 +342,19 @@ impl Cursor {
         self.run >= self.rows.runs.len()
     }
 
-    /// The next row: its block and its number in it.
-    #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its block")]
-    pub fn next(&mut self) -> Option<(&Arc<Block>, usize)> {
+    /// The number of rows up to the end of a run of consecutive ones.
+    pub fn run_length(&self) -> usize {
+        self.rows.runs.get(self.run).map_or(0, |run| run.length - self.at)
+    }
+
+    /// Takes so many rows of a run, at most [`Cursor::run_length`]: their block and the first of
+    /// them.
+    pub fn next_run(&mut self, count: usize) -> Option<(&Arc<Block>, usize)> {
         let run = self.rows.runs.get(self.run)?;
         let row = run.start + self.at;
-        self.at += 1;
-        self.num_taken += 1;
-        if self.at == run.length {
+        self.at += count;
+        self.num_taken += count;
+        if self.at >= run.length {
             (self.run, self.at) = (self.run + 1, 0);
         }
         Some((&self.rows.blocks[run.block], row))

@@ -31,7 +31,7 @@ type File = Chain<Cursor<Vec<u8>>, Input>;
 enum Kind {
     Plain(File),
     /// Uncompressed, from a place on.
-    Remote(Ranged),
+    Ranged(Ranged),
     Decoded(Box<Decoded<File>>),
 }
 
@@ -168,9 +168,9 @@ impl Source {
         Ok((Self(Kind::Plain(Cursor::default().chain(input))), status))
     }
 
-    /// An uncompressed remote file from a place on.
-    pub fn of_remote(ranged: Ranged) -> Self {
-        Self(Kind::Remote(ranged))
+    /// An uncompressed file from a place on.
+    pub fn of_range(ranged: Ranged) -> Self {
+        Self(Kind::Ranged(ranged))
     }
 
     /// The error for a read that has failed at this position.
@@ -205,7 +205,7 @@ impl Source {
                 let size = input.seek(SeekFrom::End(0));
                 size.and_then(|size| input.seek(SeekFrom::Start(offset.min(size))))
             }
-            Kind::Remote(ranged) => Ok(ranged.seek(offset)),
+            Kind::Ranged(ranged) => Ok(ranged.seek(offset)),
             _ => io::copy(&mut self.by_ref().take(offset), &mut io::sink()),
         };
         let position = format!("byte {offset} of the data");
@@ -235,7 +235,7 @@ impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
             Kind::Plain(file) => file.read(buffer),
-            Kind::Remote(ranged) => ranged.read(buffer),
+            Kind::Ranged(ranged) => ranged.read(buffer),
             Kind::Decoded(decoded) => decoded.read(buffer),
         }
     }

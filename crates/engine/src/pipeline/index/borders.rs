@@ -11,28 +11,29 @@ use crate::files::positioned::Positioned;
 use crate::files::ranged::{ComingBytes, Ranged};
 use crate::files::storage::{self, Status};
 use crate::pipeline::blocks::block::{Block, FileProvenance};
-use crate::pipeline::blocks::file_provenance::{Before, Layout};
+use crate::pipeline::blocks::file_provenance::Layout;
 use crate::pipeline::execution::budget::Charge;
 use crate::pipeline::formats::{Codec, FilePart, Format, MARK_BYTES, RecordPosition, Scan, Source};
+use crate::pipeline::index::file_pieces::SharedHandle;
+use crate::pipeline::index::index_files::Mode;
 use crate::pipeline::index::{FileIndex, IndexFiles};
 use crate::run::check_current;
 use crate::sync::Mutex;
 use crate::tensor::allocate;
-use bytes::Bytes;
 use memchr::memchr_iter;
-use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes read at a time to count lines, and at the beginning of a text.
 const CHUNK_BYTES: u64 = 256 << 10;
-/// The number of remote files that are asked for their sizes at the same time.
-const NUM_ASKED: usize = 64;
 /// Bytes read behind the end of a piece of a remote file for its last record, at first.
 const REMOTE_BEHIND_BYTES: u64 = 64 << 10;
 /// The least size of a block: a byte order mark and a byte more, so that it begins in piece 0.
 const LEAST_BYTES: u64 = 4;
+/// The first line of a text may begin behind that.
+const BYTE_ORDER_MARK_BYTES: u64 = 3;
+/// Pieces of at most this size do not open their file for each of them.
+const MOST_SHARED_BYTES: u64 = 256 << 10;
 /// The position behind the last record.
 const NO_RECORD: RecordPosition = RecordPosition { offset_bytes: u64::MAX, record: 0 };
 
@@ -59,13 +60,34 @@ enum Found {
     Whole,
     /// Records begin behind line feeds.
     Lines,
-    /// The first record of each piece or of a later one, and the columns of a table. Faults count
-    /// as records.
-    Marks(Arc<[RecordPosition]>, Option<Arc<Layout>>),
+    /// By an index.
+    Marks(Marks),
+}
+
+/// The borders that an index has told.
+#[derive(Clone)]
+struct Marks {
+    /// The first record of each piece or of a later one. Faults count as records.
+    starts: Arc<[RecordPosition]>,
+    /// The columns of a table.
+    layout: Option<Arc<Layout>>,
+    /// The index, if it is a file, which is not believed blindly.
+    index: Option<Arc<FileIndex>>,
+}
+
+impl Found {
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Marks(Marks { starts, index, .. }) => {
+                size_of_val(&**starts) + index.as_ref().map_or(0, |index| index.memory_bytes())
+            }
+            Self::Whole | Self::Lines => 0,
+        }
+    }
 }
 
 impl Borders {
-    fn new(
+    pub(super) fn new(
         format: &Arc<dyn Format>,
         file: &Arc<FileProvenance>,
         (remote, status): (Option<Arc<Positioned>>, Status),
@@ -94,7 +116,7 @@ impl Borders {
     }
 
     /// True if the records of a piece are counted from its beginning.
-    fn counts_pieces(&self) -> bool {
+    pub(super) fn counts_pieces(&self) -> bool {
         self.format.is_of_lines()
     }
 
@@ -102,10 +124,21 @@ impl Borders {
         self.status.len == status.len && self.status.version == status.version
     }
 
-    /// Opens the file at a place, and checks that it is the same file.
-    fn open_at(&self, offset_bytes: u64, coming: Option<ComingBytes>) -> Result<Source> {
+    /// Opens the file at a place, and checks that it is the same file. Small pieces share one open
+    /// file.
+    fn open_at(&self, offset_bytes: u64, coming: Option<ComingBytes>, shared: &SharedHandle) -> Result<Source> {
+        let ranged = |file, coming| Source::of_range(Ranged::new(file, self.status.len, offset_bytes, coming));
         if let Some(remote) = &self.remote {
-            return Ok(Source::of_remote(Ranged::new(remote, self.status.len, offset_bytes, coming)));
+            return Ok(ranged(remote, coming));
+        }
+        if self.block_bytes <= MOST_SHARED_BYTES
+            && let Some(file) = shared.get(|| self.open())?
+        {
+            let status = file.status().map_err(|error| Error::io(self.file.name.text(), &error))?;
+            return match status.is_none_or(|status| self.is_same(&status)) {
+                true => Ok(ranged(&file, None)),
+                false => Err(self.changed()),
+            };
         }
         let (input, status) = Source::at(&self.file, offset_bytes)?;
         match self.is_same(&status) {
@@ -130,19 +163,36 @@ impl Borders {
         Error::new(error.code(), format!("{}: {}", self.file.name.text(), error.message()))
     }
 
-    fn found(&self) -> Result<Found> {
+    fn found(&self, files: &Arc<IndexFiles>) -> Result<Found> {
         let mut known = self.found.lock();
         if let Some(found) = &*known {
-            return Ok(found.clone());
+            return match found {
+                Found::Marks(_) if files.mode() == Mode::Off => Err(refused(&self.file)),
+                found => Ok(found.clone()),
+            };
         }
-        let found = self.look()?;
-        if let Found::Marks(marks, _) = &found {
-            self.held_bytes.fetch_add(size_of_val(&**marks), Ordering::Relaxed);
-        }
+        let found = self.look(files)?;
+        self.held_bytes.fetch_add(found.held_bytes(), Ordering::Relaxed);
         Ok(known.insert(found).clone())
     }
 
-    fn look(&self) -> Result<Found> {
+    /// Lets the next iteration look anew.
+    fn forget(&self) {
+        let num_bytes = self.found.lock().take().map_or(0, |found| found.held_bytes());
+        self.held_bytes.fetch_sub(num_bytes, Ordering::Relaxed);
+    }
+
+    /// True if an earlier iteration has found the borders by an index.
+    pub(super) fn are_marked(&self) -> bool {
+        matches!(&*self.found.lock(), Some(Found::Marks(_)))
+    }
+
+    /// True if this is of the same file as another status says.
+    pub(super) fn is_of(&self, status: &Status) -> bool {
+        self.is_same(status) && self.status.version.is_some()
+    }
+
+    fn look(&self, files: &Arc<IndexFiles>) -> Result<Found> {
         let Some(access) = Arc::clone(&self.format).random_access() else { return Ok(Found::Whole) };
         if self.num_pieces() == 1 {
             return Ok(Found::Whole);
@@ -165,8 +215,11 @@ impl Borders {
         if self.format.is_of_lines() {
             return Ok(Found::Lines);
         }
+        if files.mode() == Mode::Off {
+            return Err(refused(&self.file));
+        }
         let begun = self.file.begin_parts(Some(&self.status))?;
-        let index = FileIndex::of(&*access, &self.file, begun, None, &Arc::new(IndexFiles::none()))?;
+        let index = FileIndex::of(&*access, &self.file, begun, None, files)?;
         let position = |record| index.position(&*access, record);
         let faults = index.faults();
         let mut marks =
@@ -184,7 +237,36 @@ impl Borders {
                 _ => next_record,
             });
         }
-        Ok(Found::Marks(marks.into(), index.layout().cloned()))
+        let layout = index.layout().cloned();
+        let index = index.path().is_some().then_some(index);
+        Ok(Found::Marks(Marks { starts: marks.into(), layout, index }))
+    }
+
+    /// Fails if an index file has told the beginning of a piece, and no record is there.
+    fn check(&self, index: &FileIndex, start: RecordPosition) -> Result<()> {
+        let Some(access) = Arc::clone(&self.format).random_access() else { return Ok(()) };
+        // Reading tells damage of records that have a frame; a request would take as long.
+        if self.remote.is_some() && !access.has_lead() {
+            return Ok(());
+        }
+        let at_least = |record| Ok(index.position(&*access, record)?.offset_bytes >= start.offset_bytes);
+        let record = first_from(0, index.len(), at_least)?;
+        if record == index.len() {
+            return Ok(());
+        }
+        let place = index.place(&*access, record)?;
+        let lead = match access.has_lead() {
+            true if place.range.start <= BYTE_ORDER_MARK_BYTES => place.range.start,
+            has_lead => u64::from(has_lead),
+        };
+        let num_bytes = lead + (place.range.end - place.range.start);
+        let mut bytes = self.room(num_bytes)?;
+        self.read(&*self.open()?, &mut bytes, place.range.start - lead)?;
+        let (lead, frame) = bytes.split_at(lead as usize);
+        match access.is_record(lead, frame, place.range.end == self.status.len) {
+            true => Ok(()),
+            false => index.check(&*access, record, &place),
+        }
     }
 
     fn room(&self, num_bytes: u64) -> Result<Vec<u8>> {
@@ -200,20 +282,24 @@ impl Borders {
         &self,
         file: &Arc<FileProvenance>,
         number: u64,
-        from: Option<RecordPosition>,
-        coming: Option<ComingBytes>,
+        (from, coming): (Option<RecordPosition>, Option<ComingBytes>),
+        (files, shared): (&Arc<IndexFiles>, &SharedHandle),
     ) -> Result<Box<dyn Scan>> {
         let start = number * self.block_bytes;
-        let (at, end, layout) = match self.found()? {
+        let (at, end, layout) = match self.found(files)? {
             Found::Whole if number == 0 => return self.format.open(file, from.unwrap_or_default()),
             Found::Whole => (NO_RECORD, 0, None),
             Found::Lines => {
                 let end = if number + 1 == self.num_pieces() { u64::MAX } else { start + self.block_bytes };
                 (RecordPosition { offset_bytes: start.saturating_sub(1), record: 0 }, end, None)
             }
-            Found::Marks(marks, layout) => {
-                let mark = |number: u64| marks.get(number as usize).copied().unwrap_or(NO_RECORD);
-                (mark(number), mark(number + 1).offset_bytes, layout)
+            Found::Marks(Marks { starts, layout, index }) => {
+                let mark = |number: u64| starts.get(number as usize).copied().unwrap_or(NO_RECORD);
+                let (at, end) = (mark(number), mark(number + 1).offset_bytes);
+                if let Some(index) = index.filter(|_| number > 0 && from.is_none() && at.offset_bytes < end) {
+                    self.check(&index, at).inspect_err(|_| self.forget())?;
+                }
+                (at, end, layout)
             }
         };
         let is_searched = self.format.is_of_lines() && number > 0 && from.is_none();
@@ -222,7 +308,7 @@ impl Borders {
             return Ok(Box::new(Nothing(at)));
         }
         let layout = layout.filter(|_| at.offset_bytes > 0);
-        let input = self.open_at(at.offset_bytes, coming)?;
+        let input = self.open_at(at.offset_bytes, coming, shared)?;
         self.format.open_part(file, FilePart { input, at, end, is_searched, layout })
     }
 
@@ -233,6 +319,14 @@ impl Borders {
         let end = start.saturating_add(self.block_bytes).saturating_add(REMOTE_BEHIND_BYTES).min(self.status.len);
         let start = from.map_or(start.saturating_sub(1), |from| from.offset_bytes);
         ComingBytes::begin(remote, start..end.min(start.saturating_add(num_bytes)))
+    }
+
+    /// The number of records before piece `number`, if they are counted from its beginning.
+    pub(super) fn num_records_before(&self, number: u64, files: &Arc<IndexFiles>) -> Result<u64> {
+        match self.found(files)? {
+            Found::Lines => Ok(self.counts()?.get(number as usize).copied().unwrap_or(0)),
+            Found::Whole | Found::Marks(_) => Ok(0),
+        }
     }
 
     /// The number of lines before each piece.
@@ -265,12 +359,9 @@ impl Borders {
 
 impl Drop for Borders {
     fn drop(&mut self) {
-        let marks = self.found.lock().take().map_or(0, |found| match found {
-            Found::Marks(marks, _) => size_of_val(&*marks),
-            _ => 0,
-        });
+        self.forget();
         let counts = self.counts.lock().take().map_or(0, |counts| size_of_val(&*counts));
-        self.held_bytes.fetch_sub(marks + counts, Ordering::Relaxed);
+        self.held_bytes.fetch_sub(counts, Ordering::Relaxed);
     }
 }
 
@@ -305,142 +396,11 @@ impl Scan for Nothing {
     }
 }
 
-/// A piece of a file.
-#[derive(Clone)]
-pub struct FilePiece {
-    /// The borders of the file's pieces.
-    pub borders: Arc<Borders>,
-    /// Its number in the file.
-    pub number: u64,
-}
-
-impl FilePiece {
-    /// True unless it is a whole file.
-    pub fn is_of_several(&self) -> bool {
-        self.borders.num_pieces() > 1
-    }
-
-    /// Opens it, at a position that a scan of it has had, if there is one.
-    pub fn open(
-        &self,
-        file: &Arc<FileProvenance>,
-        from: Option<RecordPosition>,
-        coming: Option<ComingBytes>,
-    ) -> Result<Box<dyn Scan>> {
-        self.borders.open_piece(file, self.number, from, coming)
-    }
-
-    /// Begins to read it, if the file is remote: up to `num_bytes`. Does not wait.
-    pub fn begin(&self, from: Option<RecordPosition>, num_bytes: u64) -> Option<ComingBytes> {
-        self.borders.begin(self.number, from, num_bytes)
-    }
-
-    /// The same file, with records as the piece numbers them.
-    pub fn numbered(&self, file: Arc<FileProvenance>) -> Arc<FileProvenance> {
-        match self.borders.counts_pieces() && self.number > 0 {
-            true => file.counted_from(Arc::new(self.clone())),
-            false => file,
-        }
-    }
-}
-
-impl Before for FilePiece {
-    fn num_records(&self) -> Result<u64> {
-        match self.borders.found()? {
-            Found::Lines => Ok(self.borders.counts()?.get(self.number as usize).copied().unwrap_or(0)),
-            Found::Whole | Found::Marks(..) => Ok(0),
-        }
-    }
-
-    fn number(&self) -> u64 {
-        self.number
-    }
-}
-
-impl fmt::Debug for FilePiece {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FilePiece {}", self.number)
-    }
-}
-
-/// The pieces of the files of a source.
-pub struct FilePieces {
-    files: Vec<Arc<Borders>>,
-    /// For each file, the number of pieces up to its last one.
-    ends: Vec<u64>,
-}
-
-impl FilePieces {
-    /// The number of pieces.
-    pub fn len(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The number of the file that has piece `number`, and the piece.
-    pub fn get(&self, number: u64) -> Option<(usize, FilePiece)> {
-        let file = self.ends.partition_point(|end| *end <= number);
-        let first = file.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let borders = Arc::clone(self.files.get(file)?);
-        Some((file, FilePiece { borders, number: number - first }))
-    }
-}
-
-/// The borders of files, for later passes and iterations.
-#[derive(Default)]
-pub struct KeptBorders {
-    files: Mutex<HashMap<(u64, Bytes), Arc<Borders>>>,
-    held_bytes: Arc<AtomicUsize>,
-}
-
-impl KeptBorders {
-    /// The pieces of files of a source, which has the number `source` among others. Fails if a file
-    /// is missing.
-    pub fn of(
-        &self,
-        source: u64,
-        format: &Arc<dyn Format>,
-        files: &[Arc<FileProvenance>],
-        block_bytes: u64,
-    ) -> Result<FilePieces> {
-        let mut borders = Vec::new();
-        for files in files.chunks(NUM_ASKED) {
-            let statuses: Vec<_> = match files.iter().any(|file| file.name.url().is_some()) {
-                false => files.iter().map(|file| Ok((None, file.name.status()?))).collect::<Result<_>>()?,
-                true => {
-                    let begun: Vec<_> = files.iter().map(|file| file.begin_parts(None)).collect::<Result<_>>()?;
-                    let opened = |(remote, status)| (Some(Arc::new(remote)), status);
-                    begun.into_iter().map(|begun| begun.wait().map(opened)).collect::<Result<_>>()?
-                }
-            };
-            let mut kept = self.files.lock();
-            for (file, (remote, status)) in files.iter().zip(statuses) {
-                let key = (source, file.name.bytes().clone());
-                let known = kept.get(&key).filter(|known| known.is_same(&status) && known.status.version.is_some());
-                borders.push(match known {
-                    Some(known) => Arc::clone(known),
-                    None => {
-                        let new = Arc::new(Borders::new(format, file, (remote, status), block_bytes, &self.held_bytes));
-                        kept.insert(key, Arc::clone(&new));
-                        new
-                    }
-                });
-            }
-        }
-        let ends = borders.iter().scan(0_u64, |end, borders| {
-            *end = end.saturating_add(borders.num_pieces());
-            Some(*end)
-        });
-        let ends = ends.collect();
-        Ok(FilePieces { files: borders, ends })
-    }
-
-    /// The memory that the borders take.
-    pub fn held_bytes(&self) -> usize {
-        self.held_bytes.load(Ordering::Relaxed)
-    }
+#[cold]
+fn refused(file: &FileProvenance) -> Error {
+    Error::invalid_argument(format!(
+        "shuffle: {}: the borders of its blocks are found through an index, but the pipeline has \
+         options(index=\"off\"). Leave that out, or use a window over whole files: leave out block_bytes",
+        file.name.text()
+    ))
 }

@@ -2,6 +2,7 @@
 
 mod borders;
 mod file_index;
+mod file_pieces;
 mod header_scan;
 mod idx_files;
 pub mod index_files;
@@ -12,8 +13,8 @@ mod record_lookup;
 mod scan_result;
 pub mod sidecar;
 
-pub use borders::{FilePiece, FilePieces, KeptBorders};
 pub use file_index::FileIndex;
+pub use file_pieces::{FilePiece, FilePieces, KeptBorders};
 pub use header_scan::HeaderScan;
 pub use index_files::IndexFiles;
 pub use kept::Kept;

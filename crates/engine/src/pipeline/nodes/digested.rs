@@ -28,7 +28,7 @@ impl Node for Digested {
         match self.input.pull(context)? {
             Poll::Ready(rows) => {
                 if let Some(digest) = &self.digest {
-                    digest.push(self.pass, self.place, &rows);
+                    digest.push(self.pass, self.place, &rows, context.budget);
                 }
                 let checkpoint = Checkpoint::new([self.place], [rows.checkpoint(0)]);
                 self.place += if rows.group().is_some() { 1 } else { rows.len() as u64 };

@@ -8,11 +8,15 @@ use crate::pipeline::index::KeptBorders;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::buffers::row_by_row::Input;
 use crate::pipeline::permutation::Permutation;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Number of rows returned at a time.
 const GROUP_ROWS: usize = 1024;
+
+/// The number of pieces that follow which are polled each time. Others are when they begin.
+const MOST_POLLED: usize = 4;
 
 /// Makes the node of a piece, by its number, from a checkpoint on.
 pub type StartPiece = Box<dyn Fn(u64, &Checkpoint) -> Result<Box<dyn Node>> + Send>;
@@ -57,8 +61,8 @@ pub struct Pieces {
     slots: Vec<Option<Piece>>,
     /// The slot that gives the next row.
     turn: usize,
-    /// Pieces that follow, which are read ahead.
-    upcoming: VecDeque<Input>,
+    /// Pieces that follow, which are read ahead; each with true once its first task was started.
+    upcoming: VecDeque<(Input, bool)>,
     num_upcoming: usize,
     /// Returned after the rows before it.
     error: Option<Error>,
@@ -158,7 +162,7 @@ impl Pieces {
             return Ok(None);
         }
         let input = match self.upcoming.pop_front() {
-            Some(input) => input,
+            Some((input, _)) => input,
             None => self.input(place, self.beginning.clone())?,
         };
         self.num_begun += 1;
@@ -188,15 +192,26 @@ impl Pieces {
                 break;
             }
             let input = self.input(place, self.beginning.clone())?;
-            self.upcoming.push_back(input);
+            self.upcoming.push_back((input, false));
         }
-        self.upcoming.iter_mut().filter(|input| input.is_empty()).for_each(|input| input.fill(context));
+        let mut have_started = std::mem::take(&mut context.has_started);
+        for (index, (input, has_begun)) in self.upcoming.iter_mut().enumerate() {
+            if !input.is_empty() || (*has_begun && index >= MOST_POLLED) {
+                continue;
+            }
+            input.fill(context);
+            let has_started = std::mem::take(&mut context.has_started);
+            *has_begun |= has_started || !input.is_pending();
+            have_started |= has_started;
+        }
+        context.has_started = have_started;
         context.is_stuck = is_stuck;
         Ok(())
     }
 
-    /// Takes rows as long as they are available; returns whether none are left.
-    fn take(&mut self, rows: &mut Rows, context: &mut Context) -> Result<bool> {
+    /// Takes rows as long as they are available; returns whether none are left. Sets `checkpoint` to
+    /// the checkpoint of the first.
+    fn take(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<bool> {
         let most = if self.in_step { 1 } else { GROUP_ROWS };
         let mut num_closed = 0;
         while rows.len() < most {
@@ -214,8 +229,11 @@ impl Pieces {
             if input.is_empty() {
                 input.fill(context);
             }
-            if input.push_next(rows) {
-                self.turn = (self.turn + 1) % num_slots;
+            if !input.is_empty() {
+                if rows.is_empty() {
+                    *checkpoint = self.checkpoint();
+                }
+                self.take_rounds(rows, most);
                 continue;
             }
             if input.skip_event.is_some() {
@@ -234,6 +252,32 @@ impl Pieces {
     }
 }
 
+impl Pieces {
+    /// Takes as many rows of each open piece as all of them have, at most `most` in all; or one row
+    /// of the piece whose turn it is.
+    fn take_rounds(&mut self, rows: &mut Rows, most: usize) {
+        let num_slots = self.slots.len();
+        let (later, first) = self.slots.split_at_mut(self.turn);
+        let mut inputs: SmallVec<[&mut Input; 16]> =
+            first.iter_mut().chain(later).flatten().map(|piece| &mut piece.input).collect();
+        let most = (most - rows.len()) / inputs.len();
+        let num_rounds = inputs.iter().map(|input| input.run_length()).min().unwrap_or(0).min(most);
+        if num_rounds == 0 {
+            inputs[0].push_next(rows);
+            self.turn = (self.turn + 1) % num_slots;
+            return;
+        }
+        let runs: SmallVec<[_; 16]> = inputs.iter_mut().map(|input| input.take_run(rows, num_rounds)).collect();
+        if let [(block, start)] = runs[..] {
+            rows.push_run(block, start, num_rounds);
+            return;
+        }
+        for round in 0..num_rounds {
+            runs.iter().for_each(|(block, start)| rows.push_run(*block, start + round, 1));
+        }
+    }
+}
+
 impl Node for Pieces {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if let Some(error) = self.error.take() {
@@ -244,9 +288,9 @@ impl Node for Pieces {
             self.read_ahead(context)?;
         }
         self.slots.iter_mut().flatten().for_each(|piece| piece.input.begin_group());
-        self.upcoming.iter_mut().for_each(Input::begin_group);
-        let (mut rows, checkpoint) = (Rows::new(), self.checkpoint());
-        let is_over = match self.take(&mut rows, context) {
+        self.upcoming.iter_mut().for_each(|(input, _)| input.begin_group());
+        let (mut rows, mut checkpoint) = (Rows::new(), Checkpoint::default());
+        let is_over = match self.take(&mut rows, &mut checkpoint, context) {
             Err(error) if !rows.is_empty() => {
                 self.error = Some(error);
                 false

@@ -6,7 +6,7 @@ use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::formats::Format;
 use crate::pipeline::function_states::FunctionStates;
-use crate::pipeline::index::{FilePiece, FilePieces, KeptBorders};
+use crate::pipeline::index::{FilePiece, FilePieces, IndexFiles, KeptBorders};
 use crate::pipeline::nodes::pieces::{PieceOrder, Pieces};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::plan::settings::Settings;
@@ -40,14 +40,16 @@ pub struct Blocks {
     block_bytes: u64,
     /// The borders, kept for later iterations.
     kept: Arc<KeptBorders>,
+    /// The index files that tell the borders of formats that need an index.
+    index_files: Arc<IndexFiles>,
     /// The pieces of the files of each source, by its number, since this iteration began.
     sources: Mutex<HashMap<u64, Arc<FilePieces>>>,
 }
 
 impl Blocks {
     /// Pieces of about `block_bytes`.
-    pub fn new(block_bytes: u64, kept: Arc<KeptBorders>) -> Self {
-        Self { block_bytes, kept, sources: Mutex::default() }
+    pub fn new(block_bytes: u64, kept: Arc<KeptBorders>, index_files: Arc<IndexFiles>) -> Self {
+        Self { block_bytes, kept, index_files, sources: Mutex::default() }
     }
 
     /// The number of pieces that are read before their turn: small ones that together are as long
@@ -62,7 +64,7 @@ impl Blocks {
         if let Some(pieces) = sources.get(&source) {
             return Ok(Arc::clone(pieces));
         }
-        let pieces = Arc::new(self.kept.of(source, format, files, self.block_bytes)?);
+        let pieces = Arc::new(self.kept.of(source, format, files, self.block_bytes, &self.index_files)?);
         sources.insert(source, Arc::clone(&pieces));
         Ok(pieces)
     }

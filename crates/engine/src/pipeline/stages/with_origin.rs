@@ -33,6 +33,25 @@ impl Stage for WithOrigin {
     }
 }
 
+/// Replaces all columns by the name of the file of each record.
+pub struct OriginFiles;
+
+impl Stage for OriginFiles {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let mut names = Names::default();
+        for (block, row) in rows.iter() {
+            let unknown = || Error::internal("the file of a row is not known");
+            names.push(block.provenance().file(row).ok_or_else(unknown)?)?;
+        }
+        let column = Column::Text(Text::new(names.text.into(), names.spans));
+        Block::new(vec![column], rows.len(), Provenance::of(rows)).map(Rows::all)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}
+
 /// Names of files; a name that occurs several times in succession is stored once.
 #[derive(Default)]
 struct Names {

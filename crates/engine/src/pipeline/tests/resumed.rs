@@ -1,6 +1,7 @@
 //! Pipelines resumed at each of their checkpoints.
 
 use super::*;
+use crate::pipeline::index::IndexFiles;
 use crate::pipeline::nodes::cache::Store;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::nodes::shard::Even;
@@ -125,7 +126,7 @@ fn pieces_are_resumed() {
         check(&|| batches(files().in_pieces(options), 10));
         for block_bytes in [30, 1000] {
             // Each plan writes the files anew, so their borders are new ones too.
-            let blocks = || Some(Arc::new(Blocks::new(block_bytes, Arc::default())));
+            let blocks = || Some(Arc::new(Blocks::new(block_bytes, Arc::default(), Arc::new(IndexFiles::none()))));
             let pieces = || filtered(files()).in_pieces(&PieceOptions { blocks: blocks(), ..options.clone() });
             check(&|| batches(then(pieces(), Step::Window { size: 100, seed: 3 }), 10));
         }

@@ -7,7 +7,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 
-__all__ = ["files_before", "files_of_window"]
+__all__ = ["files_before", "files_of_window", "is_reordered"]
 
 # Stages whose examples depend on the order before them, which therefore stays.
 _ORDERED: Final = (
@@ -45,6 +45,16 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
 def files_before(chain: Sequence[Stage]) -> list[str]:
     """Returns the names of the sources whose files a window behind these stages may reorder."""
     return _names(chain)
+
+
+def is_reordered(chain: Sequence[Stage]) -> bool:
+    """Returns whether a shuffle behind these stages gets examples that each come from a file."""
+    source, *behind = chain
+    if any(isinstance(stage, _ORDERED) for stage in behind):
+        return False
+    if isinstance(source, (stages.Concat, stages.Mix)):
+        return all(map(is_reordered, source.parts))
+    return isinstance(source, (stages.Files, Source))
 
 
 def _names(chain: Sequence[Stage]) -> list[str]:

@@ -5,7 +5,7 @@ use crate::pipeline::blocks::block::Block;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::execution::budget::{Budget, Charge};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +13,10 @@ use std::sync::Arc;
 const KEPT_PART: usize = 4;
 /// The same where memory is short.
 const TIGHT_PART: usize = 2;
+
+/// Blocks of at most this size are replaced only where memory is short: a copy takes longer than
+/// it is worth.
+const SMALL_BYTES: usize = 16 << 10;
 
 /// A pending row: the number of its block, and its row number in the original block.
 pub type PendingRow = (u32, u32);
@@ -23,10 +27,12 @@ pub struct PendingRows {
     blocks: Vec<PendingBlock>,
     /// Free numbers of `blocks`.
     free: Vec<u32>,
-    /// The last blocks, the one that was used last at the end; more of their rows may come.
-    open: VecDeque<u32>,
+    /// The blocks that were used last; more of their rows may come.
+    open: Vec<u32>,
     /// The largest number of open blocks beside the last one.
     more_open: usize,
+    /// The number of runs of rows that were added.
+    num_runs: u64,
     /// The number of the current group of rows.
     group: u64,
     /// Arrivals whose rows may be pending, the oldest first.
@@ -60,6 +66,10 @@ struct PendingBlock {
     num_waiting: usize,
     /// True if more of its rows may come.
     is_open: bool,
+    /// True if it has few bytes.
+    is_small: bool,
+    /// The number of the run of rows that was added last.
+    last_run: u64,
     /// For each row of the original block, true if it is pending.
     waits: Bits,
     /// The rows that were kept when the block was replaced by a smaller one.
@@ -128,13 +138,21 @@ impl Ranks {
 
 impl PendingBlock {
     fn new(block: Arc<Block>, arrival: u64) -> Self {
-        let num_rows = block.num_rows();
-        Self { arrival, block: Some(block), num_rows, is_open: true, waits: Bits::new(num_rows), ..Self::default() }
+        let (num_rows, is_small) = (block.num_rows(), block.held_bytes() <= SMALL_BYTES);
+        let waits = Bits::new(num_rows);
+        Self { arrival, block: Some(block), num_rows, is_open: true, is_small, waits, ..Self::default() }
     }
 
-    /// True if it holds this very block.
-    fn is(&self, block: &Arc<Block>) -> bool {
-        self.block.as_ref().is_some_and(|pending_block| Arc::ptr_eq(pending_block, block))
+    /// The address of its block.
+    fn address(&self) -> Option<*const Block> {
+        self.block.as_ref().map(Arc::as_ptr)
+    }
+
+    /// Notes that these rows are pending, which come in this run.
+    fn add(&mut self, rows: Range<usize>, run: u64) {
+        self.num_waiting += rows.len();
+        self.last_run = run;
+        rows.for_each(|row| self.waits.set(row));
     }
 
     /// The position of a row in the current block.
@@ -146,8 +164,11 @@ impl PendingBlock {
     /// True if few of the block's rows are pending.
     #[inline]
     fn are_few(&self, is_tight: bool) -> bool {
-        let part = if is_tight { TIGHT_PART } else { KEPT_PART };
-        self.num_waiting * part <= self.num_rows
+        match is_tight {
+            true => self.num_waiting * TIGHT_PART <= self.num_rows,
+            false if self.is_small => self.num_waiting == 0,
+            false => self.num_waiting * KEPT_PART <= self.num_rows,
+        }
     }
 
     /// The share of its memory that belongs to the pending rows.
@@ -186,22 +207,35 @@ impl PendingRows {
     /// Adds pending rows of a block; returns its number. The rows of one block are added in
     /// succession, or in turn with those of other open blocks.
     pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
-        // Where blocks take turns, the next one is the one that was used longest ago.
-        let number = match self.open.iter().position(|number| self.blocks[*number as usize].is(block)) {
-            Some(index) => {
-                let number = self.open[index];
-                if index + 1 < self.open.len() {
-                    self.open.remove(index);
-                    self.open.push_back(number);
-                }
-                number
-            }
-            None => self.hold(Arc::clone(block), budget)?,
-        };
-        let pending_block = &mut self.blocks[number as usize];
-        pending_block.num_waiting += rows.len();
-        rows.for_each(|row| pending_block.waits.set(row));
+        let address = Some(Arc::as_ptr(block));
+        let open = self.open.iter().copied().find(|number| self.blocks[*number as usize].address() == address);
+        let number = open.unwrap_or_else(|| self.hold(Arc::clone(block)));
+        self.num_runs += 1;
+        self.blocks[number as usize].add(rows, self.num_runs);
+        self.close(budget)?;
         Ok(number)
+    }
+
+    /// Adds pending rows as [`PendingRows::add`] does; sets `numbers` to the number of each of their
+    /// blocks.
+    pub fn add_all(&mut self, rows: &Rows, numbers: &mut Vec<u32>, budget: &Arc<Budget>) -> Result<()> {
+        const NONE: u32 = u32::MAX;
+        let blocks = rows.blocks();
+        numbers.clear();
+        numbers.resize(blocks.len(), NONE);
+        let address = |number: &u32| self.blocks[*number as usize].address().map(|address| (address, *number));
+        let open: HashMap<_, _> = self.open.iter().filter_map(address).collect();
+        let mut run = 0;
+        while let Some((block, start, length)) = rows.numbered_run(run) {
+            if numbers[block] == NONE {
+                let open = open.get(&Arc::as_ptr(&blocks[block])).copied();
+                numbers[block] = open.unwrap_or_else(|| self.hold(Arc::clone(&blocks[block])));
+            }
+            self.num_runs += 1;
+            self.blocks[numbers[block] as usize].add(start..start + length, self.num_runs);
+            run += 1;
+        }
+        self.close(budget)
     }
 
     /// Begins an arrival: the rows added from now on came together, the first of them with this
@@ -235,28 +269,37 @@ impl PendingRows {
     }
 
     /// The number of a block, whose rows become pending.
-    fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
-        // All rows of the block that was used longest ago have come, and most of them may have
-        // left.
-        while self.open.len() > self.more_open
-            && let Some(before) = self.open.pop_front()
-        {
-            self.blocks[before as usize].is_open = false;
-            self.thin_out(before, budget)?;
-        }
+    fn hold(&mut self, block: Arc<Block>) -> u32 {
+        let pending_block = PendingBlock::new(block, self.arrival);
         let number = match self.free.pop() {
             Some(number) => {
-                self.blocks[number as usize] = PendingBlock::new(block, self.arrival);
+                self.blocks[number as usize] = pending_block;
                 number
             }
             None => {
-                self.blocks.push(PendingBlock::new(block, self.arrival));
+                self.blocks.push(pending_block);
                 self.blocks.len() as u32 - 1
             }
         };
         self.count_block(self.arrival, |count| count + 1);
-        self.open.push_back(number);
-        Ok(number)
+        self.open.push(number);
+        number
+    }
+
+    /// Closes the blocks that were used longest ago: all of their rows have come, and most of them
+    /// may have left.
+    fn close(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        let Some(num_closed) = self.open.len().checked_sub(self.more_open + 1).filter(|count| *count > 0) else {
+            return Ok(());
+        };
+        let mut open = std::mem::take(&mut self.open);
+        open.sort_unstable_by_key(|number| self.blocks[*number as usize].last_run);
+        self.open = open.split_off(num_closed);
+        for number in open {
+            self.blocks[number as usize].is_open = false;
+            self.thin_out(number, budget)?;
+        }
+        Ok(())
     }
 
     /// Begins a new group of returned rows.
@@ -348,10 +391,12 @@ mod tests {
     use crate::tensor::shape::Shape;
 
     const NUM_ROWS: u32 = 200;
+    /// The length of a row. Blocks are not small.
+    const LENGTH: usize = 32;
 
     fn block() -> Arc<Block> {
-        let values: Vec<_> = (0..NUM_ROWS).collect();
-        let tensor = Tensor::from_values(Shape::new(&[values.len()]), values).unwrap();
+        let values: Vec<_> = (0..NUM_ROWS).flat_map(|row| [row; LENGTH]).collect();
+        let tensor = Tensor::from_values(Shape::new(&[NUM_ROWS as usize, LENGTH]), values).unwrap();
         Arc::new(Block::new(vec![Column::Dense(tensor)], NUM_ROWS as usize, Provenance::Unknown).unwrap())
     }
 
@@ -360,7 +405,7 @@ mod tests {
         pending.begin_group();
         places.iter().for_each(|place| pending.give(*place, &mut rows, budget).unwrap());
         let gathered = rows.gather().unwrap();
-        gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().to_vec()
+        gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().iter().step_by(LENGTH).copied().collect()
     }
 
     #[test]

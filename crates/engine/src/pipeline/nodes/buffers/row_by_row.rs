@@ -44,16 +44,36 @@ impl Input {
 
     /// Moves the next row to the end of `rows`, if it is available.
     pub fn push_next(&mut self, rows: &mut Rows) -> bool {
-        let Some((block, row)) = self.rows.next() else { return false };
+        let is_there = !self.rows.is_empty();
+        if is_there {
+            let (block, row) = self.take_run(rows, 1);
+            rows.push_run(block, row, 1);
+        }
+        is_there
+    }
+
+    /// The number of rows at least that come next and are consecutive in their block.
+    pub fn run_length(&self) -> usize {
+        self.rows.run_length()
+    }
+
+    /// Takes so many rows, at most [`Input::run_length`] and at least 1. Returns the number of their
+    /// block in `rows`, to be used with [`Rows::push_run`], and the first row.
+    pub fn take_run(&mut self, rows: &mut Rows, count: usize) -> (usize, usize) {
+        let Some((block, row)) = self.rows.next_run(count) else { return (0, 0) };
         match &self.known {
-            Some((known, number)) if Arc::ptr_eq(known, block) => rows.push_run(*number, row, 1),
+            Some((known, number)) if Arc::ptr_eq(known, block) => (*number, row),
             _ => {
                 let number = rows.add_block(block);
-                rows.push_run(number, row, 1);
                 self.known = Some((Arc::clone(block), number));
+                (number, row)
             }
         }
-        true
+    }
+
+    /// True if more rows may come, but none is there.
+    pub fn is_pending(&self) -> bool {
+        self.node.is_some() && self.rows.is_empty() && self.skip_event.is_none()
     }
 
     /// Begins a new group of rows, which has no blocks yet.

@@ -134,7 +134,7 @@ impl<G: Grouping> GroupBy<G> {
     /// Puts the arrived rows into groups, until one is complete.
     fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
         while self.whole.is_empty()
-            && let Some((block, row)) = self.incoming.next()
+            && let Some((block, row)) = self.incoming.next_run(1)
         {
             let length = self.grouping.length(block, row)?;
             let (number, tag) = (self.next_row, self.tags.pop_front());

@@ -106,7 +106,11 @@ impl Files {
     ) -> Self {
         let is_remote = files.iter().any(|file| file.name.url().is_some());
         let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
-        let (open, max_open) = (VecDeque::new(), max_open.max(least));
+        Self::with(format, files, max_open.max(least), position)
+    }
+
+    fn with(format: Arc<dyn Format>, files: Arc<[Arc<FileProvenance>]>, max_open: usize, position: Position) -> Self {
+        let open = VecDeque::new();
         let (size_estimate, first_record, piece) = (SizeEstimate::default(), None, None);
         let (end, max_blocks, in_any_order) = (files.len(), MAX_BLOCKS, false);
         let are_parts = format.has_parts();
@@ -138,7 +142,7 @@ impl Files {
         let (next_file, end) = (number, number + 1);
         let max_blocks = if num_open > 1 { FEW_BLOCKS } else { MAX_BLOCKS };
         let (max_open, are_parts) = (num_open.max(1), false);
-        Self { next_file, end, max_blocks, max_open, are_parts, ..Self::new(format, files, 1, position) }
+        Self { next_file, end, max_blocks, max_open, are_parts, ..Self::with(format, files, 1, position) }
     }
 
     /// Reads one piece of the only file.

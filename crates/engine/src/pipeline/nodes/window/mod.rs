@@ -58,11 +58,25 @@ pub struct Window {
 #[derive(Default)]
 struct Incoming {
     rows: Rows,
+    /// The number in `pending` of each block of `rows`.
+    numbers: Vec<u32>,
     /// The number of the next run of rows.
     run: usize,
     /// The remaining rows of the previous run, of block number `block`.
     rest: Range<u32>,
     block: u32,
+}
+
+impl Incoming {
+    /// Moves to the next run of the rows that came; false if there is none.
+    #[inline]
+    fn begin_run(&mut self) -> bool {
+        let Some((block, start, length)) = self.rows.numbered_run(self.run) else { return false };
+        self.run += 1;
+        self.block = self.numbers[block];
+        self.rest = start as u32..(start + length) as u32;
+        true
+    }
 }
 
 impl Window {
@@ -182,10 +196,7 @@ impl Window {
     /// Moves to the next run of rows of the input; false if it has none now.
     fn next_run(&mut self, context: &mut Context) -> Result<bool> {
         loop {
-            if let Some((block, start, length)) = self.incoming.rows.run(self.incoming.run) {
-                self.incoming.block = self.pending.add(block, start..start + length, context.budget)?;
-                self.incoming.rest = start as u32..(start + length) as u32;
-                self.incoming.run += 1;
+            if self.incoming.begin_run() {
                 return Ok(true);
             }
             if self.is_over {
@@ -199,6 +210,7 @@ impl Window {
                 Given::Rows(first, rows) => {
                     self.pending.begin_arrival(first, rows.checkpoint(0));
                     self.num_rows = self.num_rows.max(first + rows.len() as u64);
+                    self.pending.add_all(&rows, &mut self.incoming.numbers, context.budget)?;
                     (self.incoming.rows, self.incoming.run) = (rows, 0);
                 }
                 Given::Pending => return Ok(false),
@@ -324,10 +336,14 @@ impl Window {
 
     /// Draws rows of a full window; each is replaced by the next row of a run of the input.
     fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
-        // One row is left for the caller, which moves to the next run.
-        while rows.len() + 1 < self.group_rows
-            && let Some(row) = self.incoming.rest.next()
-        {
+        // One row is left for the caller, which asks the input for more.
+        while rows.len() + 1 < self.group_rows {
+            let Some(row) = self.incoming.rest.next() else {
+                match self.incoming.begin_run() {
+                    true => continue,
+                    false => break,
+                }
+            };
             let place = self.draw();
             self.drawn += 1;
             let drawn = std::mem::replace(&mut self.waiting[place], (self.incoming.block, row));

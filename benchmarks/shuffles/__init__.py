@@ -1,0 +1,1 @@
+"""The speed of shuffles, and of the indexes that they use."""

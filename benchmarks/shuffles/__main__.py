@@ -1,0 +1,117 @@
+"""Measures shuffles of lines, and their indexes: `python -m benchmarks.shuffles`."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.remote.__main__ import serving
+from benchmarks.shuffles.reading import ORDERS
+
+_LINE = b"x" * 188
+_LATENCY_S, _BYTES_A_SECOND = 0.05, 125e6
+
+
+def write_files(directory: Path, num_files: int, num_lines: int) -> None:
+    """Writes files of lines of 200 bytes."""
+    directory.mkdir()
+    for file in range(num_files):
+        lines = b"".join(b"%05d %05d%s\n" % (file, line, _LINE) for line in range(num_lines))
+        (directory / f"{file:03}.txt").write_bytes(lines)
+
+
+def reading(paths: str | Path, order: str, batches: int = -1, **variables: str) -> dict[str, Any]:
+    """Reads in an order, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.shuffles.reading", str(paths), order, str(batches)]
+    done = subprocess.run(
+        command, env=os.environ | variables, check=True, capture_output=True, text=True
+    )
+    return dict(json.loads(done.stdout))
+
+
+def orders(directory: Path, rounds: int) -> None:
+    """Prints the speed of each order beside that of a window over files in their order."""
+    found: dict[str, list[float]] = {order: [] for order in ORDERS}
+    for _ in range(rounds):
+        for order in ORDERS:
+            run = reading(directory, order)
+            found[order].append(run["count"] / run["seconds"])
+    base = found["window, files in order"]
+    for order, rates in found.items():
+        ratio = statistics.median(one / other for one, other in zip(rates, base, strict=True))
+        click.echo(
+            f"{order}: {statistics.median(rates):,.0f} lines/s, {ratio:.0%} of files in order"
+        )
+
+
+def first_batches(directory: Path, rounds: int) -> None:
+    """Prints how long the first batch of a shuffle of all examples takes."""
+    for _ in range(rounds):
+        for index in directory.glob("*.hrindex"):
+            index.unlink()
+        cold, warm = (reading(directory, "all examples", 1) for _ in range(2))
+        click.echo(
+            f"first batch of all examples: {cold['first_seconds']:.2f} s with a scan of "
+            f"{cold['scanned']} files, {warm['first_seconds']:.2f} s with {warm['scanned']} scanned"
+        )
+
+
+def large_index(directory: Path, num_lines: int) -> None:
+    """Prints what opening an index of many records takes."""
+    directory.mkdir()
+    path = directory / "lines.txt"
+    with path.open("wb") as file:
+        for _ in range(0, num_lines, 1_000_000):
+            file.write(b"a\n" * 1_000_000)
+    reading(path, "all examples", 1)
+    run = reading(path, "all examples", 1)
+    click.echo(
+        f"index of {num_lines:,} records: first batch after {run['first_seconds']:.3f} s, "
+        f"{run['private_bytes'] / 2**20:.1f} MiB of private memory, {run['scanned']} scanned"
+    )
+
+
+def remote(directory: Path, rounds: int) -> None:
+    """Prints the share of the bandwidth of a server that each order gets."""
+    files = sorted(directory.glob("*.txt"))
+    num_bytes = sum(path.stat().st_size for path in files)
+    urls = ",".join(f"s3://bucket/{path.name}" for path in files)
+    for order in ("window, files in order", "window, files", "window, blocks of 4 MiB"):
+        shares = []
+        for _ in range(rounds):
+            with serving(_LATENCY_S, _BYTES_A_SECOND, directory) as url:
+                run = reading(
+                    urls,
+                    order,
+                    AWS_ENDPOINT_URL=url,
+                    AWS_ACCESS_KEY_ID="bench",
+                    AWS_SECRET_ACCESS_KEY="bench",
+                )
+            shares.append(num_bytes / run["seconds"] / _BYTES_A_SECOND)
+        click.echo(f"remote, {order}: {statistics.median(shares):.0%} of the bandwidth")
+
+
+@click.command()
+@click.option("--rounds", default=3, show_default=True, help="How often each is measured.")
+@click.option("--files", default=200, show_default=True, help="How many files are read.")
+@click.option("--lines", default=10_000, show_default=True, help="The lines of a file.")
+@click.option("--indexed", default=100_000_000, show_default=True, help="Records of one index.")
+def main(rounds: int, files: int, lines: int, indexed: int) -> None:
+    """Measures files in the page cache, with as many threads as the machine has processors."""
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = Path(temporary, "lines")
+        write_files(directory, files, lines)
+        orders(directory, rounds)
+        first_batches(directory, rounds)
+        remote(directory, rounds)
+        large_index(Path(temporary, "large"), indexed)
+
+
+if __name__ == "__main__":
+    main()

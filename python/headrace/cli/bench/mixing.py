@@ -1,0 +1,73 @@
+"""The number of files that the first examples behind a shuffle come from."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headrace.pipeline import Pipeline
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.sharding.mixing import FIRST
+from headrace.pipeline.describe.specs import batch_depth
+from headrace.pipeline.describe.stages import Stage
+
+__all__ = ["Mixing", "measured_mixing"]
+
+# Stages that make one example of each, which the order does not depend on.
+_ONE_TO_ONE = (stages.Map, stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
+
+
+class Mixing(NamedTuple):
+    """The files of the first examples behind the last shuffle of a pipeline.
+
+    Attributes:
+        num_examples: The number of examples looked at.
+        num_files: The number of files that they come from.
+        of_files: The number of files that the pipeline reads.
+    """
+
+    num_examples: int
+    num_files: int
+    of_files: int
+
+
+def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -> Mixing | None:
+    """Takes the first examples behind the last shuffle, and looks where they come from.
+
+    Functions right before the shuffle are not called: they do not change the order.
+
+    Args:
+        pipe: The pipeline.
+        files: The files that it reads.
+        most_seconds: The longest time for it.
+
+    Returns:
+        The files; None if it does not shuffle examples of several files, or not even the first
+        comes in time.
+    """
+    chain = _up_to_shuffle(pipe.stages)
+    if chain is None or len(files) < 2:
+        return None
+    counted = Pipeline((*chain, stages.OriginFiles()), pipe.chosen_options)
+    found: list[str] = []
+    end = time.monotonic() + most_seconds
+    with iter(counted) as examples:
+        for example in itertools.islice(examples, FIRST):
+            found.append(example["file"])
+            if time.monotonic() > end:
+                break
+    # What is not of a file has an empty name.
+    return Mixing(len(found), len(set(filter(None, found))), len(files)) if found else None
+
+
+def _up_to_shuffle(chain: Sequence[Stage]) -> tuple[Stage, ...] | None:
+    """Returns the stages up to the last shuffle of examples; None if there is none."""
+    places = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Shuffle)]
+    if not places or batch_depth(chain[: places[-1]]) > 0:
+        return None
+    before = list(chain[: places[-1]])
+    while len(before) > 1 and isinstance(before[-1], _ONE_TO_ONE):
+        before.pop()
+    return (*before, chain[places[-1]])

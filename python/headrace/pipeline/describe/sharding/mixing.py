@@ -1,0 +1,247 @@
+"""Estimates of how well a shuffle mixes: how many files its first examples come from."""
+
+import math
+import os
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from headrace.core.errors import OpError
+from headrace.io import storage
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.lengths import counts_of
+from headrace.pipeline.describe.random_access import keeps_all, may_have_index, needs_scan
+from headrace.pipeline.describe.sharding.window_files import files_of_window, is_reordered
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.index_files import index_files, places_of_records
+from headrace.pipeline.plan.paths import find_files
+
+__all__ = ["FIRST", "mixing_in_words", "shuffle_in_words"]
+
+#: The number of examples that are looked at.
+FIRST: Final = 1000
+
+# Pieces that are put in order one by one; of more, some are drawn.
+_MOST_PIECES: Final = 100_000
+_FORMATS_OF_LINES: Final = ("text_lines", "json_lines")
+_FORMATS_OF_WHOLE_FILES: Final = ("files", "image_folder")
+
+
+class _File(NamedTuple):
+    """A file.
+
+    Attributes:
+        num_pieces: The number of its pieces.
+        num_examples: The number of its examples; None if that is unknown.
+    """
+
+    num_pieces: int
+    num_examples: int | None
+
+
+class _Unknown(NamedTuple):
+    """Files that a shuffle mixes, the examples of which nobody has counted.
+
+    Attributes:
+        may_have_index: Whether indexes would tell.
+    """
+
+    may_have_index: bool
+
+
+def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
+    """Returns what a shuffle reads and how well it mixes, to be put behind its name.
+
+    Args:
+        chain: All stages.
+        index: The index of a shuffle.
+        options: The options of the pipeline.
+    """
+    shuffle, before = chain[index], chain[:index]
+    assert isinstance(shuffle, stages.Shuffle)
+    if shuffle.window is not None:
+        words = f": {files_of_window(before, shuffle)}{_borders(before, shuffle, options)}"
+    elif keeps_all(before):
+        words = ": all examples; a first pass over Parquet files keeps them in memory"
+    elif needs_scan(before):
+        words = f": all examples; {places_of_records(options)}"
+    else:
+        return ""
+    return words + mixing_in_words(chain, index, options)
+
+
+def _borders(chain: Sequence[Stage], shuffle: stages.Shuffle, options: Mapping[str, Any]) -> str:
+    """Returns that the borders of pieces may not be looked for, in words; empty if they may."""
+    is_off = options.get("index") == "off" and shuffle.block_bytes is not None
+    if not is_off or not any(map(_has_marks, _sources(chain))):
+        return ""
+    return ", which is refused, since options(index='off') allows no scan for the borders of pieces"
+
+
+def _sources(chain: Sequence[Stage]) -> Iterator[Stage]:
+    parts = stages.parts_of(chain[0])
+    yield from (source for part in parts for source in _sources(part)) if parts else [chain[0]]
+
+
+def _has_marks(source: Stage) -> bool:
+    """Returns whether the borders of pieces are found by an index."""
+    return may_have_index(source) and source.name not in _FORMATS_OF_LINES
+
+
+def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
+    """Returns how many files the first examples behind a shuffle come from; empty if none is known.
+
+    Reads the names and sizes of files, indexes, and footers, nothing else. Of files that are not on
+    this machine nothing is read.
+
+    Args:
+        chain: All stages.
+        index: The index of a shuffle.
+        options: The options of the pipeline.
+    """
+    shuffle, before = chain[index], chain[:index]
+    assert isinstance(shuffle, stages.Shuffle)
+    if not is_reordered(before):
+        return ""
+    try:
+        parts = list(_parts(before, 1.0, shuffle, options))
+    except (OpError, OSError, ValueError):
+        # An iteration says what is wrong with the files.
+        return ""
+    num_files = sum(len(files) for _, files, _ in parts)
+    if num_files < 2 or any(not files for _, files, _ in parts):
+        return ""
+    of_files = f"of {num_files:,} files"
+    unknown = [found for _, _, found in parts if found is not None]
+    if not unknown:
+        rows = [row for share, files, _ in parts for row in _pool(files, share, shuffle)]
+        return f"; {_first(sum(rows))} come from about {_num_drawn(rows):,} {of_files}"
+    until = "" if not all(found.may_have_index for found in unknown) else " until there are indexes"
+    if shuffle.window is None:
+        return f"; from how many {of_files} {_first(FIRST)} come is unknown{until}"
+    least = round(sum(_num_first(files, shuffle) for _, files, _ in parts))
+    more = f", and whether from more is unknown{until}" if least < num_files else ""
+    return f"; {_first(FIRST)} come from about {least:,} {of_files} at least{more}"
+
+
+def _first(num_examples: float) -> str:
+    return f"its first {FIRST:,} examples" if num_examples >= FIRST else "its examples"
+
+
+def _parts(
+    chain: Sequence[Stage], share: float, shuffle: stages.Shuffle, options: Mapping[str, Any]
+) -> Iterator[tuple[float, list[_File], _Unknown | None]]:
+    """Yields what is mixed of each part: its share of the examples, and its files.
+
+    The last tells that the numbers of examples are not known; None if they are.
+    """
+    source = chain[0]
+    match source:
+        case stages.Mix(parts=parts, weights=weights):
+            for part, weight in zip(parts, weights, strict=True):
+                yield from _parts(part, share * weight / sum(weights), shuffle, options)
+        case stages.Concat(parts=parts):
+            found = [one for part in parts for one in _parts(part, share, shuffle, options)]
+            unknown = next((unknown for _, _, unknown in found if unknown is not None), None)
+            yield share, [file for _, files, _ in found for file in files], unknown
+        case _:
+            files = _files(source, shuffle, options)
+            is_unknown = any(file.num_examples is None for file in files)
+            yield share, files, _Unknown(may_have_index(source)) if is_unknown else None
+
+
+def _files(source: Stage, shuffle: stages.Shuffle, options: Mapping[str, Any]) -> list[_File]:
+    """Returns the files of a source; none if they are not on this machine."""
+    paths = getattr(source, "paths", ())
+    if any(map(storage.is_remote, paths)) or (
+        isinstance(source, Source) and source.piece != "file"
+    ):
+        return []
+    found = list(map(os.fsdecode, find_files(source.name, paths)))
+    counts = counts_of(source, index_files(options))
+    pieces = [1] * len(found)
+    is_whole = source.name in _FORMATS_OF_WHOLE_FILES or not _is_uncompressed(source, found)
+    if shuffle.block_bytes is not None and not is_whole:
+        pieces = [max(1, -(-size // shuffle.block_bytes)) for size in storage.sizes(found)]
+    return list(map(_File, pieces, counts or [None] * len(found)))
+
+
+def _is_uncompressed(source: Stage, files: Sequence[str]) -> bool:
+    """Returns whether the files are not compressed, as far as their names tell."""
+    compression = getattr(source, "compression", None)
+    packed = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zz", ".zlib", ".snappy")
+    return compression is None or (
+        compression == "auto" and not any(file.endswith(packed) for file in files)
+    )
+
+
+def _num_drawn(rows: Sequence[float]) -> int:
+    """Returns how many files give some of the first examples, on average.
+
+    Args:
+        rows: The number of examples of each file among those that are drawn from.
+    """
+    others = 1 - min(FIRST / max(sum(rows), 1), 1)
+    return max(1, round(sum(1 - others**row for row in rows if row)))
+
+
+def _num_first(files: Sequence[_File], shuffle: stages.Shuffle) -> float:
+    """Returns how many files the first open pieces belong to, on average."""
+    total = sum(file.num_pieces for file in files)
+    others = 1 - min(shuffle.num_open / total, 1)
+    return min(sum(1 - others**file.num_pieces for file in files), shuffle.num_open)
+
+
+def _pool(files: Sequence[_File], share: float, shuffle: stages.Shuffle) -> list[float]:
+    """Returns how many examples of each file the first ones are drawn from.
+
+    Args:
+        files: The files.
+        share: The share of the window that they fill.
+        shuffle: The shuffle.
+    """
+    counts = [file.num_examples or 0 for file in files]
+    if shuffle.window is None:
+        return list(map(float, counts))
+    # The last of the first examples are drawn after as many others have come.
+    room = share * max(shuffle.window + FIRST / 2, FIRST)
+    pool = [0.0] * len(files)
+    coming = _pieces(files, shuffle, room)
+    opened: list[list[Any]] = []
+    while room > 0:
+        opened = [piece for piece in opened if piece[1] > 0]
+        while len(opened) < shuffle.num_open and (piece := next(coming, None)):
+            opened.append(list(piece))
+        if not opened:
+            break
+        each = min(*(rest for _, rest in opened), room / len(opened))
+        if each * len(opened) < 1e-9:
+            break
+        for piece in opened:
+            pool[piece[0]] += each
+            piece[1] -= each
+        room -= each * len(opened)
+    return pool
+
+
+def _pieces(
+    files: Sequence[_File], shuffle: stages.Shuffle, room: float
+) -> Iterator[tuple[int, float]]:
+    """Yields the file and the number of examples of each piece, as an epoch may read them."""
+    rows = [(file.num_examples or 0) / file.num_pieces for file in files]
+    total = sum(file.num_pieces for file in files)
+    in_order = (n for n, file in enumerate(files) for _ in range(file.num_pieces))
+    numbers: Iterable[int] = in_order
+    if shuffle.files != "shuffled":
+        pass
+    elif total <= _MOST_PIECES:
+        permuted = list(in_order)
+        random.Random(0).shuffle(permuted)
+        numbers = permuted
+    else:
+        mean = max(sum(file.num_examples or 0 for file in files) / total, 1)
+        count = min(math.ceil(room / mean) + shuffle.num_open, _MOST_PIECES)
+        weights = [file.num_pieces for file in files]
+        numbers = random.Random(0).choices(range(len(files)), weights, k=count)
+    return ((number, rows[number]) for number in numbers if rows[number])

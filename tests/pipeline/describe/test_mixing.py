@@ -1,0 +1,116 @@
+"""What `describe()` says of how well shuffles mix."""
+
+import gzip
+import re
+
+import pytest
+
+import headrace as hr
+
+
+def said(pipe: hr.Pipeline) -> str:
+    """The line of the shuffle."""
+    return next(line for line in pipe.describe().splitlines() if line.startswith("shuffle("))
+
+
+def num_files(pipe: hr.Pipeline) -> int:
+    """The estimated number of files."""
+    found = re.search(r"its first 1,000 examples come from about (\d+) of 200 files$", said(pipe))
+    assert found, said(pipe)
+    return int(found[1])
+
+
+def of_files(pipe: hr.Pipeline) -> int:
+    """The number of files that the first examples do come from."""
+    with iter(pipe.batch(1000)) as batches:
+        return len(set(next(batches)["text"].tolist()))
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory):
+    """Files of equal lines, with indexes."""
+    directory = tmp_path_factory.mktemp("classes")
+    for file in range(200):
+        (directory / f"{file:03}.txt").write_text(f"{file:0199}\n" * 100)
+    next(iter(hr.text_lines(directory).shuffle(seed=1)))
+    return directory
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"window": 10_000},
+        {"window": 100, "num_open": 4},
+        {"window": 10_000, "block_bytes": 4096},
+        {"window": 1000, "block_bytes": 4096},
+        {"window": 2000, "num_open": 1, "files": "in order"},
+        {"window": 10, "num_open": 64},
+    ],
+)
+def test_the_estimate_is_near_what_an_epoch_gives(classes, arguments):
+    pipe = hr.text_lines(classes).shuffle(seed=1, **arguments)
+    assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.12, abs=1)
+
+
+def test_parts_of_a_mix_and_of_a_concat_are_counted_together(classes):
+    some = [hr.text_lines(classes / f"{digit}*.txt") for digit in (0, 1)]
+    for pipe in (hr.concat(some), hr.mix(some, seed=1)):
+        shuffled = pipe.shuffle(window=1000, block_bytes=4096, seed=1)
+        assert num_files(shuffled) == pytest.approx(of_files(shuffled), rel=0.12)
+
+
+def test_nothing_is_read_without_an_index(tmp_path):
+    for file in range(20):
+        (tmp_path / f"{file}.txt").write_text(f"{file:0199}\n" * 100)
+    pipe = hr.text_lines(tmp_path)
+    unknown = "is unknown until there are indexes"
+    assert said(pipe.shuffle(seed=1)).endswith(
+        f"; from how many of 20 files its first 1,000 examples come {unknown}"
+    )
+    assert said(pipe.shuffle(window=100, seed=1)).endswith(
+        "; its first 1,000 examples come from about 16 of 20 files at least, and whether from more "
+        f"{unknown}"
+    )
+    at_least = said(pipe.shuffle(window=100, seed=1, num_open=4, block_bytes=400))
+    assert "come from about 4 of 20 files at least" in at_least
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".txt"] * 20
+
+
+def test_compressed_files_never_have_an_index(tmp_path):
+    for file in range(20):
+        (tmp_path / f"{file}.gz").write_bytes(gzip.compress(b"a\n" * 100))
+    line = said(hr.text_lines(tmp_path, compression="gzip").shuffle(window=100, seed=1))
+    assert line.endswith(
+        "its first 1,000 examples come from about 16 of 20 files at least, and whether from more "
+        "is unknown"
+    )
+
+
+def test_sizes_tell_of_records_of_one_length(tmp_path):
+    for file in range(4):
+        (tmp_path / f"{file}.bin").write_bytes(bytes(30))
+    pipe = hr.fixed_length_records(tmp_path, 3).shuffle(window=5, seed=1)
+    assert said(pipe).endswith("; its examples come from about 4 of 4 files")
+
+
+def test_files_that_are_not_there_are_not_the_matter_of_describe(tmp_path):
+    assert said(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith("16 at once")
+    assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at once")
+
+
+def test_an_order_that_stays_is_not_estimated(classes):
+    lines = hr.text_lines(classes)
+    for pipe in (lines.take(50), lines.shuffle(5, 1), hr.arrays({"n": [1, 2]})):
+        assert "files its" not in pipe.shuffle(7, 1).describe().splitlines()[-2]
+    assert "come from" not in said(hr.text_lines(classes / "000.txt").shuffle(window=5, seed=1))
+
+
+def test_a_window_over_blocks_without_an_index_is_said_to_be_refused():
+    off = {"index": "off"}
+    blocks = {"window": 5, "seed": 1, "block_bytes": 100}
+    refused = "which is refused, since options(index='off') allows no scan"
+    assert refused in said(hr.tfrecords("a").shuffle(**blocks).options(**off))
+    assert refused not in said(hr.tfrecords("a").shuffle(**blocks))
+    assert refused not in said(hr.text_lines("a").shuffle(**blocks).options(**off))
+    assert refused not in said(hr.tfrecords("a").shuffle(window=5, seed=1).options(**off))
