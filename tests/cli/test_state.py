@@ -109,6 +109,20 @@ def test_places_of_open_files_follow_the_window_that_reads_them():
         )
 
 
+def test_places_of_open_pieces_are_said_with_their_bytes():
+    shuffled = reads().shuffle(window=10, seed=1, block_bytes=60).batch(4)
+    _, _, begun, *open_pieces = places(state_of(shuffled, 3))
+    assert re.match(r"tfrecords: It had begun \d+ pieces?, and has given ", begun)
+    assert open_pieces
+    for line in open_pieces:
+        assert re.fullmatch(
+            r"tfrecords: (It (begins at|resumes \d+ examples? behind) the beginning of a piece|"
+            r"The next record (begins at|is \d+ behind) byte [\d,]+ of file [01], "
+            r"both counted from 0)\.",
+            line,
+        ), line
+
+
 def test_the_pipeline_is_said_with_its_seeds_and_files():
     lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [

@@ -1,12 +1,15 @@
 """Index files of remote files: kept on this machine, or beside the file."""
 
+import tarfile
 from pathlib import Path
 
 import pytest
+from tests.archives import add_members
 from tests.cli.files import call
 from tests.io.storage.server import Server
 
 import headrace as hr
+from headrace.io.records import TFRecordWriter
 
 LINES = b"".join(b"line %d\n" % number for number in range(5000))
 
@@ -107,3 +110,55 @@ def test_an_index_that_can_be_kept_nowhere_is_used_all_the_same(
     assert len(found) == 5000
     assert (made.scanned, made.written) == (1, 0)
     assert made.failure
+
+
+def records_and_index(directory: Path) -> tuple[bytes, bytes]:
+    """The content of a file of records, and that of its index as DALI writes it."""
+    path = directory / "records"
+    with TFRecordWriter(path) as writer:
+        for number in range(500):
+            writer.write(b"%d" % number * (number % 7))
+    done = call("index", "--dali", str(path))
+    assert done.exit_code == 0, done.stderr
+    return path.read_bytes(), Path(f"{path}.idx").read_bytes()
+
+
+def samples_and_index(directory: Path) -> tuple[bytes, bytes]:
+    """The content of an archive of samples, and that of its index as `wds2idx` writes it."""
+    path = directory / "samples"
+    with tarfile.open(path, "w") as archive:
+        for number in range(50):
+            add_members(archive, [(f"{number}.txt", b"%d" % number * (number * 60 + 1))])
+    lines = ["v1.2 50"]
+    with tarfile.open(path) as archive:
+        lines += [f"txt {one.offset_data} {one.size} {one.name}" for one in archive]
+    return path.read_bytes(), "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("ending", ["tfrecord.idx", "idx"])
+@pytest.mark.parametrize("arguments", [{}, {"window": 20, "block_bytes": 700}])
+@pytest.mark.parametrize(
+    ("made", "source", "suffix"),
+    [(records_and_index, hr.tfrecords, "tfrecord"), (samples_and_index, hr.webdataset, "tar")],
+)
+def test_an_index_of_another_program_beside_a_remote_file_is_used(
+    server: Server, cache, tmp_path, made, source, suffix, arguments, ending
+):
+    data, index = made(tmp_path)
+    ending = ending.replace("tfrecord", suffix)
+    server.files[f"bucket/a.{suffix}"] = data
+    url = f"s3://bucket/a.{suffix}"
+    shuffled = source(url).shuffle(seed=1, **arguments).batch(1)
+    with iter(shuffled.options(index="memory")) as batches:
+        expected = [repr(batch) for batch in batches]
+    server.files[f"bucket/a.{ending}"] = index
+    with iter(source(url).shuffle(seed=1, **arguments).batch(1)) as batches:
+        assert [repr(batch) for batch in batches] == expected
+        used = batches.statistics().index
+    assert (used.opened, used.scanned, used.written) == (1, 0, 0)
+    assert not cache.exists()
+    # Places that cannot be those of all records are not believed.
+    server.files[f"bucket/a.{ending}"] = b"\n".join(index.splitlines()[:-1])
+    with iter(source(url).shuffle(seed=1, **arguments).batch(1)) as batches:
+        assert [repr(batch) for batch in batches] == expected
+        assert batches.statistics().index.scanned == 1

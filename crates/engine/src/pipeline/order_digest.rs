@@ -244,7 +244,7 @@ impl Log {
         }
         self.seen = (pass, place + num_places);
         self.is_pass_over = false;
-        let mut keys = KeysOf::default();
+        let mut keys = KeysOf::new(rows.blocks().len());
         if rows.group().is_some() {
             self.num_held += rows.len();
             let keys = rows.iter().map(|(block, row)| keys.of(block.provenance().identity(row))).collect();
@@ -348,24 +348,25 @@ impl Log {
 }
 
 /// Computes what is hashed of rows; it remembers some files, since rows of several come in turn.
-struct KeysOf([(*const FileProvenance, u64); NUM_REMEMBERED]);
+struct KeysOf(Vec<(*const FileProvenance, u64)>);
 
-/// The number of remembered files.
-const NUM_REMEMBERED: usize = 32;
-
-impl Default for KeysOf {
-    fn default() -> Self {
-        Self([(std::ptr::null(), 0); NUM_REMEMBERED])
-    }
-}
+/// The least and the largest number of places for remembered files, powers of two.
+const NUM_REMEMBERED: [usize; 2] = [8, 2048];
 
 impl KeysOf {
+    /// Remembers the files of as many blocks.
+    fn new(num_blocks: usize) -> Self {
+        let [least, most] = NUM_REMEMBERED;
+        let num_places = (2 * num_blocks).clamp(least, most).next_power_of_two();
+        Self(std::iter::repeat_n((std::ptr::null(), 0), num_places).collect())
+    }
+
     /// Consecutive records of a file have consecutive numbers modulo `PRIME`. The files must stay
     /// alive meanwhile.
     fn of(&mut self, identity: Option<(&Arc<FileProvenance>, u64, u64)>) -> u64 {
         let Some((file, record, sub)) = identity else { return UNKNOWN };
         let pointer = Arc::as_ptr(file);
-        let place = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - NUM_REMEMBERED.ilog2());
+        let place = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.0.len().ilog2());
         let remembered = &mut self.0[place as usize];
         if remembered.0 != pointer {
             *remembered = (pointer, Self::base(file));

@@ -5,6 +5,7 @@ Source: `crates/engine/src/pipeline/checkpoint.rs`, and the checkpoints that the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -65,7 +66,11 @@ def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
 
 
 def place_lines(
-    words: Sequence[Any], checkpoint: Checkpoint, behind: int = 0, digested: int | None = None
+    words: Sequence[Any],
+    checkpoint: Checkpoint,
+    behind: int = 0,
+    digested: int | None = None,
+    in_blocks: bool = False,
 ) -> Iterator[str]:
     """Yields what a place says, the last stage first.
 
@@ -75,9 +80,11 @@ def place_lines(
         behind: The number of examples after that.
         digested: The number of stages that make the global order. A checkpoint of the digest
             follows theirs.
+        in_blocks: Whether a shuffle behind these stages reads pieces of files.
     """
     for index in range(len(words) - 1, -1, -1):
         name = name_of(words[index])
+        in_blocks = in_blocks or _has_blocks(words[index])
         if index + 1 == digested and len(checkpoint.numbers) == len(checkpoint.inputs) == 1:
             (before,) = checkpoint.inputs
             checkpoint, digested = before._replace(skip=before.skip + checkpoint.skip), None
@@ -89,22 +96,23 @@ def place_lines(
             total = checkpoint.skip + behind
             if name in ("map", "filter", "flat_map", "unbatch"):
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
-                yield from place_lines(words[:index], checkpoint.inputs[0], 0, digested)
+                yield from place_lines(words[:index], checkpoint.inputs[0], 0, digested, in_blocks)
                 return
             if index == 0:  # The fields of a source, which are parsed by a step of their own.
-                yield from place_lines(words[:1], checkpoint.inputs[0], total)
+                yield from place_lines(words[:1], checkpoint.inputs[0], total, None, in_blocks)
                 return
             continue
         if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
-            is_of_blocks = any(map(_has_blocks, words[index + 1 :]))
-            yield from _lines_of_inputs(words[index], checkpoint, behind, is_of_blocks)
+            yield from _lines_of_inputs(words[index], checkpoint, behind, in_blocks)
             return
         saying = _SAYINGS.get((name, len(checkpoint.numbers)))
         if saying is not None:
             yield f"{name}: {_said(saying, checkpoint, behind)}"
             if checkpoint.inputs:
                 rest = checkpoint.skip + behind if name in _ONE_TO_ONE else 0
-                yield from place_lines(words[:index], checkpoint.inputs[0], rest, digested)
+                yield from place_lines(
+                    words[:index], checkpoint.inputs[0], rest, digested, in_blocks
+                )
             return
         if name in ("bucket_by_length", "pack"):
             taken = count_of(checkpoint.skip + behind, "result")
@@ -124,7 +132,8 @@ def _said(saying: str, checkpoint: Checkpoint, behind: int) -> str:
 
 def _has_blocks(words: Any) -> bool:
     """Returns whether a stage is a shuffle whose window is filled from pieces of files."""
-    return name_of(words) == "shuffle" and "block_bytes" in str(words)
+    # Its window, the number of open pieces, their order, and the size of a piece.
+    return name_of(words) == "shuffle" and re.search(r", \d+\)$", str(words)) is not None
 
 
 def _lines_of_inputs(
@@ -148,7 +157,10 @@ def _lines_of_inputs(
 def _piece_line(name: str, place: Checkpoint) -> str:
     # Records of lines are counted from the beginning of a piece.
     if len(place.numbers) != 3:
-        return f"{name}: {_beginning(place.skip).replace('its', 'that of a piece', 1)}"
+        begins = (
+            f"It resumes {count_of(place.skip, 'example')} behind" if place.skip else "It begins at"
+        )
+        return f"{name}: {begins} the beginning of a piece."
     file, offset_bytes, _ = place.numbers
     text = (
         f"The next record is {place.skip:,} behind" if place.skip else "The next record begins at"

@@ -137,8 +137,7 @@ class ResourceMethods(Chain):
                 `index_directory` or in the user's cache, `$XDG_CACHE_HOME/headrace/indexes`. A
                 damaged or outdated one is made anew. The order of the examples is the same with
                 and without it. "memory" reads and writes none: each program scans the files.
-                "off" neither reads nor scans; a shuffle of all examples that needs one of these is
-                refused.
+                "off" neither reads nor scans; a shuffle that needs one is refused.
             index_directory: A directory for indexes that cannot be written beside their files.
 
         Raises:

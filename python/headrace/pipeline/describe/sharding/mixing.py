@@ -24,6 +24,10 @@ FIRST: Final = 1000
 
 # Pieces that are put in order one by one; of more, some are drawn.
 _MOST_PIECES: Final = 100_000
+# Steps in which the last examples come that may be among the first.
+_STEPS: Final = 20
+# Parts of an example below this are errors of rounding.
+_NOTHING: Final = 1e-6
 _FORMATS_OF_LINES: Final = ("text_lines", "json_lines")
 _FORMATS_OF_WHOLE_FILES: Final = ("files", "image_folder")
 
@@ -115,8 +119,9 @@ def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, An
     of_files = f"of {num_files:,} files"
     unknown = [found for _, _, found in parts if found is not None]
     if not unknown:
-        rows = [row for share, files, _ in parts for row in _pool(files, share, shuffle)]
-        return f"; {_first(sum(rows))} come from about {_num_drawn(rows):,} {of_files}"
+        count = sum(file.num_examples or 0 for _, files, _ in parts for file in files)
+        chances = [one for share, files, _ in parts for one in _chances(files, share, shuffle)]
+        return f"; {_first(count)} come from about {_num_drawn(chances):,} {of_files}"
     until = "" if not all(found.may_have_index for found in unknown) else " until there are indexes"
     if shuffle.window is None:
         return f"; from how many {of_files} {_first(FIRST)} come is unknown{until}"
@@ -164,7 +169,8 @@ def _files(source: Stage, shuffle: stages.Shuffle, options: Mapping[str, Any]) -
     is_whole = source.name in _FORMATS_OF_WHOLE_FILES or not _is_uncompressed(source, found)
     if shuffle.block_bytes is not None and not is_whole:
         pieces = [max(1, -(-size // shuffle.block_bytes)) for size in storage.sizes(found)]
-    return list(map(_File, pieces, counts or [None] * len(found)))
+    known: Sequence[int | None] = counts or [None] * len(found)
+    return list(map(_File, pieces, known))
 
 
 def _is_uncompressed(source: Stage, files: Sequence[str]) -> bool:
@@ -176,14 +182,13 @@ def _is_uncompressed(source: Stage, files: Sequence[str]) -> bool:
     )
 
 
-def _num_drawn(rows: Sequence[float]) -> int:
+def _num_drawn(chances: Sequence[float]) -> int:
     """Returns how many files give some of the first examples, on average.
 
     Args:
-        rows: The number of examples of each file among those that are drawn from.
+        chances: For each file, how many of its examples are among the first, on average.
     """
-    others = 1 - min(FIRST / max(sum(rows), 1), 1)
-    return max(1, round(sum(1 - others**row for row in rows if row)))
+    return max(1, round(sum(1 - math.exp(-chance) for chance in chances)))
 
 
 def _num_first(files: Sequence[_File], shuffle: stages.Shuffle) -> float:
@@ -193,36 +198,42 @@ def _num_first(files: Sequence[_File], shuffle: stages.Shuffle) -> float:
     return min(sum(1 - others**file.num_pieces for file in files), shuffle.num_open)
 
 
-def _pool(files: Sequence[_File], share: float, shuffle: stages.Shuffle) -> list[float]:
-    """Returns how many examples of each file the first ones are drawn from.
+def _chances(files: Sequence[_File], share: float, shuffle: stages.Shuffle) -> list[float]:
+    """Returns for each file how many of its examples are among the first, on average.
+
+    An example that comes while `n` of the first are still to be drawn from a window of `w` is among
+    them with a chance of `1 - exp(-n / w)`.
 
     Args:
         files: The files.
-        share: The share of the window that they fill.
+        share: The share of the examples that they give.
         shuffle: The shuffle.
     """
     counts = [file.num_examples or 0 for file in files]
+    total = sum(counts) / share
+    if total <= FIRST:
+        return [math.inf for count in counts if count]
     if shuffle.window is None:
-        return list(map(float, counts))
-    # The last of the first examples are drawn after as many others have come.
-    room = share * max(shuffle.window + FIRST / 2, FIRST)
-    pool = [0.0] * len(files)
-    coming = _pieces(files, shuffle, room)
+        return [-count * math.log(1 - FIRST / total) for count in counts]
+    chances = [0.0] * len(files)
+    coming = _pieces(files, shuffle, share * (shuffle.window + FIRST))
     opened: list[list[Any]] = []
-    while room > 0:
-        opened = [piece for piece in opened if piece[1] > 0]
-        while len(opened) < shuffle.num_open and (piece := next(coming, None)):
-            opened.append(list(piece))
+    num_come, window = 0.0, min(shuffle.window, total)
+    while num_come < window + FIRST:
+        opened = [piece for piece in opened if piece[1] > _NOTHING]
+        while len(opened) < shuffle.num_open and (begun := next(coming, None)):
+            opened.append(list(begun))
         if not opened:
             break
-        each = min(*(rest for _, rest in opened), room / len(opened))
-        if each * len(opened) < 1e-9:
-            break
+        is_full = num_come >= window
+        most = (FIRST / _STEPS if is_full else window - num_come) * share
+        each = max(min(*(rest for _, rest in opened), most / len(opened)), _NOTHING)
+        to_draw = FIRST - (num_come - window if is_full else 0)
         for piece in opened:
-            pool[piece[0]] += each
+            chances[piece[0]] += each * to_draw / window
             piece[1] -= each
-        room -= each * len(opened)
-    return pool
+        num_come += each * len(opened) / share
+    return chances
 
 
 def _pieces(
