@@ -1,4 +1,4 @@
-"""What `describe()` says of how well shuffles mix."""
+"""Estimates in `describe()` of how well shuffles mix."""
 
 import gzip
 import re

@@ -1,8 +1,8 @@
 //! The pieces of files: runs of whole records, or whole files.
 
 use super::borders::Borders;
+use super::shared_handle::SharedHandle;
 use crate::error::Result;
-use crate::files::positioned::Positioned;
 use crate::files::ranged::ComingBytes;
 use crate::pipeline::blocks::block::FileProvenance;
 use crate::pipeline::blocks::file_provenance::Before;
@@ -12,38 +12,11 @@ use crate::sync::Mutex;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// The number of remote files that are asked for their sizes at the same time.
 const NUM_ASKED: usize = 64;
-
-/// The number of files that the small pieces of an iteration keep open. Others are opened for each
-/// piece.
-const MAX_OPEN: usize = 256;
-
-/// A file that is kept open for its pieces.
-#[derive(Clone)]
-pub struct SharedHandle {
-    file: Arc<OnceLock<Arc<Positioned>>>,
-    /// The number of files of the iteration that are kept open.
-    num_open: Arc<AtomicUsize>,
-}
-
-impl SharedHandle {
-    /// The open file; `None` if there are too many.
-    pub fn get(&self, open: impl FnOnce() -> Result<Arc<Positioned>>) -> Result<Option<Arc<Positioned>>> {
-        if let Some(file) = self.file.get() {
-            return Ok(Some(Arc::clone(file)));
-        }
-        if self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
-            self.num_open.fetch_sub(1, Ordering::Relaxed);
-            return Ok(None);
-        }
-        let file = open()?;
-        Ok(Some(Arc::clone(self.file.get_or_init(|| file))))
-    }
-}
 
 /// A piece of a file.
 #[derive(Clone)]
@@ -184,7 +157,7 @@ impl KeptBorders {
         });
         let ends = ends.collect();
         let num_open = Arc::new(AtomicUsize::new(0));
-        let with_handle = |borders| (borders, SharedHandle { file: Arc::default(), num_open: Arc::clone(&num_open) });
+        let with_handle = |borders| (borders, SharedHandle::new(&num_open));
         let borders = borders.into_iter().map(with_handle).collect();
         Ok(FilePieces { files: borders, ends, index_files: Arc::clone(index_files) })
     }

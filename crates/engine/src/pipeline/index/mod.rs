@@ -11,6 +11,7 @@ mod make;
 mod offsets;
 mod record_lookup;
 mod scan_result;
+mod shared_handle;
 pub mod sidecar;
 
 pub use file_index::FileIndex;
