@@ -222,7 +222,7 @@ impl PendingRows {
         const NONE: u32 = u32::MAX;
         let blocks = rows.blocks();
         numbers.clear();
-        numbers.resize(blocks.len(), NONE);
+        numbers.extend(std::iter::repeat_n(NONE, blocks.len()));
         let address = |number: &u32| self.blocks[*number as usize].address().map(|address| (address, *number));
         let open: HashMap<_, _> = self.open.iter().filter_map(address).collect();
         let mut run = 0;
