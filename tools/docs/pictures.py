@@ -94,61 +94,58 @@ def pipeline() -> str:
 def queues() -> str:
     """Returns the picture of TensorFlow 1's queues."""
     parts = [
-        box(20, 50, 120, 70, ["file names", "epochs, shuffle"]),
-        box(190, 50, 140, 70, ["filename queue", "bounded"], QUEUE),
-        *(box(390, 20 + 46 * number, 220, 38, ["read, parse, preprocess"]) for number in range(3)),
-        box(670, 50, 140, 70, ["example queue", "bounded, shuffles"], QUEUE),
-        box(860, 30, 120, 46, ["batch", "dequeue_many"]),
-        box(860, 112, 120, 46, ["loop", "session.run"], LOOP),
-        arrow("M140 85H186"),
-        *(arrow(f"M330 85L386 {39 + 46 * number}") for number in range(3)),
-        *(arrow(f"M610 {39 + 46 * number}L666 85") for number in range(3)),
-        arrow("M810 85L856 60"),
-        arrow("M920 76V108"),
-        box(390, 200, 220, 56, ["queue runner", "each thread repeats one"]),
-        arrow("M500 200V156", is_dashed=True),
-        box(20, 200, 310, 56, ["queue runner", "a thread enqueues the names"]),
-        arrow("M80 200V124", is_dashed=True),
-        box(670, 200, 310, 56, ["coordinator", "stops all threads, raises the first error"]),
-        arrow("M670 228H614", is_dashed=True),
-        arrow("M920 158V196", is_dashed=True),
+        box(14, 14, 260, 48, ["file names", "epochs, shuffle"]),
+        arrow("M144 63V80"),
+        box(14, 82, 260, 48, ["filename queue", "bounded"], QUEUE),
+        *(
+            box(14 + 90 * number, 158, 80, 66, ["read", "parse", "preprocess"])
+            for number in range(3)
+        ),
+        *(arrow(f"M{54 + 90 * number} 131V156") for number in range(3)),
+        *(arrow(f"M{54 + 90 * number} 225V250") for number in range(3)),
+        box(14, 252, 260, 48, ["example queue", "bounded, shuffles"], QUEUE),
+        arrow("M144 301V318"),
+        box(14, 320, 260, 48, ["batch", "dequeue_many"]),
+        arrow("M144 369V386"),
+        box(14, 388, 260, 48, ["loop", "session.run"], LOOP),
+        box(306, 14, 122, 84, ["queue runner", "a thread", "enqueues", "the names"]),
+        arrow("M306 38H278", is_dashed=True),
+        box(306, 158, 122, 66, ["queue runner", "each thread", "repeats one"]),
+        arrow("M306 191H278", is_dashed=True),
+        box(306, 352, 122, 84, ["coordinator", "stops all", "threads, raises", "the first error"]),
+        arrow("M274 412H302", is_dashed=True),
+        arrow("M367 352V228", is_dashed=True),
     ]
-    return picture(1000, 280, "From file names through two bounded queues to session.run", parts)
+    return picture(440, 450, "From file names through two bounded queues to session.run", parts)
 
 
 def readers() -> str:
     """Returns the picture of readers and trainers on several machines."""
     parts = [
-        box(20, 96, 120, 80, ["files", "that all readers", "can see"]),
+        box(14, 14, 412, 48, ["files", "that all readers can see"]),
         *(
-            box(230, 20 + 84 * number, 220, 64, [f"reader {number}", f"batches {batches}"])
+            box(14 + 140 * number, 88, 132, 52, [f"reader {number}", f"batches {batches}"])
             for number, batches in enumerate(("0, 3, 6, …", "1, 4, 7, …", "2, 5, 8, …"))
         ),
-        box(540, 96, 170, 80, ["object stores", "of the nodes;", "bounded by credits"], QUEUE),
+        *(arrow(f"M{80 + 140 * number} 63V86") for number in range(3)),
+        *(arrow(f"M{80 + 140 * number} 141V164") for number in range(3)),
+        box(14, 166, 412, 48, ["object stores of the nodes", "bounded by credits"], QUEUE),
         *(
-            box(
-                790,
-                50 + 96 * number,
-                190,
-                76,
-                [f"trainer {number} of 2", f"batches {batches}"],
-                LOOP,
-            )
+            box(14 + 212 * number, 240, 200, 52, [f"trainer {number}", f"batches {batches}"], LOOP)
             for number, batches in enumerate(("0, 2, 4, …", "1, 3, 5, …"))
         ),
-        *(arrow(f"M141 136L228 {52 + 84 * number}") for number in range(3)),
-        *(arrow(f"M451 {52 + 84 * number}L538 136") for number in range(3)),
-        *(arrow(f"M711 136L788 {88 + 96 * number}") for number in range(2)),
+        *(arrow(f"M{114 + 212 * number} 215V238") for number in range(2)),
         box(
-            230, 300, 480, 56, ["head", "starts, ends and names readers; no batch goes through it"]
+            14,
+            324,
+            412,
+            66,
+            ["head", "starts, ends and names readers;", "no batch goes through it"],
         ),
-        arrow("M340 300V256", is_dashed=True),
-        arrow("M885 222V328H714", is_dashed=True),
-        label(860, 350, "says how long it waits"),
+        *(arrow(f"M{114 + 212 * number} 293V320", is_dashed=True) for number in range(2)),
+        label(220, 314, "say how long they wait"),
     ]
-    return picture(
-        1000, 376, "Readers make every third batch, trainers take every other one", parts
-    )
+    return picture(440, 404, "Readers make every third batch, trainers take every other one", parts)
 
 
 def use() -> str:
