@@ -1,5 +1,6 @@
 //! Errors of requests, in words that help.
 
+use crate::hub::Refusal;
 use crate::redirects::Fault;
 use headrace_engine::error::{Code, Error};
 use headrace_engine::files::storage::{changed, without_passwords};
@@ -14,7 +15,10 @@ pub fn failed(failure: &Failure) -> Error {
         let text = "the server gives whole files only, so there is no random access to its records";
         return Error::unimplemented(text).with_remedy("Use shuffle(window=...), or copy the file to this machine.");
     }
-    if let Some(fault) = fault(failure) {
+    if let Some(refusal) = cause::<Refusal>(failure) {
+        return refusal.error();
+    }
+    if let Some(fault) = cause::<Fault>(failure) {
         return at_fault(fault);
     }
     let error = match failure {
@@ -59,11 +63,11 @@ pub fn at_fault(fault: &Fault) -> Error {
     Error::new(Code::FailedPrecondition, fault.to_string()).with_remedy(remedy)
 }
 
-fn fault(failure: &Failure) -> Option<&Fault> {
+fn cause<T: std::error::Error + 'static>(failure: &Failure) -> Option<&T> {
     let mut cause = failure.source();
     while let Some(error) = cause {
-        if let Some(fault) = error.downcast_ref() {
-            return Some(fault);
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         cause = error.source();
     }

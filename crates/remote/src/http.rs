@@ -31,21 +31,26 @@ pub struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
-        let mut builder = Client::builder()
-            .user_agent(USER_AGENT)
-            // `execute` follows redirects.
-            .redirect(Policy::none())
-            .referer(false)
-            .dns_resolver(Arc::new(InTurn::default()))
-            .https_only(options.get_config_value(&AllowHttp).as_deref() != Some("true"));
-        if let Some(timeout) = duration(options, &ConnectTimeout)? {
-            builder = builder.connect_timeout(timeout);
-        }
-        if let Some(timeout) = duration(options, &ReadTimeout)? {
-            builder = builder.read_timeout(timeout);
-        }
-        Ok(HttpClient::new(Service(builder.build().map_err(|error| failed(Box::new(error)))?)))
+        Ok(HttpClient::new(Service(client(options)?)))
     }
+}
+
+/// A client that follows no redirects.
+pub fn client(options: &ClientOptions) -> Result<Client> {
+    let mut builder = Client::builder()
+        .user_agent(USER_AGENT)
+        // `execute` follows redirects.
+        .redirect(Policy::none())
+        .referer(false)
+        .dns_resolver(Arc::new(InTurn::default()))
+        .https_only(options.get_config_value(&AllowHttp).as_deref() != Some("true"));
+    if let Some(timeout) = duration(options, &ConnectTimeout)? {
+        builder = builder.connect_timeout(timeout);
+    }
+    if let Some(timeout) = duration(options, &ReadTimeout)? {
+        builder = builder.read_timeout(timeout);
+    }
+    builder.build().map_err(|error| failed(Box::new(error)))
 }
 
 /// Returns an option that is a time, such as "30s".

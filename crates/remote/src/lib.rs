@@ -1,5 +1,5 @@
-//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure and HTTP, through the
-//! crate `object_store`.
+//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure, the Hugging
+//! Face hub and HTTP, through the crate `object_store`.
 //!
 //! Requests are made by a separate thread, started by the first of them. The caller waits for the
 //! answer on its own thread, and that wait ends with its run.
@@ -10,6 +10,7 @@ mod failure;
 mod fetch;
 mod file;
 mod http;
+mod hub;
 mod listing;
 mod pages;
 mod parts;
@@ -19,7 +20,7 @@ mod runtime;
 mod store;
 mod stream;
 
-pub use listing::{Entry, copy, is_directory, list, remove, statuses};
+pub use listing::{Entry, copy, is_directory, list, remove, revision, statuses};
 pub use runtime::requests;
 
 use headrace_engine::error::Result;

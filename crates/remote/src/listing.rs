@@ -1,6 +1,7 @@
 //! Lists storages, and removes and copies files in them.
 
 use crate::failure::failed;
+use crate::hub;
 use crate::pages::counted;
 use crate::runtime;
 use crate::store::{self, can_list};
@@ -59,6 +60,9 @@ pub fn is_directory(url: String) -> Result<bool> {
     }
     let what = format!("looking for files in {}", without_passwords(&url));
     runtime::wait(what, async move {
+        if hub::is_hub(&url) {
+            return counted(hub::is_directory(&url)).await.map_err(|error| error.named(&url));
+        }
         let (store, path) = find(&url)?;
         let first = counted(async { store.list(Some(&path)).next().await.transpose() }).await;
         first.map(|meta| meta.is_some()).map_err(|error| failed(&error).named(&without_passwords(&url)))
@@ -76,6 +80,9 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
     runtime::wait(
         what,
         counted(async move {
+            if hub::is_hub(&url) {
+                return hub::list(&url, is_deep).await.map_err(|error| error.named(&url));
+            }
             let (store, path) = find(&url)?;
             let failed = |error| failed(&error).named(&without_passwords(&url));
             let root = root(&url);
@@ -108,6 +115,7 @@ fn root(url: &str) -> &str {
 
 /// Removes a file.
 pub fn remove(url: String) -> Result<()> {
+    check_changeable(&url)?;
     let what = format!("removing {}", without_passwords(&url));
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
@@ -119,11 +127,25 @@ pub fn remove(url: String) -> Result<()> {
 
 /// Copies a file within a storage.
 pub fn copy(from: String, to: String) -> Result<()> {
+    check_changeable(&to)?;
     let what = format!("copying {from} to {to}");
     runtime::wait(what, async move {
         let ((store, source), (_, target)) = (find(&from)?, find(&to)?);
         store.copy(&source, &target).await.map_err(|error| failed(&error).named(&without_passwords(&from)))
     })
+}
+
+fn check_changeable(url: &str) -> Result<()> {
+    match hub::is_hub(url) {
+        true => store::check_writable(url).map_err(|error| error.named(url)),
+        false => Ok(()),
+    }
+}
+
+/// The commit that the revision in a URL of the hub means now; `None` where there are no revisions.
+pub fn revision(url: String) -> Result<Option<String>> {
+    let what = format!("asking the hub for the commit of {url}");
+    runtime::wait(what, async move { hub::revision(&url).await.map_err(|error| error.named(&url)) })
 }
 
 fn entry(url: String, meta: &ObjectMeta) -> Entry {

@@ -2,8 +2,8 @@
 //! the referring URL.
 
 use crate::http::told;
-use http::HeaderMap;
-use http::header::{ACCEPT, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, LOCATION, RANGE};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION, RANGE};
+use http::{HeaderMap, HeaderValue};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest};
 use reqwest::{Body, Client, Method, Response, StatusCode, Url};
 use std::fmt;
@@ -34,6 +34,11 @@ impl From<Fault> for HttpError {
 /// The client must not follow redirects itself: it would send headers of its storages, such as
 /// `x-amz-security-token`, to any host.
 pub async fn execute(client: &Client, request: HttpRequest) -> Result<Response, HttpError> {
+    follow(client, request, None).await
+}
+
+/// As [`execute`]; with `linked`, a server's word for a file that another host has is taken.
+pub async fn follow(client: &Client, request: HttpRequest, mut linked: Option<Linked>) -> Result<Response, HttpError> {
     let (parts, body) = request.into_parts();
     let mut url = parsed(&parts.uri.to_string())?;
     let mut headers = parts.headers;
@@ -48,14 +53,56 @@ pub async fn execute(client: &Client, request: HttpRequest) -> Result<Response, 
             None => Body::wrap(body.clone()),
         });
         let response = client.execute(request).await.map_err(told)?;
-        let Some(next) = target(&response, &parts.method, &url) else { return Ok(response) };
+        if let Some(linked) = &mut linked {
+            linked.note(response.headers());
+        }
+        let Some(next) = target(&response, &parts.method, &url) else {
+            return Ok(match linked {
+                Some(linked) => linked.named(response),
+                None => response,
+            });
+        };
         let next = next?;
         if next.origin() != url.origin() {
+            let status = linked.as_ref().filter(|_| parts.method == Method::HEAD).and_then(Linked::status);
+            if let Some(status) = status {
+                // The URL of the data may be signed for another method.
+                return Ok(status);
+            }
             headers = sent_on(&headers);
         }
         url = next;
     }
     Err(Fault(format!("the server redirected the request more than {MOST_REDIRECTS} times")).into())
+}
+
+/// A server's word for a file that another host has: its size and its ETag.
+#[derive(Default)]
+pub struct Linked {
+    size: Option<HeaderValue>,
+    tag: Option<HeaderValue>,
+}
+
+impl Linked {
+    fn note(&mut self, headers: &HeaderMap) {
+        self.size = self.size.take().or_else(|| headers.get("x-linked-size").cloned());
+        self.tag = self.tag.take().or_else(|| headers.get("x-linked-etag").cloned());
+    }
+
+    /// The answer to a request for the status of the file, if it is known.
+    fn status(&self) -> Option<Response> {
+        let size = self.size.clone()?;
+        let answer = http::Response::builder().header(CONTENT_LENGTH, size).body(Body::default()).ok()?;
+        Some(self.named(answer.into()))
+    }
+
+    /// A response with this ETag.
+    fn named(&self, mut response: Response) -> Response {
+        if let Some(tag) = &self.tag {
+            response.headers_mut().insert(ETAG, tag.clone());
+        }
+        response
+    }
 }
 
 /// The URL to which a response redirects the request. `None` for statuses that would turn another

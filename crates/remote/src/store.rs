@@ -2,6 +2,7 @@
 
 use crate::failure::failed;
 use crate::http::Connector;
+use crate::hub::{self, HubConnector, Place};
 use crate::profile;
 use crate::runtime::process;
 use headrace_engine::error::{Code, Error, Result};
@@ -41,6 +42,7 @@ enum Kind {
     S3,
     Google,
     Azure,
+    Hub,
     Http,
 }
 
@@ -57,6 +59,12 @@ pub fn backoff(failures: usize) -> Duration {
 
 /// The storage of a URL, and the path in it.
 pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    if hub::is_hub(text) {
+        let place = Place::of(text)?;
+        let files = place.files()?;
+        let path = Path::parse(&place.path).map_err(|error| invalid(&error.to_string()))?;
+        return Ok((stored(Kind::Hub, &files, files.as_str().to_owned())?, path));
+    }
     let (kind, url) = parse(text)?;
     let path = Path::from_url_path(url.path()).map_err(|error| invalid(&error.to_string()))?;
     let key = match kind {
@@ -64,6 +72,11 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
         Kind::Http => format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]),
         _ => url[..Position::BeforePath].to_owned(),
     };
+    Ok((stored(kind, &url, key)?, path))
+}
+
+/// The storage with this key, which is made if it is not there.
+fn stored(kind: Kind, url: &Url, key: String) -> Result<Arc<dyn ObjectStore>> {
     let known_as = (key.clone(), environment());
     let mut stores = STORES.lock();
     if stores.as_ref().is_none_or(|(owner, _)| *owner != process()) {
@@ -71,16 +84,16 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     }
     let (_, known) = stores.get_or_insert_default();
     if let Some(store) = known.get(&known_as) {
-        return Ok((Arc::clone(store), path));
+        return Ok(Arc::clone(store));
     }
-    let store = make(kind, &url, &key).map_err(|error| failed(&error))?;
+    let store = make(kind, url, &key).map_err(|error| failed(&error))?;
     known.insert(known_as, Arc::clone(&store));
-    Ok((store, path))
+    Ok(store)
 }
 
 /// A hash of all variables that configure storages and credentials.
 fn environment() -> u64 {
-    const PREFIXES: [&str; 5] = ["AWS_", "AZUR", "GOOGLE_", "STORAGE_", "HEADRACE_"];
+    const PREFIXES: [&str; 6] = ["AWS_", "AZUR", "GOOGLE_", "HF_", "STORAGE_", "HEADRACE_"];
     let is_ours =
         |name: &OsString| PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
     // Independent of the order of the variables.
@@ -100,6 +113,10 @@ pub fn can_list(text: &str) -> Result<bool> {
 pub fn check_writable(text: &str) -> Result<()> {
     match parse(text)?.0 {
         Kind::Http => Err(Error::unimplemented("files are not written over HTTP. Write to s3://, gs:// or az://")),
+        Kind::Hub => {
+            let text = "files are not written to the hub. Write them on this machine, and upload them with hf upload";
+            Err(Error::unimplemented(text))
+        }
         _ => Ok(()),
     }
 }
@@ -116,10 +133,11 @@ fn parse(text: &str) -> Result<(Kind, Url)> {
         "s3" | "s3a" => Kind::S3,
         "gs" => Kind::Google,
         "az" | "azure" | "abfs" | "abfss" | "adl" => Kind::Azure,
+        "hf" => Kind::Hub,
         "http" | "https" => Kind::Http,
         scheme => {
             let text = format!("{scheme}:// is not a storage that headrace reads");
-            let remedy = "Expected s3://, gs://, az://, https://, http:// or file://. Copy the file to one of these, or to this machine.";
+            let remedy = "Expected s3://, gs://, az://, hf://, https://, http:// or file://. Copy the file to one of these, or to this machine.";
             return Err(Error::unimplemented(text).with_remedy(remedy));
         }
     };
@@ -142,12 +160,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
         max_retries: retries(),
         retry_timeout: RETRY_TIMEOUT,
     };
-    let client = ClientOptions::new()
-        .with_connect_timeout(CONNECT_TIMEOUT)
-        .with_read_timeout(READ_TIMEOUT)
-        // A part may take long on a slow connection; the timeout only limits pauses.
-        .with_timeout_disabled()
-        .with_allow_http(kind == Kind::Http || is_plain(kind));
+    let client = options(kind == Kind::Http || url.scheme() == "http" || is_plain(kind));
     Ok(match kind {
         Kind::S3 => {
             let builder = profile::completed(AmazonS3Builder::from_env().with_url(url.as_str()));
@@ -170,6 +183,14 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
             let builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str());
             Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
         }
+        Kind::Hub => Arc::new(
+            HttpBuilder::new()
+                .with_url(key)
+                .with_retry(retry)
+                .with_client_options(client)
+                .with_http_connector(HubConnector::new())
+                .build()?,
+        ),
         Kind::Http => Arc::new(
             HttpBuilder::new()
                 .with_url(key)
@@ -181,13 +202,23 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
     })
 }
 
+/// The options of clients, which may or may not speak HTTP without encryption.
+pub fn options(is_plain: bool) -> ClientOptions {
+    ClientOptions::new()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_read_timeout(READ_TIMEOUT)
+        // A part may take long on a slow connection; the timeout only limits pauses.
+        .with_timeout_disabled()
+        .with_allow_http(is_plain)
+}
+
 /// True if the environment names an endpoint without encryption, as test servers have.
 fn is_plain(kind: Kind) -> bool {
     let variables: &[&str] = match kind {
         Kind::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
         Kind::Google => &["STORAGE_EMULATOR_HOST"],
         Kind::Azure => &["AZURITE_BLOB_STORAGE_URL", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"],
-        Kind::Http => &[],
+        Kind::Http | Kind::Hub => &[],
     };
     let set = |name: &&str| env::var(name).is_ok_and(|value| value.starts_with("http://") || !value.contains("://"));
     variables.iter().any(set)

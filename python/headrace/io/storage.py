@@ -1,8 +1,8 @@
 """Files and directories, on this machine or behind URLs.
 
-The engine reads `s3://`, `gs://`, `az://`, `http://` and `https://` URLs; a `file://` URL is a path
-of this machine. A remote storage has no directories: the names of its files have slashes, and what
-comes before one counts as a directory. With plain HTTP, names cannot be listed.
+The engine reads `s3://`, `gs://`, `az://`, `hf://`, `http://` and `https://` URLs; a `file://` URL
+is a path of this machine. A remote storage has no directories: the names of its files have slashes,
+and what comes before one counts as a directory. With plain HTTP, names cannot be listed.
 """
 
 import io
@@ -41,6 +41,7 @@ __all__ = [
     "matching",
     "open_file",
     "remove",
+    "revision",
     "size_of",
     "sizes",
     "status",
@@ -213,6 +214,16 @@ def files_below(directory: str) -> list[Entry]:
 def _listed(url: str, is_deep: bool) -> list[Entry]:
     with _op_errors():
         return [Entry(*entry) for entry in engine.remote_list(url, is_deep)]
+
+
+def revision(url: str) -> str | None:
+    """Returns the commit that the revision in a URL of the hub means now; None for a bucket.
+
+    Raises:
+        OpError: If there is none, or the hub cannot be asked.
+    """
+    with _op_errors():
+        return engine.remote_revision(url)
 
 
 def remove(path: str) -> None:

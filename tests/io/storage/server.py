@@ -47,7 +47,7 @@ class Server:
         max_listed: How many names S3's protocol lists at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, handler: "type[Handler] | None" = None) -> None:
         self.files: dict[str, bytes] = {}
         self.faults: list[Fault | None] = []
         self.requests: list[tuple[str, str, str | None]] = []
@@ -65,7 +65,7 @@ class Server:
         self.max_listed = 1000
         self.lock = threading.Lock()
         self.asked = threading.Event()
-        self._http = _Http(("127.0.0.1", 0), Handler)
+        self._http = _Http(("127.0.0.1", 0), handler or Handler)
         self._http.owner = self
         self.address = f"127.0.0.1:{self._http.server_port}"
         self.url = f"http://{self.address}"

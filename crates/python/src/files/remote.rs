@@ -44,6 +44,12 @@ pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<F
     Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(found).collect())
 }
 
+/// The commit that the revision in a URL of the hub means now; None where there are no revisions.
+#[pyfunction]
+pub fn remote_revision(py: Python<'_>, url: String) -> PyResult<Option<String>> {
+    waiting(py, || headrace_remote::revision(url))
+}
+
 /// Removes a file.
 #[pyfunction]
 pub fn remote_remove(py: Python<'_>, url: String) -> PyResult<()> {

@@ -26,6 +26,7 @@ from headrace.pipeline.run.absent_lists import Absent
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
 from headrace.pipeline.run.reports import Reports
+from headrace.pipeline.run.revisions import pinned, revisions_of
 from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.statistics import (
@@ -158,8 +159,9 @@ class Batches(Reports):
         """Starts the threads."""
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
         self._order = GlobalOrder(chain, resumed, self._is_deterministic and not self._is_learning)
+        self._revisions = revisions_of(chain) if resumed is None else resumed.revisions
         planned = plan(
-            chain,
+            pinned(chain, self._revisions),
             known,
             cache_of(options),
             self._is_learning,
@@ -433,7 +435,9 @@ class Batches(Reports):
     def _identified(self) -> dict[str, Any]:
         """Returns what all states of this iteration have in common."""
         if self._identity is None:
-            self._identity = identity_of(self._chain, self._files, self._epoch, self._functions)
+            self._identity = identity_of(
+                self._chain, self._files, self._epoch, self._functions, self._revisions
+            )
         return self._identity
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.plan.functions.python_functions import name_of
+from headrace.pipeline.run.revisions import are_revisions
 from headrace.pipeline.run.skipped import is_report
 
 __all__ = [
@@ -88,6 +89,7 @@ class Resumed:
         skipped: The examples skipped before.
         functions: The states of Python functions at the beginning of the epoch, as texts; None for
             functions that keep none.
+        revisions: The commits of the hub's data sets, by how the pipeline names them.
     """
 
     chain: tuple[Stage, ...]
@@ -97,6 +99,7 @@ class Resumed:
     files: list[list[Any]]
     skipped: list[Any]
     functions: list[str | None]
+    revisions: dict[str, str]
 
 
 def identity_of(
@@ -104,6 +107,7 @@ def identity_of(
     files: Sequence[Sequence[bytes]],
     epoch: int,
     functions: Sequence[str | None],
+    revisions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Returns what all states of an iteration have in common.
 
@@ -112,6 +116,7 @@ def identity_of(
         files: The files of each of its sources.
         epoch: The number of its epoch.
         functions: The states of Python functions at its beginning, as texts.
+        revisions: The commits of the hub's data sets, by how the pipeline names them.
     """
     return {
         "version": _VERSION,
@@ -121,6 +126,7 @@ def identity_of(
         **_numbers(chain),
         "epoch": epoch,
         "functions": list(functions),
+        **({"revisions": dict(revisions)} if revisions else {}),
     }
 
 
@@ -196,6 +202,7 @@ def resumed(
         state["files"],
         state["skipped"],
         state["functions"],
+        dict(state.get("revisions", {})),
     )
 
 
@@ -242,11 +249,13 @@ def check_state(state: Mapping[str, Any]) -> None:
             f"resume: the state has version {version}, but this headrace reads states of version "
             f"{_VERSION} alone. Resume with the headrace that wrote it, or begin anew."
         )
-    content = {key: state.get(key) for key in _KEYS}
+    # Only states of pipelines over the hub have commits.
+    keys = (*_KEYS, "revisions") if "revisions" in state else _KEYS
+    content = {key: state.get(key) for key in keys}
     try:
         is_whole = (
             version == _VERSION
-            and set(state) == {*_KEYS, "checksum"}
+            and set(state) == {*keys, "checksum"}
             and _has_types(content)
             and state["checksum"] == _checksum(content)
         )
@@ -268,6 +277,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and (content["digest"] is None or _are_numbers(content["digest"], 5))
         and isinstance(content["functions"], list)
         and all(text is None or isinstance(text, str) for text in content["functions"])
+        and are_revisions(content.get("revisions", {}))
         and all(
             isinstance(source, list)
             and len(source) == 2

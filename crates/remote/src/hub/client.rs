@@ -1,0 +1,175 @@
+//! The client of the hub: its token, its limits on requests, and files that are elsewhere.
+
+use crate::answers::{Asked, bounded};
+use crate::http::client;
+use crate::pages;
+use crate::redirects::{Linked, follow};
+use crate::store::{backoff, retries};
+use futures_util::future::BoxFuture;
+use headrace_engine::error::{Code, Error};
+use http::header::{AUTHORIZATION, IF_MATCH, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use object_store::{ClientOptions, Result};
+use reqwest::{Client, StatusCode};
+use std::fmt;
+use std::time::Duration;
+
+/// The longest wait that the hub may ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+const MESSAGE: &str = "x-error-message";
+/// The number of letters of a message that are shown.
+const MESSAGE_LETTERS: usize = 300;
+
+/// Makes clients that show the hub a token.
+#[derive(Debug)]
+pub struct HubConnector {
+    /// The header with the token.
+    authorization: Option<HeaderValue>,
+}
+
+impl HubConnector {
+    /// With the token of the environment.
+    pub fn new() -> Self {
+        let authorization = super::token().and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        let hidden = authorization.map(|mut value| {
+            value.set_sensitive(true);
+            value
+        });
+        Self { authorization: hidden }
+    }
+}
+
+impl HttpConnector for HubConnector {
+    fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
+        let authorization = self.authorization.clone();
+        Ok(HttpClient::new(Service { client: client(options)?, authorization }))
+    }
+}
+
+#[derive(Debug)]
+struct Service {
+    client: Client,
+    authorization: Option<HeaderValue>,
+}
+
+impl Service {
+    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let asked = Asked::by(&request);
+        if asked == Asked::Answer {
+            pages::begin()?;
+        }
+        let (mut parts, body) = request.into_parts();
+        // The hosts of the data have ETags of their own; answers are compared by the hub's.
+        parts.headers.remove(IF_MATCH);
+        if let Some(authorization) = &self.authorization {
+            parts.headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        let mut failures = 0;
+        loop {
+            let again = HttpRequest::from_parts(parts.clone(), body.clone());
+            let response = follow(&self.client, again, Some(Linked::default())).await?;
+            let status = response.status();
+            match status {
+                StatusCode::TOO_MANY_REQUESTS if failures < retries() => {
+                    failures += 1;
+                    tokio::time::sleep(pause(response.headers(), failures)).await;
+                }
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => {
+                    return Err(self.refusal(status, response.headers()).into());
+                }
+                _ => return bounded(response, asked).await,
+            }
+        }
+    }
+
+    fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Refusal {
+        let told = headers.get(MESSAGE).and_then(|text| text.to_str().ok()).unwrap_or_default();
+        let mut message: String = told.chars().take(MESSAGE_LETTERS).collect();
+        if let Some(token) = self.authorization.as_ref().and_then(|value| value.to_str().ok()) {
+            message = message.replace(token.trim_start_matches("Bearer "), "…");
+        }
+        Refusal { status, message, has_token: self.authorization.is_some() }
+    }
+}
+
+impl HttpService for Service {
+    // Written as `#[async_trait]` would expand.
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> BoxFuture<'b, Result<HttpResponse, HttpError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        let service = Self { client: self.client.clone(), authorization: self.authorization.clone() };
+        Box::pin(service.answer(request))
+    }
+}
+
+/// The time to wait before the next request.
+fn pause(headers: &HeaderMap, failures: usize) -> Duration {
+    let told = headers.get(RETRY_AFTER).and_then(|text| text.to_str().ok()?.trim().parse().ok());
+    told.map_or_else(|| backoff(failures), Duration::from_secs).min(LONGEST_WAIT)
+}
+
+/// A request that the hub has refused.
+#[derive(Debug)]
+pub struct Refusal {
+    status: StatusCode,
+    message: String,
+    has_token: bool,
+}
+
+impl Refusal {
+    /// The error, with what to do.
+    pub fn error(&self) -> Error {
+        let code = match self.status {
+            StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+            StatusCode::FORBIDDEN => Code::PermissionDenied,
+            _ => Code::Unavailable,
+        };
+        let remedy = match (code, self.has_token) {
+            (Code::Unavailable, true) => "Wait some minutes, or set HEADRACE_STORAGE_RETRIES to more than 8.",
+            (Code::Unavailable, false) => {
+                "Wait some minutes, or set HF_TOKEN: with a token, more requests are allowed."
+            }
+            (_, true) => {
+                "Check the name, and whether the token in HF_TOKEN may read it: ask for access on the page of a gated data set."
+            }
+            (_, false) => "Check the name, and set HF_TOKEN to a token that may read it, if it is private or gated.",
+        };
+        Error::new(code, self.to_string()).with_remedy(remedy)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the hub has answered {}", self.status)?;
+        match self.message.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", self.message.trim_end_matches('.')),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Refusal> for HttpError {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(HttpErrorKind::Unknown, refusal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hub_says_how_long_to_wait() {
+        let headers = |text| HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
+        assert_eq!(pause(&headers("7"), 1), Duration::from_secs(7));
+        assert_eq!(pause(&headers("100000"), 1), LONGEST_WAIT);
+        assert_eq!(pause(&headers("tomorrow"), 1), backoff(1));
+    }
+}

@@ -1,0 +1,157 @@
+"""Files of the hub: patterns, revisions, redirects, tokens, and requests that it refuses."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.io.storage.hub import COMMIT, NEWER, Hub
+
+import headrace as hr
+from headrace.core import errors
+from headrace.io import storage
+
+TOKEN = "hf_a-secret-of-the-test"
+NAME = "datasets/me/words"
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with Hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "3")
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        files = {f"data/{n}.txt": b"%d of old\n" % n for n in range(5)}
+        hub.add(f"{NAME}@{COMMIT}", {**files, "data/deep/er.txt": b"deep\n"})
+        hub.add(f"{NAME}@{COMMIT}", {"README.md": b"small\n"}, is_large=False)
+        hub.branches[f"{NAME}@main"] = COMMIT
+        yield hub
+
+
+def texts(pipe: hr.Pipeline) -> list[bytes]:
+    return [example["text"] for example in pipe]
+
+
+OLD = [b"%d of old" % n for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/data/3.txt", [b"3 of old"]),
+        ("@main/data/*.txt", OLD),
+        ("/data", OLD),
+        ("/**/er.txt", [b"deep"]),
+        ("/data/{1..2}.txt", [b"1 of old", b"2 of old"]),
+        (f"@{COMMIT}/README.md", [b"small"]),
+    ],
+)
+def test_files_patterns_and_directories(hub, path, expected):
+    assert texts(hr.text_lines(f"hf://{NAME}{path}")) == expected
+
+
+def test_a_list_of_several_pages(hub):
+    hub.page = 2
+    assert texts(hr.text_lines(f"hf://{NAME}/data/*")) == OLD
+
+
+def test_files_of_a_bucket(hub):
+    hub.add("buckets/me/box", {"a/1.txt": b"one\n", "a/2.txt": b"two\n"})
+    assert texts(hr.text_lines("hf://buckets/me/box/a/*.txt")) == [b"one", b"two"]
+
+
+def test_a_revision_whose_name_has_slashes(hub):
+    hub.branches[f"{NAME}@refs/convert/parquet"] = COMMIT
+    assert texts(hr.text_lines(f"hf://{NAME}@refs/convert/parquet/data/1.txt")) == [b"1 of old"]
+
+
+def test_large_files_are_read_in_any_order(hub):
+    lines = [b"line %d" % n for n in range(5000)]
+    hub.add(f"{NAME}@{COMMIT}", {"long.txt": b"\n".join(lines)})
+    pipe = hr.text_lines(f"hf://{NAME}/long.txt").shuffle(seed=1).options(index="memory")
+    found = texts(pipe)
+    assert found != lines
+    assert sorted(found) == sorted(lines)
+    assert texts(hr.text_lines(f"hf://{NAME}/long.txt")) == lines
+
+
+def test_the_token_goes_to_the_hub_alone(hub, monkeypatch):
+    hub.token = TOKEN
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    assert texts(hr.text_lines(f"hf://{NAME}/data/*.txt")) == OLD
+    assert all(headers.get("authorization") == f"Bearer {TOKEN}" for _, headers in hub.requests)
+    assert hub.data.headers
+    assert TOKEN not in repr(hub.data.headers)
+
+
+@pytest.mark.parametrize("token", [None, "hf_another-secret"])
+@pytest.mark.parametrize("path", ["/data/1.txt", "/data/*.txt"])
+def test_a_refusal_says_what_to_do_and_no_token(hub, monkeypatch, token, path):
+    hub.token = TOKEN
+    if token is not None:
+        monkeypatch.setenv("HF_TOKEN", token)
+    with pytest.raises(errors.UnauthenticatedError, match=r"401 Unauthorized.*HF_TOKEN") as caught:
+        texts(hr.text_lines(f"hf://{NAME}{path}"))
+    assert "hf_another-secret" not in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_busy_hub_is_asked_again(hub):
+    hub.num_busy = 3
+    assert texts(hr.text_lines(f"hf://{NAME}/data/*.txt")) == OLD
+
+
+def test_a_hub_that_stays_busy_is_an_error(hub):
+    hub.num_busy = 1000
+    with pytest.raises(errors.UnavailableError, match=r"429 Too Many Requests.*Wait some minutes"):
+        texts(hr.text_lines(f"hf://{NAME}/data/*.txt"))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (f"hf://{NAME}/nothing.txt", "there is no such file"),
+        (f"hf://{NAME}/nothing*.txt", "no file matches this pattern"),
+        (f"hf://{NAME}@v9/data/*.txt", "there is no such revision"),
+    ],
+)
+def test_what_is_not_there_is_an_error(hub, url, words):
+    with pytest.raises(errors.NotFoundError, match=words):
+        texts(hr.text_lines(url))
+
+
+def test_a_url_of_something_else_is_refused(hub):
+    with pytest.raises(errors.InvalidArgumentError, match="Expected hf://datasets/OWNER/NAME"):
+        texts(hr.text_lines("hf://models/a/b"))
+
+
+def test_nothing_is_written_to_the_hub(hub):
+    with pytest.raises(errors.UnimplementedError, match="not written to the hub"):
+        storage.remove(f"hf://{NAME}/data/1.txt")
+
+
+class TestRevisions:
+    def moved(self, hub: Hub) -> None:
+        """The branch moves on to another commit."""
+        hub.add(f"{NAME}@{NEWER}", {f"data/{n}.txt": b"%d of new\n" % n for n in range(5)})
+        hub.branches[f"{NAME}@main"] = NEWER
+
+    def test_an_iteration_continues_with_the_commit_that_it_began_with(self, hub):
+        pipe = hr.text_lines(f"hf://{NAME}/data/*.txt")
+        with iter(pipe) as batches:
+            assert [next(batches)["text"] for _ in range(2)] == OLD[:2]
+            state = batches.state()
+        self.moved(hub)
+        assert [example["text"] for example in pipe.resume(state)] == OLD[2:]
+        assert texts(pipe) == [b"%d of new" % n for n in range(5)]
+
+    def test_a_state_names_the_commit(self, hub):
+        with iter(hr.text_lines(f"hf://{NAME}@main/data/*.txt")) as batches:
+            next(batches)
+            assert batches.state()["revisions"] == {f"hf://{NAME}@main": COMMIT}
+
+    def test_parts_of_combinations_are_pinned(self, hub):
+        pipe = hr.concat([hr.text_lines(f"hf://{NAME}/data/{n}.txt") for n in range(5)])
+        with iter(pipe) as batches:
+            next(batches)
+            state = batches.state()
+        self.moved(hub)
+        assert [example["text"] for example in pipe.resume(state)] == OLD[1:]
