@@ -25,6 +25,7 @@ from tests.pipeline.workers.test_processes import (
 import headrace as hr
 from headrace.core import errors
 from headrace.pipeline.workers.fork_server import fork_server
+from headrace.pipeline.workers.remote import RemoteWorker, WorkerEnded
 from headrace.testing import dump_waits
 
 pytestmark = pytest.mark.timeout(TIMEOUT)
@@ -243,6 +244,24 @@ def test_a_worker_that_dies_between_epochs_is_replaced():
     found = taken(pipeline.epoch(2))
     assert [example["n"] for example in found] == list(range(30))
     assert {example["process"] for example in found} != {process}
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "at"),
+    [
+        (hr.iterable(partial(sent.numbered, 30), 1), "between two items"),
+        (hr.arrays({"n": [1]}).map(sent.plus_one, num_processes=2), "between two calls"),
+    ],
+    ids=["iterable", "map"],
+)
+def test_workers_that_end_before_they_begin_are_an_error_in_words(monkeypatch, pipeline, at):
+    def tell(worker, message, descriptors=()):
+        os.kill(worker.process, signal.SIGKILL)
+        raise WorkerEnded(worker.process, worker.close(), None)
+
+    monkeypatch.setattr(RemoteWorker, "tell", tell)
+    with pytest.raises(RuntimeError, match=rf"was ended by SIGKILL \(signal 9\) {at}"):
+        list(pipeline)
 
 
 def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
