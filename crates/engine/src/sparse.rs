@@ -40,8 +40,9 @@ impl SparseTensor {
                 dense_shape.shape()
             )));
         }
-        let sparse =
-            Self { indices: indices.values()?.to_vec(), values, dense_shape: dense_shape.values::<i64>()?.to_vec() };
+        let indices = allocate::collected(indices.num_elements(), indices.values()?.iter().copied());
+        let indices = indices.map_err(|refusal| refusal.at("the indices of a sparse tensor"))?;
+        let sparse = Self { indices, values, dense_shape: dense_shape.values::<i64>()?.to_vec() };
         sparse.check_bounds()?;
         Ok(sparse)
     }
@@ -86,15 +87,18 @@ impl SparseTensor {
             )));
         }
         // A row without elements takes memory too, for its shape and its empty tensor.
-        allocate::check(num_rows.saturating_mul(MIN_ROW_BYTES)).map_err(|refusal| too_many(num_rows, refusal))?;
+        allocate::probe_pieces(num_rows, MIN_ROW_BYTES).map_err(|refusal| too_many(num_rows, refusal))?;
         let rows = allocate::copies(num_rows, Vec::new());
         let mut elements = rows.map_err(|refusal| too_many(num_rows, refusal))?;
         for element in 0..self.num_values() {
             elements[self.index(element)[0] as usize].push(element);
         }
         let is_kept = |row: usize| keep.is_none_or(|keep| keep.bytes()[row] != 0);
-        let kept = elements.iter().enumerate().filter(|(row, _)| is_kept(*row));
-        kept.map(|(_, elements)| self.row_of(elements)).collect()
+        let mut rows = allocate::room(num_rows).map_err(|refusal| too_many(num_rows, refusal))?;
+        for (_, elements) in elements.iter().enumerate().filter(|(row, _)| is_kept(*row)) {
+            rows.push(self.row_of(elements)?);
+        }
+        Ok(rows)
     }
 
     /// Some elements, without their first index.
@@ -113,7 +117,9 @@ impl SparseTensor {
             let text = "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows";
             return Err(Error::invalid_argument(text));
         };
-        let mut indices = Vec::new();
+        let count = rows.iter().map(|row| row.indices.len() + row.num_values()).sum();
+        let mut indices =
+            allocate::room(count).map_err(|refusal| refusal.at("the indices of stacked sparse tensors"))?;
         let mut dense_shape = first.dense_shape.clone();
         for (number, row) in rows.iter().enumerate() {
             if row.rank() != first.rank() {
@@ -152,7 +158,7 @@ impl SparseTensor {
 }
 
 /// The least memory of one row when a sparse tensor is split.
-const MIN_ROW_BYTES: usize = size_of::<Vec<usize>>() + size_of::<SparseTensor>() + 32;
+const MIN_ROW_BYTES: usize = size_of::<Vec<usize>>() + size_of::<SparseTensor>() + 192;
 
 fn too_many(num_rows: usize, refusal: Refusal) -> Error {
     refusal.at(format_args!("a sparse tensor has {num_rows} rows, more than memory can hold"))

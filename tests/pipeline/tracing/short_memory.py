@@ -26,7 +26,7 @@ from headrace.protos import Example
 
 MIB = 1 << 20
 # How much more memory there is: from less than an input to more than any of the results needs.
-_MORE_BYTES = [MIB * more for more in (2, 8, 12, 20, 34, 48, 80, 160)]
+MORE_BYTES = [MIB * more for more in (2, 8, 12, 20, 34, 48, 80, 160)]
 _NUM_BYTES = 8 * MIB
 
 
@@ -162,13 +162,22 @@ def _used_bytes() -> int:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
-def _in_child(call: Callable[[], Any], more_bytes: int) -> int:
-    """Calls a function in a child that can have so much more memory, and returns its status."""
+def in_child(
+    call: Callable[[], Any], more_bytes: int, prepare: Callable[[], Any] = lambda: None
+) -> int:
+    """Calls a function in a child that can have so much more memory, and returns its status.
+
+    Args:
+        call: The function.
+        more_bytes: The memory beyond that in use.
+        prepare: Called in the child before, without a limit.
+    """
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     status = 3
     try:
+        prepare()
         limit = _used_bytes() + more_bytes
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         try:
@@ -206,7 +215,7 @@ def failures(names: list[str]) -> Iterator[str]:
     given, known = _given(), programs()
     for name in names or sorted(known):
         call = _called(known[name], given, name in AT_RANDOM)
-        statuses = [_in_child(call, more) for more in _MORE_BYTES]
+        statuses = [in_child(call, more) for more in MORE_BYTES]
         if any(status not in (0, 1) for status in statuses) or 0 not in statuses:
             yield f"{name}: {statuses}"
 

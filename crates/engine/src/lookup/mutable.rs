@@ -3,7 +3,7 @@
 //! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15, whose order of export differs
 //! from run to run; here it is the order of the keys.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::order;
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
@@ -22,6 +22,14 @@ pub struct MutableTable {
     /// The shape of each value.
     row: Shape,
     entries: Mutex<Entries>,
+}
+
+/// About what the key and the value of an entry take besides their bytes.
+const ENTRY_BYTES: usize = 256;
+
+fn no_room(num_entries: usize) -> Error {
+    Error::new(Code::ResourceExhausted, format!("a lookup table has no memory for {num_entries} more entries"))
+        .with_remedy("Insert fewer, or run it on a machine with more memory.")
 }
 
 /// The value of each key.
@@ -56,7 +64,9 @@ impl MutableTable {
     /// Sets the values of keys. If a key occurs more than once, its last value counts.
     pub fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         let new = self.entries_of(keys, values)?;
-        self.entries.lock().extend(new);
+        let mut entries = self.entries.lock();
+        entries.try_reserve(new.len()).map_err(|_| no_room(new.len()))?;
+        entries.extend(new);
         Ok(())
     }
 
@@ -132,10 +142,12 @@ impl MutableTable {
                 "a table with keys of type {has} is given keys of type {given}"
             )));
         }
-        if self.key == DType::String {
-            return Ok(keys.string_values().iter().cloned().map(Key::String).collect());
-        }
-        Ok(keys.integers()?.into_iter().map(Key::Integer).collect())
+        let count = keys.num_elements();
+        let made = match self.key {
+            DType::String => allocate::collected(count, keys.string_values().iter().cloned().map(Key::String)),
+            _ => allocate::collected(count, keys.integers()?.into_iter().map(Key::Integer)),
+        };
+        made.map_err(|refusal| refusal.at(format_args!("{count} keys of a lookup table")))
     }
 
     fn entries_of(&self, keys: &Tensor, values: &Tensor) -> Result<Vec<(Key, Tensor)>> {
@@ -146,6 +158,10 @@ impl MutableTable {
                 if values.dtype() == self.value { values.shape().to_string() } else { values.dtype().to_string() }
             )));
         }
+        let entry_bytes = ENTRY_BYTES + values.num_bytes() / num_keys.max(1);
+        let refused = |refusal: allocate::Refusal| refusal.at(format_args!("{num_keys} entries of a lookup table"));
+        allocate::probe_pieces(num_keys, entry_bytes).map_err(refused)?;
+        let mut entries = allocate::room(num_keys).map_err(refused)?;
         let rows = values.clone().reshaped(self.row.batched(num_keys))?;
         let row = |(place, mut key): (usize, Key)| {
             if let Key::String(string) = &mut key {
@@ -155,7 +171,10 @@ impl MutableTable {
             value.unshare();
             Ok((key, value))
         };
-        self.keys_of(keys)?.into_iter().enumerate().map(row).collect()
+        for key in self.keys_of(keys)?.into_iter().enumerate() {
+            entries.push(row(key)?);
+        }
+        Ok(entries)
     }
 
     fn shape_of_values(&self, keys: &Tensor) -> Shape {

@@ -4,6 +4,7 @@ use super::{Elements, Queue, QueueSpec};
 use crate::error::{Error, Result};
 use crate::kernel::Outputs;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::shape::{PartialShape, Shape};
 
 /// Elements of a higher rank are not padded, as in TensorFlow.
@@ -32,7 +33,11 @@ impl Queue {
         if let Some(batch) = self.packing.batch(&mut elements) {
             return batch;
         }
-        let rows = elements.into_iter().map(|element| self.packing.unpack(element)).collect::<Result<Vec<_>>>()?;
+        let rows = allocate::room(elements.len());
+        let mut rows = rows.map_err(|refusal| refusal.at("the elements of a batch"))?;
+        for element in elements {
+            rows.push(self.packing.unpack(element)?);
+        }
         let components = self.spec.dtypes.iter().zip(self.spec.known_shapes()?).enumerate();
         components
             .map(|(index, (dtype, shape))| {

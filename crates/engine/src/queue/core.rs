@@ -9,6 +9,7 @@ use super::waiter::{WaitQueue, Waiter, Woken};
 use super::{Element, Elements, QueueSpec, QueueStats};
 use crate::error::Result;
 use crate::sync::parker::Parker;
+use crate::tensor::allocate;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -232,7 +233,10 @@ impl Core {
         let mut attempt = Attempt::Stuck;
         while self.has_room() {
             match rows.pop(&self.packing) {
-                Ok(Some(element)) => self.push(element),
+                Ok(Some(element)) => match self.store.make_room() {
+                    Ok(()) => self.push(element),
+                    Err(refusal) => return Attempt::Complete(Err(refusal.at("the elements of a queue"))),
+                },
                 Ok(None) => return Attempt::Complete(Ok(Elements::new())),
                 Err(error) => return Attempt::Complete(Err(error)),
             }
@@ -257,6 +261,10 @@ impl Core {
         }
         let mut attempt = Attempt::Stuck;
         while self.store.available(self.is_closed, *missing) > 0 {
+            if let Err(refusal) = allocate::grow_small(held, 1) {
+                self.put_back(std::mem::take(held));
+                return Attempt::Complete(Err(refusal.at("the elements of a batch")));
+            }
             let Some(element) = self.store.pop() else { break };
             held.push(element);
             self.stats.num_dequeued += 1;

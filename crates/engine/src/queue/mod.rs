@@ -125,7 +125,7 @@ impl Queue {
     /// first dimension. They are added in order, as space appears, uninterrupted by other enqueues.
     pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.spec.check(&batch, true)?;
-        self.enqueue_rows(Rows::many(batch, &self.packing)?, parker)
+        self.enqueue_rows(Rows::many(batch, &self.packing, self.spec.capacity)?, parker)
     }
 
     /// As [`Queue::enqueue_many`], for elements made with [`Queue::element`].

@@ -4,6 +4,8 @@ use super::Element;
 use super::packing::Packing;
 use crate::error::Result;
 use crate::kernel::Tensors;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use std::collections::VecDeque;
 
 /// Number of rows packed before the queue is locked. Longer batches pack the rest as space appears.
@@ -33,9 +35,17 @@ impl Rows {
         Self(Source::One(Some(element)))
     }
 
-    /// The rows of `batch`, whose components fit the queue.
-    pub(super) fn many(batch: Tensors, packing: &Packing) -> Result<Self> {
+    /// The rows of `batch`, whose components fit a queue of this capacity. Fails if there is no
+    /// memory for as many of them as the queue may hold.
+    pub(super) fn many(batch: Tensors, packing: &Packing, capacity: Option<usize>) -> Result<Self> {
         let end = batch.first().and_then(|component| component.shape().first().copied()).unwrap_or(0);
+        let num_held = end.min(capacity.unwrap_or(usize::MAX));
+        if num_held > PREPARED_ROWS {
+            let num_bytes: usize = batch.iter().map(Tensor::num_bytes).sum();
+            let row_bytes = num_bytes / end + packing.overhead_bytes(batch.len());
+            allocate::probe_pieces(num_held, row_bytes)
+                .map_err(|refusal| refusal.at(format_args!("{num_held} elements of a queue")))?;
+        }
         let layout = packing.layout_for(&batch)?;
         Ok(Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, layout, next: 0, end }))))
     }

@@ -16,11 +16,14 @@ use crate::tensor::shape::Shape;
 use bytemuck::Zeroable;
 use bytes::Bytes;
 use smallvec::{Array, SmallVec};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 
 /// Smaller requests are not compared with the limit.
 const SMALL_BYTES: usize = 1 << 20;
+/// The part of memory that an allocator may take from the system for small pieces.
+const PART_BYTES: usize = 4 << 20;
 
 /// The remedy if there is not enough memory.
 const REMEDY: &str = "Ask for less, or use a machine or a control group with more memory";
@@ -156,6 +159,26 @@ pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refus
 /// which would end the process.
 pub fn probe(num_bytes: usize) -> std::result::Result<(), Refusal> {
     room::<u8>(num_bytes).map(drop)
+}
+
+/// As [`probe`], for `count` allocations of about `num_bytes` each. Allocators round such pieces up,
+/// and take memory from the system in larger parts.
+pub fn probe_pieces(count: usize, num_bytes: usize) -> std::result::Result<(), Refusal> {
+    let total = count.saturating_mul(num_bytes);
+    match total < SMALL_BYTES {
+        true => Ok(()),
+        false => probe(total.saturating_add(total / 4).saturating_add(PART_BYTES)),
+    }
+}
+
+/// Makes room for one more element at the back of a list whose largest length is `most`.
+pub fn grow_back<T>(list: &mut VecDeque<T>, most: usize) -> std::result::Result<(), Refusal> {
+    if list.len() < list.capacity() {
+        return Ok(());
+    }
+    let additional = list.len().clamp(1, most.saturating_sub(list.len()).max(1));
+    let num_bytes = bytes_of::<T>(list.len().saturating_add(additional))?;
+    list.try_reserve_exact(additional).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
 /// A copy of `bytes`.

@@ -6,6 +6,13 @@ use super::{DELIMITED, FIXED32, FIXED64, VARINT};
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<u8>);
 
+impl From<Vec<u8>> for Message {
+    /// A message whose fields follow these bytes.
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
 impl Message {
     pub fn varint(mut self, number: u64, value: u64) -> Self {
         self.push_tag(number, VARINT);

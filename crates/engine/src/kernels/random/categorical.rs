@@ -57,7 +57,11 @@ impl Kernel for Multinomial {
         let mut random = self.generator.take_blocks(run, num_blocks)?;
         let drawn = draw(&cast(logits, DType::Float64)?, num_classes, num_samples, &mut random)?;
         let drawn = match self.dtype {
-            DType::Int32 => Tensor::from_values(shape, drawn.into_iter().map(|class| class as i32).collect()),
+            DType::Int32 => {
+                let classes = drawn.into_iter().map(|class| class as i32);
+                let classes = allocate::elements(DType::Int32, &shape).collect(classes)?;
+                Tensor::from_values(shape, classes)
+            }
             _ => Tensor::from_values(shape, drawn),
         };
         drawn.map(Step::one)
@@ -65,8 +69,9 @@ impl Kernel for Multinomial {
 }
 
 fn draw(logits: &Tensor, num_classes: usize, num_samples: usize, random: &mut Philox) -> Result<Vec<i64>> {
-    let mut drawn = Vec::new();
-    let mut sums = Vec::new();
+    let num_rows = logits.shape().first().copied().unwrap_or(0);
+    let mut drawn = allocate::elements(DType::Int64, &Shape::new(&[num_rows, num_samples])).room()?;
+    let mut sums = allocate::room(num_classes).map_err(|refusal| refusal.at("the sums of logits"))?;
     for row in logits.values::<f64>()?.chunks_exact(num_classes.max(1)) {
         let finite = |logit: &&f64| logit.is_finite();
         let largest = row.iter().filter(finite).copied().fold(f64::MIN, f64::max);

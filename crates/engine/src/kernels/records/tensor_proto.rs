@@ -27,6 +27,8 @@ const DTYPE: u64 = 1;
 const SHAPE: u64 = 2;
 const CONTENT: u64 = 4;
 const STRINGS: u64 = 8;
+/// The most bytes of the tag of a field and its length.
+const FIELD_BYTES: usize = 11;
 
 /// The largest message: 2 GiB. A few values in a message may be repeated to fill a tensor, but not
 /// beyond this size.
@@ -69,39 +71,48 @@ impl Kernel for ParseTensor {
 impl Kernel for SerializeTensor {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [tensor] = expect_inputs(&inputs)?;
-        Ok(Step::one(Tensor::string(serialize(tensor))))
+        Ok(Step::one(Tensor::string(serialize(tensor)?)))
     }
 }
 
-fn serialize(tensor: &Tensor) -> Vec<u8> {
-    let message = described(tensor);
-    let message = tensor.string_values().iter().fold(message, |message, value| message.bytes(STRINGS, value));
-    message.into_bytes()
+fn serialize(tensor: &Tensor) -> Result<Vec<u8>> {
+    let strings = tensor.string_values();
+    let message = described(tensor, strings.iter().map(|string| string.len() + FIELD_BYTES).sum())?;
+    let message = strings.iter().fold(message, |message, value| message.bytes(STRINGS, value));
+    Ok(message.into_bytes())
 }
 
 /// As `serialize`, with strings in `tensor_content`: their lengths, then their bytes.
-pub(crate) fn serialize_content(tensor: &Tensor) -> Vec<u8> {
+pub(crate) fn serialize_content(tensor: &Tensor) -> Result<Vec<u8>> {
     let strings = tensor.string_values();
     if strings.is_empty() {
-        return described(tensor).into_bytes();
+        return Ok(described(tensor, 0)?.into_bytes());
     }
-    let lengths = strings.iter().fold(Message::default(), |lengths, string| lengths.length(string.len() as u64));
+    let content = message_with_room(strings.iter().map(|string| string.len() + FIELD_BYTES).sum())?;
+    let lengths = strings.iter().fold(content, |lengths, string| lengths.length(string.len() as u64));
     let mut content = lengths.into_bytes();
     strings.iter().for_each(|string| content.extend_from_slice(string));
-    described(tensor).bytes(CONTENT, &content).into_bytes()
+    Ok(described(tensor, content.len() + FIELD_BYTES)?.bytes(CONTENT, &content).into_bytes())
 }
 
-/// The type, the shape and, except for strings, the elements of a tensor.
-fn described(tensor: &Tensor) -> Message {
+fn message_with_room(num_bytes: usize) -> Result<Message> {
+    allocate::room(num_bytes).map(Message::from).map_err(|refusal| refusal.at("a serialized tensor"))
+}
+
+/// The type, the shape and, except for strings, the elements of a tensor, with room for so many
+/// bytes more.
+fn described(tensor: &Tensor, num_more: usize) -> Result<Message> {
     let shape = tensor.shape().iter().fold(Message::default(), |shape, size| {
         let dim = Message::default();
         shape.message(SHAPE, if *size > 0 { dim.varint(1, *size as u64) } else { dim })
     });
-    let mut message = Message::default().varint(DTYPE, tensor.dtype() as u64).message(SHAPE, shape);
+    let num_bytes = tensor.bytes().len() + 2 * FIELD_BYTES * (tensor.shape().len() + 3);
+    let message = message_with_room(num_bytes.saturating_add(num_more))?;
+    let mut message = message.varint(DTYPE, tensor.dtype() as u64).message(SHAPE, shape);
     if !tensor.bytes().is_empty() {
         message = message.bytes(CONTENT, tensor.bytes());
     }
-    message
+    Ok(message)
 }
 
 /// The fields of a message that describe its tensor, without the values.
@@ -328,12 +339,12 @@ mod tests {
     #[test]
     fn the_bytes_are_tensorflows() {
         let ints = Tensor::from_values(Shape::new(&[1, 2]), vec![1_i32, 2]).unwrap();
-        assert_eq!(serialize(&ints), b"\x08\x03\x12\x08\x12\x02\x08\x01\x12\x02\x08\x02\"\x08\x01\0\0\0\x02\0\0\0");
+        assert_eq!(serialize(&ints).unwrap(), b"\x08\x03\x12\x08\x12\x02\x08\x01\x12\x02\x08\x02\"\x08\x01\0\0\0\x02\0\0\0");
         let strings = Tensor::strings(Shape::new(&[2]), vec!["ab".into(), "".into()]).unwrap();
-        assert_eq!(serialize(&strings), b"\x08\x07\x12\x04\x12\x02\x08\x02B\x02abB\0");
+        assert_eq!(serialize(&strings).unwrap(), b"\x08\x07\x12\x04\x12\x02\x08\x02B\x02abB\0");
         let empty = Tensor::empty(DType::Float64, Shape::new(&[0, 2])).unwrap();
-        assert_eq!(serialize(&empty), b"\x08\x02\x12\x06\x12\0\x12\x02\x08\x02");
-        assert_eq!(serialize(&Tensor::bool(true)), b"\x08\x0a\x12\0\"\x01\x01");
+        assert_eq!(serialize(&empty).unwrap(), b"\x08\x02\x12\x06\x12\0\x12\x02\x08\x02");
+        assert_eq!(serialize(&Tensor::bool(true)).unwrap(), b"\x08\x0a\x12\0\"\x01\x01");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::parts::{Parts, vector};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
-use crate::order;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
@@ -108,7 +107,8 @@ impl<'t> Column<'t> {
             begins[number + 1] += 1;
         }
         (0..num_rows).for_each(|row| begins[row + 1] += begins[row]);
-        let order = order::by_key(parts.num_values(), |element| parts.row(element)[0]);
+        let mut order = allocate::collected(parts.num_values(), 0..parts.num_values()).map_err(refused)?;
+        order.sort_unstable_by_key(|element| (parts.row(*element)[0], *element));
         Ok(Self { values, begins, order })
     }
 
@@ -117,8 +117,10 @@ impl<'t> Column<'t> {
             let text = format!("Dense inputs should be matrices, got shape {}", values.shape());
             return Err(Error::invalid_argument(text));
         };
-        let begins = (0..=num_rows).map(|row| row * width).collect();
-        Ok(Self { values, begins, order: (0..values.num_elements()).collect() })
+        let refused = |refusal: allocate::Refusal| refusal.at(format_args!("the rows of a dense tensor: {num_rows}"));
+        let begins = allocate::collected(num_rows + 1, (0..=num_rows).map(|row| row * width)).map_err(refused)?;
+        let order = allocate::collected(values.num_elements(), 0..values.num_elements()).map_err(refused)?;
+        Ok(Self { values, begins, order })
     }
 
     fn num_rows(&self) -> usize {
@@ -132,10 +134,10 @@ impl<'t> Column<'t> {
 
     fn push_text(&self, place: usize, text: &mut Vec<u8>) -> Result<()> {
         match self.values.dtype() {
-            DType::String => text.extend_from_slice(&self.values.string_values()[place]),
-            _ => text.extend_from_slice(self.values.values::<i64>()?[place].to_string().as_bytes()),
+            DType::String => allocate::append(text, &self.values.string_values()[place]),
+            _ => allocate::append(text, self.values.values::<i64>()?[place].to_string().as_bytes()),
         }
-        Ok(())
+        .map_err(|refusal| refusal.at("a crossed feature"))
     }
 
     fn hash(&self, place: usize) -> Result<u64> {
@@ -196,7 +198,8 @@ impl<'c> Crossed<'c> {
                     let mut text = Vec::new();
                     for (number, (column, place)) in of_each.enumerate() {
                         if number > 0 {
-                            text.extend_from_slice(SEPARATOR);
+                            allocate::append(&mut text, SEPARATOR)
+                                .map_err(|refusal| refusal.at("a crossed feature"))?;
                         }
                         column.push_text(place, &mut text)?;
                     }

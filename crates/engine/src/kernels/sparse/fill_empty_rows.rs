@@ -28,15 +28,19 @@ impl Kernel for SparseFillEmptyRows {
             )));
         }
         let rows = Rows::new(&parts)?;
-        let is_empty = rows.counts.iter().map(|count| u8::from(*count == 0)).collect();
-        let is_empty = Tensor::from_values(Shape::new(&[rows.counts.len()]), is_empty)?.with_dtype(DType::Bool)?;
+        let shape = Shape::new(&[rows.counts.len()]);
+        let is_empty = rows.counts.iter().map(|count| u8::from(*count == 0));
+        let is_empty = allocate::elements(DType::Bool, &shape).collect(is_empty)?;
+        let is_empty = Tensor::from_values(shape, is_empty)?.with_dtype(DType::Bool)?;
         let places = Shape::new(&[parts.num_values()]);
         if rows.is_done {
-            let places = Tensor::from_values(places, (0..parts.num_values() as i64).collect())?;
+            let numbers = allocate::elements(DType::Int64, &places).collect(0..parts.num_values() as i64)?;
+            let places = Tensor::from_values(places, numbers)?;
             return Ok(Step::Done(Outputs::from_iter([indices.clone(), values.clone(), is_empty, places])));
         }
         let order = rows.order(&parts)?;
-        let elements = Tensor::from_values(places, order.iter().map(|place| *place as i64).collect())?;
+        let numbers = allocate::elements(DType::Int64, &places).collect(order.iter().map(|place| *place as i64))?;
+        let elements = Tensor::from_values(places, numbers)?;
         let filled = [rows.indices(&parts, &order)?, rows.values(values, default, &order)?, is_empty, elements];
         Ok(Step::Done(Outputs::from_iter(filled)))
     }

@@ -50,7 +50,7 @@ impl Kernel for SparseConcat {
             offset += part.sizes[axis];
         }
         let is_sorted = rows.chunks_exact(sizes.len()).is_sorted();
-        let order = if is_sorted { None } else { Some(sorted_rows(&rows, num_values)) };
+        let order = if is_sorted { None } else { Some(sorted_rows(&rows, num_values)?) };
         let (rows, values) = (Tensor::from_values(shape, rows)?, join::concatenate(values, num_values)?);
         let [rows, values] = match order {
             None => [rows, values],

@@ -61,7 +61,7 @@ impl Kernel for SparseMerge {
             indices.extend_from_slice(&places[element * rank..element * rank + kept]);
             indices.extend(columns.iter().map(|column| column[element]));
         }
-        let order = if self.is_sorted { None } else { Some(sorted_rows(&indices, num_values)) };
+        let order = if self.is_sorted { None } else { Some(sorted_rows(&indices, num_values)?) };
         let indices = Tensor::from_values(shape, indices)?;
         Ok(Step::Done(Outputs::from_iter(match order {
             None => [indices, values.clone()],

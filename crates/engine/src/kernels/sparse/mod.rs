@@ -18,15 +18,18 @@ pub mod to_dense;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
-use crate::order;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use std::sync::Arc;
 
 /// The numbers of the rows of a matrix, sorted by row; equal rows keep their order.
-fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
+fn sorted_rows(matrix: &[i64], num_rows: usize) -> Result<Vec<usize>> {
     let width = matrix.len().checked_div(num_rows).unwrap_or(0);
     let row = |number: usize| &matrix[number * width..(number + 1) * width];
-    order::by(num_rows, &|x, y| row(x).cmp(row(y)))
+    let numbers = allocate::collected(num_rows, 0..num_rows);
+    let mut order = numbers.map_err(|refusal| refusal.at("the order of sparse values"))?;
+    order.sort_unstable_by(|one, other| row(*one).cmp(row(*other)).then_with(|| one.cmp(other)));
+    Ok(order)
 }
 
 /// The elements of an int64 tensor. Fails if it has another rank; `what` names it in the error.

@@ -73,13 +73,14 @@ impl Kernel for Reduce {
             let places = dense_places(&rows, &parts, &shape)?;
             return self.reduced(values, &places, shape).map(Step::one);
         }
-        let order = sorted_rows(&rows, parts.num_values());
+        let order = sorted_rows(&rows, parts.num_values())?;
         let row = |element: usize| &rows[element * width..(element + 1) * width];
         let mut places =
             allocate::copies(parts.num_values(), 0).map_err(|refusal| refusal.at("the places of sparse values"))?;
         let mut found: Vec<usize> = Vec::new();
         for element in order {
             if found.last().is_none_or(|last| row(*last) != row(element)) {
+                allocate::grow(&mut found, 1).map_err(|refusal| refusal.at("the places of sparse values"))?;
                 found.push(element);
             }
             places[element] = found.len() - 1;
@@ -118,7 +119,8 @@ fn sums<T: Accumulate, const N: usize>(values: &Tensor, places: &[usize], shape:
     for (value, place) in elements::<T, N>(values).iter().zip(places) {
         sums[*place].iter_mut().zip(value).for_each(|(sum, part)| *sum = T::plus(*sum, *part));
     }
-    let narrowed = sums.into_iter().map(|sum| sum.map(T::narrow)).collect();
+    let narrowed = allocate::collected(sums.len(), sums.into_iter().map(|sum| sum.map(T::narrow)));
+    let narrowed = narrowed.map_err(|refusal| refusal.of_tensor(values.dtype(), &shape))?;
     tensor(values.dtype(), shape, narrowed)
 }
 

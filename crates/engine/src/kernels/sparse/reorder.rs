@@ -25,7 +25,7 @@ impl Kernel for SparseReorder {
                 values.shape()
             )));
         }
-        let order = sorted_rows(places, values.num_elements());
+        let order = sorted_rows(places, values.num_elements())?;
         let outputs: [Tensor; 2] =
             [indices.take_rows(&order, &[order.len()])?, values.take_rows(&order, &[order.len()])?];
         Ok(Step::Done(Outputs::from_iter(outputs)))

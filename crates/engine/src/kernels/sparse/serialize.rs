@@ -19,6 +19,8 @@ use bytes::Bytes;
 
 /// Number of strings for a sparse tensor.
 const NUM_PARTS: usize = 3;
+/// About what a short message takes: its bytes, and what counts who holds them.
+const MESSAGE_BYTES: usize = 208;
 
 /// One sparse tensor as a vector of strings.
 pub struct SerializeSparse;
@@ -33,8 +35,8 @@ impl Kernel for SerializeSparse {
                 return Err(Error::invalid_argument(text));
             }
         }
-        let strings = parts.iter().map(tensor_proto::serialize_content).map(Bytes::from).collect();
-        Tensor::strings(Shape::new(&[NUM_PARTS]), strings).map(Step::one)
+        let strings = parts.iter().map(|part| tensor_proto::serialize_content(part).map(Bytes::from));
+        Tensor::strings(Shape::new(&[NUM_PARTS]), strings.collect::<Result<_>>()?).map(Step::one)
     }
 }
 
@@ -46,9 +48,14 @@ impl Kernel for SerializeManySparse {
         let [indices, values, dense_shape] = expect_inputs(&inputs)?;
         let rows = SparseTensor::new(indices, values.clone(), dense_shape)?.rows(None)?;
         let shape = Shape::new(&[rows.len(), NUM_PARTS]);
+        // Messages are small, so room for all of them is looked for at once.
+        allocate::probe_pieces(rows.len(), NUM_PARTS * MESSAGE_BYTES)
+            .map_err(|refusal| refusal.of_tensor(DType::String, &shape))?;
         let mut strings: Vec<Bytes> = allocate::elements(DType::String, &shape).room()?;
         for row in rows {
-            strings.extend(row.into_parts()?.iter().map(tensor_proto::serialize_content).map(Bytes::from));
+            for part in &row.into_parts()? {
+                strings.push(tensor_proto::serialize_content(part)?.into());
+            }
         }
         Tensor::strings(shape, strings).map(Step::one)
     }
@@ -79,8 +86,12 @@ impl Kernel for DeserializeManySparse {
                 serialized.shape()
             )));
         }
-        let rows = serialized.string_values().chunks_exact(NUM_PARTS).map(sparse_tensor);
-        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let refused = |refusal: allocate::Refusal| refusal.at(format_args!("{num_rows} sparse tensors"));
+        let mut rows = allocate::room(num_rows).map_err(refused)?;
+        allocate::probe_pieces(num_rows, NUM_PARTS * MESSAGE_BYTES).map_err(refused)?;
+        for messages in serialized.string_values().chunks_exact(NUM_PARTS) {
+            rows.push(sparse_tensor(messages)?);
+        }
         SparseTensor::stack(&rows, self.dtype)?.into_parts().map(|parts| Step::Done(Outputs::from_iter(parts)))
     }
 }

@@ -30,7 +30,8 @@ impl Kernel for SparseSlice {
         }
         let end = |axis: usize| starts[axis].saturating_add(sizes[axis]);
         let is_inside = |row: &[i64]| (0..row.len()).all(|axis| (starts[axis]..end(axis)).contains(&row[axis]));
-        let inside: Vec<_> = (0..parts.num_values()).filter(|element| is_inside(parts.row(*element))).collect();
+        let inside = allocate::gathered((0..parts.num_values()).filter(|element| is_inside(parts.row(*element))));
+        let inside = inside.map_err(refused)?;
         let shape = Shape::new(&[inside.len(), parts.rank()]);
         let shifted = inside.iter().flat_map(|element| parts.row(*element).iter().zip(starts));
         let rows =
@@ -49,6 +50,11 @@ impl Kernel for SparseSlice {
 }
 
 /// The elements of a vector. Fails if it has another length.
+/// The error where memory is short.
+fn refused(refusal: allocate::Refusal) -> Error {
+    refusal.at("the elements of a part of a sparse tensor")
+}
+
 fn vector_of<'t>(tensor: &'t Tensor, what: &str, length: usize) -> Result<&'t [i64]> {
     let elements = numbers(tensor, 1, what)?;
     match elements.len() == length {
@@ -104,7 +110,8 @@ impl Kernel for SparseSplit {
         let (least, num_larger) = (size / self.num_pieces, size % self.num_pieces);
         let begin = |piece: usize| piece * least + piece.min(num_larger);
         let in_larger = num_larger * (least + 1);
-        let mut pieces: Vec<Piece> = (0..self.num_pieces).map(|_| Piece::default()).collect();
+        let mut pieces: Vec<Piece> =
+            allocate::collected(self.num_pieces, (0..self.num_pieces).map(|_| Piece::default())).map_err(refused)?;
         for (element, row) in parts.rows().enumerate() {
             let Some(at) = usize::try_from(row[place]).ok().filter(|at| *at < size) else {
                 let (row, sizes) = (bracketed(row), bracketed(parts.sizes));
@@ -114,6 +121,8 @@ impl Kernel for SparseSplit {
             };
             let number = if at < in_larger { at / (least + 1) } else { num_larger + (at - in_larger) / least };
             let piece = &mut pieces[number];
+            allocate::grow(&mut piece.elements, 1).map_err(refused)?;
+            allocate::grow(&mut piece.indices, rank).map_err(refused)?;
             piece.elements.push(element);
             piece.indices.extend_from_slice(row);
             let last = piece.indices.len() - rank + place;

@@ -67,12 +67,13 @@ impl SparseToDense {
         if sizes.is_empty() {
             return Ok(Vec::new());
         }
-        let rows: Vec<_> = indices.chunks_exact(sizes.len()).collect();
-        let mut places = allocate::room(rows.len()).map_err(|refusal| refusal.at("the places of sparse values"))?;
-        for (number, row) in rows.iter().enumerate() {
+        let count = indices.len() / sizes.len();
+        let mut places = allocate::room(count).map_err(|refusal| refusal.at("the places of sparse values"))?;
+        let mut before = None;
+        for (number, row) in indices.chunks_exact(sizes.len()).enumerate() {
             let place = place(row, shape).ok_or_else(|| self.out_of_bounds(number, row, sizes))?;
-            if self.is_checked && number > 0 {
-                check_order(number, rows[number - 1], row)?;
+            if let Some(before) = before.replace(row).filter(|_| self.is_checked) {
+                check_order(number, before, row)?;
             }
             places.push(place);
         }

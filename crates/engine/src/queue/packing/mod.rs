@@ -32,6 +32,10 @@ const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 /// pack.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
+/// About what a tensor takes besides its elements, and an allocation besides its bytes.
+const TENSOR_BYTES: usize = 192;
+const ALLOCATION_BYTES: usize = 32;
+
 /// Number of elements of a batch fetched from memory at a time.
 const GROUP_LENGTH: usize = 16;
 const CACHE_LINE_BYTES: usize = 64;
@@ -116,6 +120,12 @@ impl Packing {
             .map(|component| component.take_row(row))
             .collect::<Result<_>>()
             .map(|components| Element(Packed::Tensors(components)))
+    }
+
+    /// About how many bytes an element takes besides those of its components.
+    pub(super) fn overhead_bytes(&self, num_components: usize) -> usize {
+        let of_each = if self.first.is_some() { 0 } else { TENSOR_BYTES * num_components };
+        size_of::<Element>() + ALLOCATION_BYTES + of_each
     }
 
     /// The components of an element.

@@ -3,6 +3,7 @@
 //! A growing queue does not copy its elements under its lock, and a shrinking one frees its memory.
 
 use crate::queue::Element;
+use crate::tensor::allocate::{self, Refusal};
 use std::collections::VecDeque;
 
 /// Elements in a chunk: 24 KiB.
@@ -23,6 +24,22 @@ impl Chunks {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
         self.chunks.iter().flatten()
+    }
+
+    /// Makes room for one more element at the end.
+    pub(super) fn make_room(&mut self) -> std::result::Result<(), Refusal> {
+        match self.chunks.back_mut() {
+            Some(last) if last.len() < CHUNK => allocate::grow_back(last, CHUNK),
+            last => {
+                let mut chunk = VecDeque::new();
+                if last.is_some() {
+                    chunk = VecDeque::from(allocate::room(CHUNK)?);
+                }
+                allocate::grow_back(&mut self.chunks, usize::MAX)?;
+                self.chunks.push_back(chunk);
+                Ok(())
+            }
+        }
     }
 
     pub(super) fn push_back(&mut self, element: Element) {

@@ -6,6 +6,7 @@
 //! `priority_queue.cc` uses.
 
 use crate::queue::Element;
+use crate::tensor::allocate::{self, Refusal};
 
 /// A heap of elements whose component 0 is their priority; the smallest is on top.
 #[derive(Default)]
@@ -19,6 +20,11 @@ impl Heap {
     /// The elements in the order of the heap. Pushing them in this order gives the same heap.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
         self.0.iter().map(|(_, element)| element)
+    }
+
+    /// Makes room for one more element.
+    pub(super) fn make_room(&mut self) -> std::result::Result<(), Refusal> {
+        allocate::grow(&mut self.0, 1)
     }
 
     pub(super) fn push(&mut self, element: Element) {

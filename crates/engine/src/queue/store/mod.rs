@@ -7,6 +7,7 @@ use super::{Element, Elements, Order};
 use crate::error::Result;
 use crate::philox::Philox;
 use crate::saved::{Content, Reading};
+use crate::tensor::allocate::Refusal;
 use chunks::Chunks;
 use heap::Heap;
 
@@ -83,6 +84,15 @@ impl Store {
             shuffle.random = Philox::restored(reading)?;
         }
         Ok(())
+    }
+
+    /// Makes room for an element, which is to be added next.
+    pub(super) fn make_room(&mut self) -> std::result::Result<(), Refusal> {
+        match self {
+            Self::Fifo(elements) => elements.make_room(),
+            Self::Priority(heap) => heap.make_room(),
+            Self::Shuffle(shuffle) => shuffle.elements.make_room(),
+        }
     }
 
     /// Adds an element.

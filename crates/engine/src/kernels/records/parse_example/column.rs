@@ -10,6 +10,8 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
+const SMALL_BYTES: usize = 1 << 20;
+
 /// The Example that is being parsed.
 pub struct Example<'a> {
     pub record: Record<'a>,
@@ -98,6 +100,16 @@ impl Column {
         let before = self.values.len();
         self.values.decode(found, record.into())?;
         Some(self.values.len() - before)
+    }
+
+    /// Fails if there is no memory for the values of a message.
+    pub fn check_room(&self, message: &[u8]) -> Result<()> {
+        // They grow by doubling. Little memory need not be looked for.
+        let num_bytes = self.values.most_bytes(message).saturating_mul(2);
+        if num_bytes < SMALL_BYTES {
+            return Ok(());
+        }
+        allocate::probe(num_bytes).map_err(|refusal| refusal.at("the values of a feature"))
     }
 
     pub fn end_row(&mut self) {

@@ -108,6 +108,17 @@ impl Values {
         }
     }
 
+    /// The most bytes that the values in a message can take, without those of strings, which share
+    /// its memory.
+    pub fn most_bytes(&self, message: &[u8]) -> usize {
+        match self {
+            // Each number ends with such a byte.
+            Self::Int64(_) => size_of::<i64>() * message.iter().filter(|byte| **byte < 0x80).count(),
+            Self::Float(_) | Self::Joined(_) => message.len(),
+            Self::String(_) => 0,
+        }
+    }
+
     /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is
     /// malformed.
     pub fn decode(&mut self, feature: Feature, record: Record) -> Option<()> {

@@ -180,6 +180,7 @@ fn for_each_row<'a>(
 
 fn sparse_list(feature: &SparseFeature, list: Option<&[u8]>, example: &Example) -> Result<Column> {
     let mut column = Column::new(feature.dtype)?;
+    column.check_room(list.unwrap_or_default())?;
     for_each_row(list, example, |row, found| {
         if let Some(found) = found {
             let failure = |text: &str| example.list_failure(&feature.key, row, text);
@@ -197,6 +198,7 @@ fn dense_list(feature: &DenseFeature, list: Option<&[u8]>, example: &Example) ->
         return Err(Error::internal(format!("the rows of feature list '{}' have no fixed shape", feature.key)));
     };
     let mut column = Column::new(feature.dtype)?;
+    column.check_room(list.unwrap_or_default())?;
     for_each_row(list, example, |row, found| {
         let failure = |text: &str| example.list_failure(&feature.key, row, text);
         let count = match found {
