@@ -339,7 +339,10 @@ mod tests {
     #[test]
     fn the_bytes_are_tensorflows() {
         let ints = Tensor::from_values(Shape::new(&[1, 2]), vec![1_i32, 2]).unwrap();
-        assert_eq!(serialize(&ints).unwrap(), b"\x08\x03\x12\x08\x12\x02\x08\x01\x12\x02\x08\x02\"\x08\x01\0\0\0\x02\0\0\0");
+        assert_eq!(
+            serialize(&ints).unwrap(),
+            b"\x08\x03\x12\x08\x12\x02\x08\x01\x12\x02\x08\x02\"\x08\x01\0\0\0\x02\0\0\0"
+        );
         let strings = Tensor::strings(Shape::new(&[2]), vec!["ab".into(), "".into()]).unwrap();
         assert_eq!(serialize(&strings).unwrap(), b"\x08\x07\x12\x04\x12\x02\x08\x02B\x02abB\0");
         let empty = Tensor::empty(DType::Float64, Shape::new(&[0, 2])).unwrap();
