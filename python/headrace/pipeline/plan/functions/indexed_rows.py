@@ -173,7 +173,9 @@ def source_length(source: Any) -> int:
     """
     name = type(source).__name__
     try:
-        return len(source)
+        # Arrays of zarr have no __len__.
+        is_counted = hasattr(type(source), "__len__") or not _is_array(source)
+        return len(source) if is_counted else int(source.shape[0])
     except TypeError as error:
         raise TypeError(
             f"indexed: the length of {name} cannot be told ({error}), expected an int from 0 on. "
@@ -210,7 +212,8 @@ def _check_rows(source: Any) -> None:
         )
     has_rows = hasattr(kind, "__getitem__") or hasattr(kind, "__getitems__")
     is_text = isinstance(source, (str, bytes, type))
-    if is_text or not has_rows or not hasattr(kind, "__len__"):
+    has_length = hasattr(kind, "__len__") or _is_array(source)
+    if is_text or not has_rows or not has_length:
         raise TypeError(
             f"indexed: got {kind.__name__}, expected an object with __len__, and __getitem__ or "
             "__getitems__. An iterator is given to headrace.iterable, paths to a source of files."
