@@ -5,10 +5,7 @@
 //! identifies the file and its content, so that parts never get stale: outdated ones are just no
 //! longer used, and removed when room is needed.
 
-use crate::fetch;
-use crate::file::File;
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file::AtomicFile;
 use headrace_engine::files::storage::{Cache, Version};
@@ -19,7 +16,6 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
@@ -28,8 +24,6 @@ use std::time::SystemTime;
 pub const PART_BYTES: u64 = 1 << 20;
 /// Bytes after those of a part: their checksum and their number.
 const TRAILER_BYTES: usize = 8;
-/// The largest number of parts read or requested at the same time for one call.
-const MAX_PARTS: usize = 16;
 /// After writing this fraction of the limit, a process checks the size of the directory.
 const SHARE_WRITTEN: u64 = 16;
 
@@ -63,40 +57,20 @@ impl Kept {
         Some(Self { cache, name })
     }
 
-    /// The bytes of a range of the file; parts that are not cached are requested, and cached.
-    pub async fn range(&self, file: &File, range: Range<u64>) -> Result<Bytes> {
-        let (first, last) = (range.start / PART_BYTES, range.end.saturating_sub(1) / PART_BYTES);
-        let parts = (first..=last).map(|number| self.part(file, number));
-        let parts: Vec<_> = stream::iter(parts).buffered(MAX_PARTS).try_collect().await?;
-        let within = |number: u64, part: &Bytes| {
-            let start = number * PART_BYTES;
-            let (from, to) = (range.start.max(start) - start, range.end.min(start + part.len() as u64) - start);
-            part.slice(from as usize..to.max(from) as usize)
-        };
-        if let [part] = &parts[..] {
-            return Ok(within(first, part));
-        }
-        let mut bytes = fetch::room(range.end - range.start)?;
-        for (number, part) in (first..).zip(&parts) {
-            bytes.extend_from_slice(&within(number, part));
-        }
-        Ok(bytes.into())
+    /// A cached part of this length, `None` if it is missing or damaged.
+    pub async fn read(&self, number: u64, length: usize) -> Result<Option<Bytes>> {
+        blocking(&self.path(number), Box::new(move |path| read(path, length))).await
     }
 
-    async fn part(&self, file: &File, number: u64) -> Result<Bytes> {
-        let range = number * PART_BYTES..file.size.min((number + 1) * PART_BYTES);
-        if range.is_empty() {
-            return Ok(Bytes::new());
-        }
-        let path = self.cache.directory.join(&self.name[..2]).join(format!("{}-{number}", self.name));
-        let length = (range.end - range.start) as usize;
-        if let Some(bytes) = blocking(&path, Box::new(move |path| read(path, length))).await? {
-            return Ok(bytes);
-        }
-        let bytes = fetch::part(file, range).await?;
-        let (given, cache) = (bytes.clone(), Arc::clone(&self.cache));
-        blocking(&path, Box::new(move |path| keep(path, &given, &cache).map(|()| None))).await?;
-        Ok(bytes)
+    /// Caches a part.
+    pub async fn keep(&self, number: u64, bytes: Bytes) -> Result<()> {
+        let cache = Arc::clone(&self.cache);
+        let work = Box::new(move |path: &Path| keep(path, &bytes, &cache).map(|()| None));
+        blocking(&self.path(number), work).await.map(drop)
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.cache.directory.join(&self.name[..2]).join(format!("{}-{number}", self.name))
     }
 }
 

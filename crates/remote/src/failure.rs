@@ -1,7 +1,7 @@
 //! Errors of requests, in words that help.
 
+use crate::http::fault::Fault;
 use crate::hub::Refusal;
-use crate::redirects::Fault;
 use headrace_engine::error::{Code, Error};
 use headrace_engine::files::storage::{changed, without_passwords};
 use object_store::Error as Failure;

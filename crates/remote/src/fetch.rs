@@ -1,42 +1,22 @@
 //! Requests: reading a part of a file, continued where a connection broke, and uploading a whole
 //! file.
 
-use crate::answers::oversent;
 use crate::failure::{at_fault, failed};
 use crate::file::{File, broken};
-use crate::store::{self, backoff, retries};
+use crate::http::answers::oversent;
+use crate::http::settings::{backoff, retries};
+use crate::store;
 use bytes::Bytes;
 use futures_util::StreamExt;
-use futures_util::stream::{self, TryStreamExt};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::allocate;
 use object_store::{GetRange, ObjectStoreExt, PutPayload, WriteMultipart};
 use std::ops::Range;
 use std::path::Path;
 
-/// Longer ranges are read in parts of this size.
-const PART_BYTES: u64 = 1 << 20;
-/// The largest number of requests made at the same time for one call.
-pub const MAX_REQUESTS: usize = 64;
 /// Bytes of a local file read at a time, and sent in one request.
 const UPLOAD_BYTES: usize = 8 << 20;
 const MAX_UPLOADS: usize = 4;
-
-/// The bytes of a range, which must be in the file. Several requests are made for a long one.
-pub async fn range(file: &File, range: Range<u64>) -> Result<Bytes> {
-    if let Some(kept) = &file.kept {
-        return kept.range(file, range).await;
-    }
-    if range.end - range.start <= 2 * PART_BYTES {
-        return part(file, range).await;
-    }
-    let starts = (range.start..range.end).step_by(PART_BYTES as usize);
-    let parts = starts.map(|start| part(file, start..range.end.min(start + PART_BYTES)));
-    let parts: Vec<_> = stream::iter(parts).buffered(MAX_REQUESTS).try_collect().await?;
-    let mut bytes = room(range.end - range.start)?;
-    parts.iter().for_each(|part| bytes.extend_from_slice(part));
-    Ok(bytes.into())
-}
 
 /// The bytes of a range, by one request at a time. Bytes received before a connection breaks are
 /// not requested again.

@@ -1,8 +1,8 @@
 //! A remote file: its size and version, and a check that it has not changed.
 
-use crate::answers::UNKNOWN_SIZE;
 use crate::cache::Kept;
 use crate::failure::failed;
+use crate::http::answers::UNKNOWN_SIZE;
 use crate::store;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::storage::{Cache, Status, Version, changed};

@@ -4,23 +4,23 @@
 //! Requests are made by a separate thread, started by the first of them. The caller waits for the
 //! answer on its own thread, and that wait ends with its run.
 
-mod answers;
 mod cache;
+mod entry;
 mod failure;
 mod fetch;
 mod file;
 mod http;
 mod hub;
 mod listing;
-mod pages;
 mod parts;
 mod profile;
-mod redirects;
+mod ranges;
 mod runtime;
 mod store;
 mod stream;
 
-pub use listing::{Entry, copy, is_directory, list, remove, revision, statuses};
+pub use entry::Entry;
+pub use listing::{copy, is_directory, list, remove, revision, statuses};
 pub use runtime::requests;
 
 use headrace_engine::error::Result;

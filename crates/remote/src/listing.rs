@@ -1,8 +1,9 @@
 //! Lists storages, and removes and copies files in them.
 
+use crate::entry::Entry;
 use crate::failure::failed;
+use crate::http::pages::counted;
 use crate::hub;
-use crate::pages::counted;
 use crate::runtime;
 use crate::store::{self, can_list};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -16,20 +17,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The largest number of requests made at the same time.
 const MAX_REQUESTS: usize = 64;
-
-/// An entry of a storage: a file, or a directory implied by names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// Its URL.
-    pub url: String,
-    /// The size in bytes; 0 for a directory, [`UNKNOWN_SIZE`] if the server does not tell.
-    pub len: u64,
-    /// The time of the last write, in nanoseconds since 1970; 0 for a directory, or if the server
-    /// does not tell.
-    pub modified_ns: u64,
-    /// True if other names begin with its name and a slash.
-    pub is_directory: bool,
-}
 
 /// The files of these names, `None` where there is none. Requests all of them at the same time.
 pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {

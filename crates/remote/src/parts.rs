@@ -1,7 +1,7 @@
 //! Random access to parts of a file.
 
-use crate::fetch::{self, MAX_REQUESTS};
 use crate::file::File;
+use crate::ranges::{self, MAX_REQUESTS};
 use crate::runtime::Task;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -49,7 +49,7 @@ impl Parts for Open {
 /// The bytes of each range, fewer where the file ends before.
 async fn read(file: &File, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
     let within = |range: Range<u64>| range.start.min(file.size)..range.end.min(file.size);
-    let reads = ranges.into_iter().map(|range| fetch::range(file, within(range)));
+    let reads = ranges.into_iter().map(|range| ranges::range(file, within(range)));
     stream::iter(reads).buffered(MAX_REQUESTS).try_collect().await
 }
 

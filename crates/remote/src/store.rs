@@ -2,6 +2,7 @@
 
 use crate::failure::failed;
 use crate::http::Connector;
+use crate::http::settings::{FIRST_BACKOFF, LONGEST_BACKOFF, options, retries};
 use crate::hub::{self, HubConnector, Place};
 use crate::profile;
 use crate::runtime::process;
@@ -12,7 +13,7 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
@@ -21,17 +22,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use url::{ParseError, Position, Url};
 
-/// Number of times a request is retried by default.
-const RETRIES: usize = 8;
-/// The environment variable that overrides it.
-const RETRIES_VARIABLE: &str = "HEADRACE_STORAGE_RETRIES";
-const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 /// The time after which a request is no longer retried.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(180);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// If no byte of a body comes for this time, the request is given up and continued by another.
-const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The storages of this process, by the common part of their URLs and a hash of the environment.
 type Stores = HashMap<(String, u64), Arc<dyn ObjectStore>>;
@@ -44,17 +36,6 @@ enum Kind {
     Azure,
     Hub,
     Http,
-}
-
-/// The number of times a request is retried.
-pub fn retries() -> usize {
-    env::var(RETRIES_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(RETRIES)
-}
-
-/// The delay before retry number `failures`, from 1.
-pub fn backoff(failures: usize) -> Duration {
-    let doubled = 1_u32.checked_shl(failures.saturating_sub(1) as u32).unwrap_or(u32::MAX);
-    FIRST_BACKOFF.saturating_mul(doubled).min(LONGEST_BACKOFF)
 }
 
 /// The storage of a URL, and the path in it.
@@ -200,16 +181,6 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
                 .build()?,
         ),
     })
-}
-
-/// The options of clients, which may or may not speak HTTP without encryption.
-pub fn options(is_plain: bool) -> ClientOptions {
-    ClientOptions::new()
-        .with_connect_timeout(CONNECT_TIMEOUT)
-        .with_read_timeout(READ_TIMEOUT)
-        // A part may take long on a slow connection; the timeout only limits pauses.
-        .with_timeout_disabled()
-        .with_allow_http(is_plain)
 }
 
 /// True if the environment names an endpoint without encryption, as test servers have.

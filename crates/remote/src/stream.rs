@@ -1,11 +1,13 @@
 //! Reads a file from its beginning to its end, requesting parts before they are needed.
 
-use crate::answers::{UNKNOWN_SIZE, WholeFile};
 use crate::failure::failed;
 use crate::fetch;
 use crate::file::{File, broken};
+use crate::http::answers::{UNKNOWN_SIZE, WholeFile};
+use crate::http::settings::{backoff, retries};
+use crate::ranges;
 use crate::runtime::Task;
-use crate::store::{self, backoff, retries};
+use crate::store;
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -104,7 +106,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
         }
         let file = Arc::new(file);
         let mut ranges = Ranges::new(Arc::clone(&file), part_bytes, parts);
-        ranges.current = fetch::range(&file, 0..part_bytes.min(file.size)).await?;
+        ranges.current = ranges::range(&file, 0..part_bytes.min(file.size)).await?;
         return Ok(Opened::Ranges(ranges));
     }
     let (store, path) = store::find(url)?;
@@ -179,7 +181,7 @@ impl Ranges {
             next = range.end;
             let (file, wanted) = (Arc::clone(&self.file), range.clone());
             let what = format!("bytes {} to {} of {}", range.start, range.end, file.path);
-            let task = Task::start(what, async move { fetch::range(&file, wanted).await });
+            let task = Task::start(what, async move { ranges::range(&file, wanted).await });
             self.coming.push_back((range, task));
         }
     }

@@ -42,6 +42,7 @@ class Server:
         passwords: What the header `Authorization` has to be for paths.
         is_list_endless: Whether listings have no end.
         has_endless_pages: Whether there is always another page of a listing.
+        repeats_pages: Whether the token of the next page is always the same.
         num_pages: How many of those were asked for.
         headers: The headers of each request so far, with its path.
         max_listed: How many names S3's protocol lists at once.
@@ -60,6 +61,7 @@ class Server:
         self.passwords: dict[str, str] = {}
         self.is_list_endless = False
         self.has_endless_pages = False
+        self.repeats_pages = False
         self.num_pages = 0
         self.headers: list[tuple[str, dict[str, str]]] = []
         self.max_listed = 1000
@@ -325,7 +327,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _page_of_many(self) -> None:
         self.owner.num_pages += 1
-        number = self.owner.num_pages
+        number = min(self.owner.num_pages, 5) if self.owner.repeats_pages else self.owner.num_pages
         self._xml(
             f"<ListBucketResult><Contents><Key>{number}</Key><Size>1</Size>"
             "<LastModified>2026-11-01T00:00:00.000Z</LastModified></Contents>"

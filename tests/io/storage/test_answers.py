@@ -100,6 +100,18 @@ def test_a_listing_of_endlessly_many_pages_is_an_error(server: Server, pattern):
     assert 1000 < server.num_pages < 1200
 
 
+@pytest.mark.parametrize("pattern", ["*", "**"])
+def test_a_listing_whose_token_repeats_is_an_error_at_once(server: Server, pattern):
+    server.has_endless_pages = server.repeats_pages = True
+    text = (
+        r"the server's list of files has come to the same page 11 times, expected a last page\. "
+        r"This is a fault of the server"
+    )
+    with pytest.raises(errors.FailedPreconditionError, match=text):
+        list(hr.text_lines(f"s3://bucket/{pattern}"))
+    assert server.num_pages == 16
+
+
 @pytest.mark.parametrize("is_chunked", [False, True])
 @pytest.mark.parametrize("num_good", [0, 1])
 def test_a_part_that_is_longer_than_its_range_is_an_error(server: Server, num_good, is_chunked):

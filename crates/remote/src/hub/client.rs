@@ -1,20 +1,17 @@
 //! The client of the hub: its token, its limits on requests, and files that are elsewhere.
 
-use crate::answers::{Asked, bounded};
+use super::refusal::Refusal;
+use crate::http::answers::{Asked, bounded};
 use crate::http::client;
-use crate::pages;
-use crate::redirects::{Linked, follow};
-use crate::store::{backoff, retries};
+use crate::http::pages;
+use crate::http::redirects::{Linked, follow};
+use crate::http::settings::{backoff, retries};
 use futures_util::future::BoxFuture;
-use headrace_engine::error::{Code, Error};
 use http::header::{AUTHORIZATION, IF_MATCH, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue};
-use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-};
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientOptions, Result};
 use reqwest::{Client, StatusCode};
-use std::fmt;
 use std::time::Duration;
 
 /// The longest wait that the hub may ask for.
@@ -111,54 +108,6 @@ impl HttpService for Service {
 fn pause(headers: &HeaderMap, failures: usize) -> Duration {
     let told = headers.get(RETRY_AFTER).and_then(|text| text.to_str().ok()?.trim().parse().ok());
     told.map_or_else(|| backoff(failures), Duration::from_secs).min(LONGEST_WAIT)
-}
-
-/// A request that the hub has refused.
-#[derive(Debug)]
-pub struct Refusal {
-    status: StatusCode,
-    message: String,
-    has_token: bool,
-}
-
-impl Refusal {
-    /// The error, with what to do.
-    pub fn error(&self) -> Error {
-        let code = match self.status {
-            StatusCode::UNAUTHORIZED => Code::Unauthenticated,
-            StatusCode::FORBIDDEN => Code::PermissionDenied,
-            _ => Code::Unavailable,
-        };
-        let remedy = match (code, self.has_token) {
-            (Code::Unavailable, true) => "Wait some minutes, or set HEADRACE_STORAGE_RETRIES to more than 8.",
-            (Code::Unavailable, false) => {
-                "Wait some minutes, or set HF_TOKEN: with a token, more requests are allowed."
-            }
-            (_, true) => {
-                "Check the name, and whether the token in HF_TOKEN may read it: ask for access on the page of a gated data set."
-            }
-            (_, false) => "Check the name, and set HF_TOKEN to a token that may read it, if it is private or gated.",
-        };
-        Error::new(code, self.to_string()).with_remedy(remedy)
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the hub has answered {}", self.status)?;
-        match self.message.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", self.message.trim_end_matches('.')),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-impl From<Refusal> for HttpError {
-    fn from(refusal: Refusal) -> Self {
-        Self::new(HttpErrorKind::Unknown, refusal)
-    }
 }
 
 #[cfg(test)]

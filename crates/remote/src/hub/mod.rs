@@ -3,9 +3,11 @@
 //! Source: the Hub API, and the URLs that the library `huggingface_hub` asks for.
 
 mod client;
+mod refusal;
 mod tree;
 
-pub use client::{HubConnector, Refusal};
+pub use client::HubConnector;
+pub use refusal::Refusal;
 pub use tree::{is_directory, list, revision};
 
 use headrace_engine::error::{Code, Error, Result};

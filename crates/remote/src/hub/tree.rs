@@ -1,10 +1,10 @@
 //! The files of a repository, and the commit of a revision, as the hub lists them.
 
 use super::{HubConnector, Place, Refusal, endpoint};
+use crate::entry::Entry;
 use crate::failure::at_fault;
-use crate::listing::Entry;
-use crate::redirects::Fault;
-use crate::store::{backoff, options, retries};
+use crate::http::fault::Fault;
+use crate::http::settings::{backoff, options, retries};
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::order;
 use http::header::LINK;

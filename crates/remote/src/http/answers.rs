@@ -1,8 +1,7 @@
 //! Limits on answers: reads at most the bytes asked for, and only the beginning of an error's body.
 
-use crate::http::told;
-use crate::pages;
-use crate::redirects::Fault;
+use super::fault::{Fault, told};
+use super::pages;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, RANGE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue};

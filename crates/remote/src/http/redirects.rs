@@ -1,33 +1,14 @@
 //! Requests and their redirects. Secrets are never sent to another host, neither in a header nor in
 //! the referring URL.
 
-use crate::http::told;
+use super::fault::{Fault, told};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION, RANGE};
 use http::{HeaderMap, HeaderValue};
 use object_store::client::{HttpError, HttpErrorKind, HttpRequest};
 use reqwest::{Body, Client, Method, Response, StatusCode, Url};
-use std::fmt;
 
 /// The largest number of redirects of a request.
 const MOST_REDIRECTS: usize = 10;
-
-/// A server's misbehaviour.
-#[derive(Debug)]
-pub struct Fault(pub String);
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl From<Fault> for HttpError {
-    fn from(fault: Fault) -> Self {
-        Self::new(HttpErrorKind::Unknown, fault)
-    }
-}
 
 /// Makes a request, and follows its redirects. A user and a password in a URL become a header.
 ///

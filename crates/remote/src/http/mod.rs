@@ -3,20 +3,22 @@
 //! The connector of `object_store` also links HTTP/2: a tenth of a megabyte in each wheel that
 //! storages do not need, since parts of a file are requested over several connections.
 
-use crate::answers::{Asked, bounded};
-use crate::pages;
-use crate::redirects::execute;
+pub mod answers;
+pub mod fault;
+pub mod pages;
+pub mod redirects;
+pub mod settings;
+
+use self::answers::{Asked, bounded};
+use self::redirects::execute;
 use futures_util::future::BoxFuture;
 use object_store::ClientConfigKey::{AllowHttp, ConnectTimeout, ReadTimeout};
-use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-};
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientConfigKey, ClientOptions, Error, Result};
 use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use std::error::Error as Cause;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,50 +77,18 @@ impl HttpService for Service {
     {
         Box::pin(async move {
             let asked = Asked::by(&request);
-            if asked == Asked::Answer {
-                pages::begin()?;
+            if asked != Asked::Answer {
+                return bounded(execute(&self.0, request).await?, asked).await;
             }
-            bounded(execute(&self.0, request).await?, asked).await
+            let url = request.uri().clone();
+            pages::begin()?;
+            let answer = execute(&self.0, request).await?;
+            if answer.status().is_success() {
+                pages::note(&url)?;
+            }
+            bounded(answer, asked).await
         })
     }
-}
-
-/// Tells whether a failed request may be repeated. The URL is removed: the caller that reports the
-/// error adds it, unless it holds a secret.
-pub fn told(error: reqwest::Error) -> HttpError {
-    let kind = match &error {
-        error if error.is_timeout() => HttpErrorKind::Timeout,
-        error if error.is_connect() => HttpErrorKind::Connect,
-        error if error.is_decode() => HttpErrorKind::Decode,
-        error => cause(error).unwrap_or(HttpErrorKind::Unknown),
-    };
-    HttpError::new(kind, error.without_url())
-}
-
-/// The kind of the first cause that has one.
-fn cause(error: &reqwest::Error) -> Option<HttpErrorKind> {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if let Some(error) = cause.downcast_ref::<hyper::Error>() {
-            if error.is_closed() || error.is_incomplete_message() || error.is_body_write_aborted() {
-                return Some(HttpErrorKind::Request);
-            }
-            if error.is_timeout() {
-                return Some(HttpErrorKind::Timeout);
-            }
-        }
-        match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
-            Some(io::ErrorKind::TimedOut) => return Some(HttpErrorKind::Timeout),
-            Some(
-                io::ErrorKind::ConnectionAborted
-                | io::ErrorKind::ConnectionReset
-                | io::ErrorKind::BrokenPipe
-                | io::ErrorKind::UnexpectedEof,
-            ) => return Some(HttpErrorKind::Interrupted),
-            _ => source = cause.source(),
-        }
-    }
-    None
 }
 
 /// Returns a host's addresses, beginning with another one each time: a storage has many machines

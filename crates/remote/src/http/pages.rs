@@ -1,8 +1,11 @@
 //! Pages of one listing: a server that always has another page is told from one that has many files.
 
-use crate::redirects::Fault;
-use std::cell::Cell;
+use super::fault::Fault;
+use http::Uri;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::future::Future;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A listing may have so many pages of any size. Further ones must have [`LEAST_BYTES`] on average.
 const FREE_PAGES: u64 = 1000;
@@ -10,6 +13,9 @@ const FREE_PAGES: u64 = 1000;
 const LEAST_BYTES: u64 = 4 << 10;
 /// The largest size of all pages together, some seven million names.
 const MOST_BYTES: u64 = 2 << 30;
+/// A page may come so many times: a request for credentials may be repeated, and one for a page
+/// whose answer broke off.
+const MOST_REPEATS: u32 = 10;
 
 tokio::task_local! {
     /// The answers to the requests of a listing. Written and read by its task alone.
@@ -21,6 +27,8 @@ tokio::task_local! {
 struct Pages {
     count: Cell<u64>,
     bytes: Cell<u64>,
+    /// The number of answers for the hash of each URL, which holds the token of its page.
+    by_url: RefCell<HashMap<u64, u32>>,
 }
 
 /// Counts the answers to requests that `listing` makes.
@@ -38,9 +46,28 @@ pub fn add(num_bytes: usize) -> Result<(), Fault> {
     within(|pages| pages.bytes.set(pages.bytes.get().saturating_add(num_bytes as u64)))
 }
 
-fn within(note: impl FnOnce(&Pages)) -> Result<(), Fault> {
+/// Notes that the page of a URL has come. Fails if it has come too often: then the server gives a
+/// token that it has given before.
+pub fn note(url: &Uri) -> Result<(), Fault> {
     let noted = LISTING.try_with(|pages| {
-        note(pages);
+        let mut by_url = pages.by_url.borrow_mut();
+        let mut hasher = DefaultHasher::new();
+        url.hash(&mut hasher);
+        let count = by_url.entry(hasher.finish()).or_default();
+        *count += 1;
+        match *count <= MOST_REPEATS {
+            true => Ok(()),
+            false => Err(Fault(format!(
+                "the server's list of files has come to the same page {count} times, expected a last page"
+            ))),
+        }
+    });
+    noted.unwrap_or(Ok(()))
+}
+
+fn within(add: impl FnOnce(&Pages)) -> Result<(), Fault> {
+    let noted = LISTING.try_with(|pages| {
+        add(pages);
         check(pages.count.get(), pages.bytes.get())
     });
     // Other requests are no pages.
