@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 
 def test_the_sessions_run(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     outputs = []
     for block in blocks:
@@ -26,7 +26,7 @@ def test_the_sessions_run(tmp_path):
         )
         assert (done.returncode, done.stderr) == (0, ""), block
         outputs.append(done.stdout)
-    inspected, verified, converted, indexed, benched, state = outputs
+    inspected, verified, converted, indexed, benched, state, replayed = outputs
     assert "2 records of " in inspected
     assert "exit code 1" in verified
     assert '"name":"bee"' in converted
@@ -36,6 +36,7 @@ def test_the_sessions_run(tmp_path):
     assert "\n0 " in indexed
     assert "share of the limit: " in benched
     assert "The program has taken 2 batches." in state
+    assert replayed.startswith("step 0: 2 examples\n  animals.tfrecord: record 0, byte 0\n")
 
 
 def test_every_command_has_a_row(tmp_path):

@@ -27,6 +27,7 @@ PAGES = {
             "image_folder",
             "webdataset",
             "parquet",
+            "tokens",
             "fixed_length_records",
             "files",
             "arrays",

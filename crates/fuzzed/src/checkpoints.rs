@@ -84,7 +84,7 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
         3 => epochs(&shuffled(&files)),
         4 => then(&epochs(&files), Step::Shard { index: 1, count: 3, even: Even::Uneven }),
         5 => Arc::new(Plan::Concat(both())),
-        6 => Arc::new(Plan::Mix(both(), Mix { weights: vec![1.0, 3.0], goes_on: true, seed: 5 })),
+        6 => Arc::new(Plan::Mix(both(), Mix::new(vec![1.0, 3.0], true, 5))),
         7 => then(&then(&files, Step::Skip(5)), Step::Take(50)),
         8 => epochs(&then(&files, Step::Cache(Arc::new(Store::default())))),
         9 => window(&then(&files, Step::SkipErrors(0))),

@@ -40,7 +40,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -51,6 +51,7 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
     Target { name: "index", body: index::index, times: 16, besides: FILE_BYTES },
     Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
+    Target { name: "token_index", body: tar::token_index, times: 16, besides: FILE_BYTES },
     Target { name: "jpeg", body: images::jpeg, times: 8, besides: PARSER_BYTES },
     Target { name: "png", body: images::png, times: 8, besides: PARSER_BYTES },
     Target { name: "gif", body: images::gif, times: 8, besides: PARSER_BYTES },

@@ -1,10 +1,12 @@
-//! Target for tar archives of samples.
+//! Targets for tar archives of samples, and for the indexes of files of tokens.
 
 use crate::file::File;
 use crate::packed::Packed;
 use crate::records::in_order_and_shuffled;
 use bytes::Bytes;
-use headrace_engine::pipeline::formats::{Tar, infer_tar};
+use headrace_engine::pipeline::formats::{DocumentIndex, Tar, TokenFile, Tokens, infer_tar, megatron_head};
+use headrace_engine::pipeline::index::WindowSize;
+use headrace_engine::tensor::dtype::DType;
 use std::sync::Arc;
 
 const BLOCK_BYTES: usize = 512;
@@ -41,4 +43,27 @@ fn correct_checksums(mut archive: &mut [u8]) {
         let Some((_, rest)) = rest.split_at_mut_checked(size.next_multiple_of(BLOCK_BYTES)) else { return };
         archive = rest;
     }
+}
+
+/// `[options, file...]`: an index of Megatron, or of datatrove if the lowest bit of the options is
+/// set. The other bits are the length of windows.
+pub fn token_index(data: &[u8]) -> usize {
+    let [options, data @ ..] = data else { return 0 };
+    let Ok(file) = File::new(data) else { return 0 };
+    let (file, is_datatrove) = (file.file_provenance(), options & 1 == 1);
+    let (dtype, num_tokens, index) = if is_datatrove {
+        let end = data.last_chunk().map_or(0, |end| u64::from_le_bytes(*end)).min(1 << 40);
+        (DType::UInt16, end, DocumentIndex::Datatrove(file))
+    } else {
+        let Ok(head) = megatron_head(&file) else { return data.len() };
+        (head.dtype, head.num_bytes / head.dtype.size() as u64, DocumentIndex::Megatron(file))
+    };
+    let Ok(tokens) = TokenFile::new(0, num_tokens, dtype, Some(&index)) else { return data.len() };
+    let length = u64::from(options >> 1) + 1;
+    let size = WindowSize { length, stride: length };
+    if let Ok(tokens) = Tokens::new(dtype, size, vec![tokens], true) {
+        let num_windows: u64 = tokens.counts().sum();
+        assert_eq!(num_windows.saturating_mul(length).saturating_add(tokens.left_out()), num_tokens);
+    }
+    data.len()
 }

@@ -77,6 +77,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pipeline::sources::parquet_columns, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::parquet_counts, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::parquet_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tokens::megatron_index, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tokens::token_windows, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::tar_samples, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::json_fields, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::json_records, module)?)?;

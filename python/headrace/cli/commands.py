@@ -13,6 +13,7 @@ from headrace.cli.demo import demo
 from headrace.cli.failures import Commands
 from headrace.cli.index.command import index
 from headrace.cli.inspect.command import inspect
+from headrace.cli.replay.command import replay
 from headrace.cli.state.command import state
 from headrace.cli.verify.command import verify
 
@@ -23,5 +24,5 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, convert, index, bench, state, demo):
+for command in (inspect, verify, convert, index, bench, state, replay, demo):
     headrace.add_command(command)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headrace.pipeline.formats.image_folder import image_folder
     from headrace.pipeline.formats.json_lines import json_lines
     from headrace.pipeline.formats.parquet import parquet
+    from headrace.pipeline.formats.tokens import tokens
     from headrace.pipeline.formats.webdataset import webdataset
     from headrace.pipeline.plan.functions.torch_draws import torch_draws
     from headrace.pipeline.run.batches import Batches
@@ -52,6 +53,7 @@ __all__ = [
     "parquet",
     "text_lines",
     "tfrecords",
+    "tokens",
     "torch_draws",
     "webdataset",
     "zip",
@@ -79,6 +81,7 @@ _HOMES = {
     "parquet": "formats.parquet",
     "text_lines": "describe.sources",
     "tfrecords": "describe.sources",
+    "tokens": "formats.tokens",
     "torch_draws": "plan.functions.torch_draws",
     "webdataset": "formats.webdataset",
     "zip": "describe.combine",

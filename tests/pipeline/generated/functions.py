@@ -79,12 +79,21 @@ def with_list_in_model(example: Example) -> Example:
 def packed_sum(row: Mapping[str, Any]) -> dict[str, Any]:
     """One number for what a packed row holds, and where."""
     weights = row["segment_ids"].astype(np.int64) * 7 + row["positions"] + 1
-    return {"n": int((row["list"] * weights).sum())}
+    n = int((row["list"] * weights).sum())
+    for place, number in enumerate(row.get("n", ())):
+        n += (place + 1) * int(number)
+    if "cu_seqlens" in row:
+        lengths = np.bincount(row["segment_ids"], minlength=1)[1:]
+        assert row["cu_seqlens"].tolist() == [0, *np.cumsum(lengths)]
+    return {"n": n}
 
 
 def packed_sum_in_model(row: Example) -> Example:
     columns = zip(row["list"], row["segment_ids"], row["positions"], strict=True)
-    return {"n": sum(value * (segment * 7 + place + 1) for value, segment, place in columns)}
+    along = sum((place + 1) * first_of(n) for place, n in enumerate(row.get("n", ())))
+    return {
+        "n": sum(value * (segment * 7 + place + 1) for value, segment, place in columns) + along
+    }
 
 
 def failing(example: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -158,20 +158,36 @@ def bucket(
             yield made(number)
 
 
-def pack(items: Items, length: int, is_split: bool, max_open: int) -> Items:
+def pack(
+    items: Items,
+    length: int,
+    is_split: bool,
+    max_open: int,
+    along: tuple[str, ...] = (),
+    world: int | None = None,
+) -> Items:
     """Lists of the component `list` behind each other in rows, by first fit."""
-    rows: list[list[list[tuple[int, int]]]] = []
-
-    def used(row: list[list[tuple[int, int]]]) -> int:
-        return sum(map(len, row))
-
-    def made(row: list[list[tuple[int, int]]]) -> Example:
-        flat = [(value, n, place) for n, piece in enumerate(row, 1) for place, value in piece]
+    rows = _packed(items, length, is_split, max_open)
+    for row in rows if world is None else _balanced(rows, world):
+        pieces = enumerate((piece for _, piece in row), 1)
+        flat = [(value, n, place) for n, piece in pieces for place, value in piece]
         flat += [(0, 0, 0)] * (length - len(flat))
         names = ("list", "segment_ids", "positions")
-        return {
+        columns = {
             name: list(column) for name, column in zip(names, zip(*flat, strict=True), strict=True)
         }
+        yield {**columns, **{name: [example[name] for example, _ in row] for name in along}}
+
+
+# A row: each packed example, and its values with their places.
+_Row = list[tuple[Example, list[tuple[int, int]]]]
+
+
+def _packed(items: Items, length: int, is_split: bool, max_open: int) -> Iterator[_Row]:
+    rows: list[_Row] = []
+
+    def used(row: _Row) -> int:
+        return sum(len(piece) for _, piece in row)
 
     for example in items:
         whole = list(enumerate(example["list"]))
@@ -180,13 +196,30 @@ def pack(items: Items, length: int, is_split: bool, max_open: int) -> Items:
             fitting = [row for row in rows if used(row) + len(piece) <= length]
             if not fitting:
                 if len(rows) >= max_open:
-                    yield made(rows.pop(rows.index(max(rows, key=used))))
+                    yield rows.pop(rows.index(max(rows, key=used)))
                 rows.append([])
                 fitting = rows[-1:]
-            fitting[0].append(piece)
+            fitting[0].append((example, piece))
             if used(fitting[0]) == length:
-                yield made(rows.pop(next(n for n, row in enumerate(rows) if row is fitting[0])))
-    yield from map(made, rows)
+                yield rows.pop(next(n for n, row in enumerate(rows) if row is fitting[0]))
+    yield from rows
+
+
+def _balanced(rows: Iterator[_Row], world: int) -> Iterator[_Row]:
+    """Rows in an order in which ranks get equal sums of squared lengths."""
+    if world == 1:
+        yield from rows
+        return
+    while group := list(islice(rows, 8 * world)):
+        costs = [sum(len(piece) ** 2 for _, piece in row) for row in group]
+        places = sorted(range(len(group)), key=lambda place: (-costs[place], place))
+        rounds = [places[n : n + world] for n in range(0, len(places), world)]
+        sums = [0] * world
+        for of_round in sorted(rounds, key=lambda of_round: (-len(of_round), min(of_round))):
+            ranks = sorted(range(world), key=lambda rank: (sums[rank], rank))[: len(of_round)]
+            for rank, place in sorted(zip(ranks, of_round, strict=True)):
+                sums[rank] += costs[place]
+                yield group[place]
 
 
 def shuffle(items: Items, seed: int, number: int) -> Items:
@@ -257,14 +290,21 @@ def mix(parts: Sequence[Items], drawn: Iterable[int]) -> Items:
 
 @lru_cache(1000)
 def draws(
-    lengths: tuple[int, ...], weights: tuple[float, ...], seed: int, stop: str, number: int
+    lengths: tuple[int, ...],
+    weights: tuple[float, ...],
+    changes: tuple[tuple[int, tuple[float, ...]], ...],
+    seed: int,
+    stop: str,
+    number: int,
 ) -> tuple[int, ...]:
     """The parts of so many plain numbers that are drawn in a pass."""
     parts = [
         hr.arrays({"part": np.full(length, part)}).options(num_threads=1)
         for part, length in enumerate(lengths)
     ]
-    mixed = hr.mix(parts, weights, seed, "all" if stop == "all" else "first").epoch(number)
+    given: Any = {"schedule": dict([(0, weights), *changes])} if changes else {"weights": weights}
+    mixed = hr.mix(parts, seed=seed, stop="all" if stop == "all" else "first", **given)
+    mixed = mixed.epoch(number)
     return tuple(int(example["part"]) for example in mixed)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
@@ -189,18 +190,27 @@ def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
     weights = random.choice([[1.0] * len(parts), [float(n + 1) for n in range(len(parts))]])
     seed, stop = random.randrange(2**20), random.choice(["first", "all"])
     models = _models(parts)
+    has_names = random.random() < 0.4
+    # Other weights from an example on.
+    later = random.choice([None, None, (random.choice([1, 20, 60]), [*weights[1:], 0.5])])
+    given = {"weights": weights} if later is None else {"schedule": dict([(0, weights), later])}
 
     def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
-        return hr.mix([part.pipeline(directory, ranks) for part in parts], weights, seed, stop)
+        pipes: Any = [part.pipeline(directory, ranks) for part in parts]
+        if has_names:
+            pipes = {f"part {n}": pipe for n, pipe in enumerate(pipes)}
+        return hr.mix(pipes, seed=seed, stop=stop, **given)
 
     def model(at: At) -> Items:
         # Counted apart from the run, in which no item is asked for that is not drawn.
         counted = at._replace(run=Run())
         lengths = tuple(len(list(inner(counted.of_part(n)))) for n, inner in enumerate(models))
-        drawn = m.draws(lengths, tuple(weights), seed, stop, at.number)
+        changes = () if later is None else ((later[0], tuple(later[1])),)
+        drawn = m.draws(lengths, tuple(weights), changes, seed, stop, at.number)
         return m.mix([inner(at.of_part(n)) for n, inner in enumerate(models)], drawn)
 
-    text = f"mix([{_texts(parts)}], {weights}, {seed}, {stop!r})"
+    names = ", names" * has_names
+    text = f"mix([{_texts(parts)}], {given}, {seed}, {stop!r}{names})"
     shape = _shape_of(parts, parts[0].shape.names).with_tags("mix")
     return Beginning("mix", text, begin, model, shape, tuple(parts))
 

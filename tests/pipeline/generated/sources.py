@@ -136,6 +136,7 @@ _BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
     "csv": ("*.csv", _begins_of_matches(rb"(?m)^\d+,")),
     "jsonl": ("*.jsonl", _begins_of_matches(rb"(?m)^\{")),
     "fixed": ("*.fixed", lambda path: list(range(0, path.stat().st_size, 8))),
+    "tokens": ("*.tokens", lambda path: list(range(0, path.stat().st_size - 16, 8))),
     "tfrecord": ("*.tfrecord", _begins_of_records),
     DAMAGED: ("damaged/*.tfrecord", _begins_of_records),
     "tar": ("*.tar", _begins_of_samples),
@@ -167,6 +168,8 @@ def write_files(directory: Path) -> None:
         objects = "".join(f'{{"n": {n}, "list": {_list(n)}}}\n\n' for n in numbers)
         (directory / f"{index}.jsonl").write_text(objects)
         (directory / f"{index}.fixed").write_bytes(np.array(numbers, "<i8").tobytes())
+        tokens = np.array([*numbers, 0, 0], "<i8")
+        (directory / f"{index}.tokens").write_bytes(tokens.tobytes())
         with tarfile.open(directory / f"{index}.tar", "w") as archive:
             for n in numbers:
                 add_members(archive, ((f"{n:03}.n", b"%d" % n), (f"{n:03}.txt", b"x" * (n % 7))))
@@ -317,6 +320,18 @@ def _fixed(random: Random) -> Source:
 
     text = "fixed_length_records(*.fixed)"
     return Source(text, begin, _only("n"), ending="fixed", places=_PLACES)
+
+
+def _tokens(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.tokens(directory / "*.tokens", 3, np.int64, stride=1).map(_first_token)
+
+    text = "tokens(*.tokens)"
+    return Source(text, begin, _only("n"), ending="tokens", places=_PLACES)
+
+
+def _first_token(example: Example) -> Example:
+    return {"n": int(example["tokens"][0])}
 
 
 def _archive(random: Random) -> Source:
@@ -603,6 +618,7 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _csv,
     _json,
     _fixed,
+    _tokens,
     _archive,
     _images,
     _files,

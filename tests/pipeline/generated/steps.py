@@ -413,11 +413,22 @@ def _pack(random: Random, shape: Shape) -> Step | None:
         return None
     length, most = random.choice([4, 6, 9]), random.choice([1, 2, 64])
     is_split = random.random() < 0.4
+    has_more = random.random() < 0.4
+    along = ("n",) if has_more and "n" in shape.names else ()
+    world = random.choice([None, None, 2, 3])
+    names = ("list", *along)
+    more = f"along={along}, cu_seqlens={has_more}, balance={world}"
     return Step(
         "pack",
-        f"select('list').pack({length}, 'list', {is_split}, {most}).map(packed_sum)",
-        lambda p, _: p.select("list").pack(length, "list", is_split, most).map(f.packed_sum),
-        items_of(lambda i, _: map(f.packed_sum_in_model, m.pack(i, length, is_split, most))),
+        f"select{names}.pack({length}, 'list', {is_split}, {most}, {more}).map(packed_sum)",
+        lambda p, _: (
+            p.select(*names)
+            .pack(length, "list", is_split, most, along, has_more, world)
+            .map(f.packed_sum)
+        ),
+        items_of(
+            lambda i, _: map(f.packed_sum_in_model, m.pack(i, length, is_split, most, along, world))
+        ),
         lambda before: replace(before, names=frozenset({"n"})),
     )
 

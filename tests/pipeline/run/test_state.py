@@ -314,7 +314,9 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"the number of epochs: 5, but 2 in"):
             other.resume(state, allow={"weights"})
         assert len(list(other.resume(state, allow={"epochs", "weights"}))) > 40
-        with pytest.raises(ValueError, match="allow has 'size', expected 'epochs' and 'weights'"):
+        with pytest.raises(
+            ValueError, match="allow has 'size', expected 'epochs', 'weights' and 'parts'"
+        ):
             other.resume(state, allow={"size"})
 
     def test_other_files(self, records, state, tmp_path):

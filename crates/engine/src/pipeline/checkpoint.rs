@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::function_states::FunctionStates;
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// All numbers are counts. A larger number is invalid, and adding to it would overflow.
 const MOST: u64 = i64::MAX as u64;
@@ -22,6 +22,31 @@ pub struct Checkpoint {
     /// The states of Python functions, for nodes that begin here. They are not part of the
     /// checkpoint: the node that runs passes saves them in its own.
     states: Option<Arc<FunctionStates>>,
+    /// The inputs of the rows behind it, for a mixture that has just made it. They are not part of
+    /// the checkpoint.
+    choices: Option<Arc<Choices>>,
+}
+
+/// The inputs that a mixture took rows from.
+#[derive(Debug)]
+pub struct Choices {
+    /// One for each row behind a checkpoint, in order.
+    pub of_rows: Vec<Choice>,
+    /// The checkpoint behind them, once it is made; `None` at the end.
+    pub next: OnceLock<Option<Checkpoint>>,
+}
+
+/// The input that a mixture took a row from.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The number of the input.
+    pub input: usize,
+    /// The size of the row, as the mixture measures it.
+    pub size: u64,
+    /// The number from which choices continue behind it.
+    pub number: u64,
+    /// True if sizes are counted anew behind it.
+    pub is_border: bool,
 }
 
 impl PartialEq for Checkpoint {
@@ -58,7 +83,11 @@ impl Checkpoint {
         match (text, self.state) {
             (Some(text), Some(state)) => {
                 let state = Arc::unwrap_or_clone(state);
-                Self { states: self.states, ..Self::at(State { text: Some(text), ..state }, self.skip) }
+                Self {
+                    states: self.states,
+                    choices: self.choices,
+                    ..Self::at(State { text: Some(text), ..state }, self.skip)
+                }
             }
             (_, state) => Self { state, ..self },
         }
@@ -71,12 +100,22 @@ impl Checkpoint {
 
     /// The checkpoint `skip` rows after a state.
     pub fn at(state: State, skip: u64) -> Self {
-        Self { state: Some(Arc::new(state)), skip, states: None }
+        Self { state: Some(Arc::new(state)), skip, states: None, choices: None }
     }
 
     /// The same checkpoint, for nodes that begin with these states of Python functions.
     pub fn with_states(self, states: Option<Arc<FunctionStates>>) -> Self {
         Self { states, ..self }
+    }
+
+    /// The same checkpoint, with the inputs of the rows behind it.
+    pub fn with_choices(self, choices: Arc<Choices>) -> Self {
+        Self { choices: Some(choices), ..self }
+    }
+
+    /// The inputs of the rows behind it, if they are known.
+    pub fn choices(&self) -> Option<&Arc<Choices>> {
+        self.choices.as_ref()
     }
 
     /// The states of Python functions with which nodes begin here.

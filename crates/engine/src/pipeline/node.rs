@@ -57,6 +57,8 @@ pub struct Position {
     pub stage: usize,
     /// The number of the `skip_errors` stage that handles its failures, if there is one.
     pub skipper: Option<usize>,
+    /// True if batches remember the records that they are made of.
+    pub keeps_origins: bool,
     /// True if it polls for rows and begins tasks one at a time, only when their results are
     /// requested.
     pub in_step: bool,

@@ -91,10 +91,7 @@ impl MadeUp {
         let shuffle = Shuffle::new;
         let (words, plan) = match draws.below(6) {
             0 => ("concat", Plan::Concat(parts)),
-            1 => (
-                "mix",
-                Plan::Mix(parts, Mix { weights: vec![2.0, 1.0], goes_on: draws.below(2) == 0, seed: draws.next() }),
-            ),
+            1 => ("mix", Plan::Mix(parts, Mix::new(vec![2.0, 1.0], draws.below(2) == 0, draws.next()))),
             2 => ("zip", Plan::Zip(parts, draws.below(2) == 0)),
             3 => ("shuffled", Plan::Shuffled(one, shuffle(draws.next()))),
             _ => return one,

@@ -13,6 +13,8 @@ use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::pipeline::blocks::batches::Batches;
 use headrace_engine::pipeline::blocks::block::{Block, RowProvenance};
 use headrace_engine::pipeline::blocks::column::Column;
+use headrace_engine::pipeline::blocks::file_provenance::FileProvenance;
+use headrace_engine::pipeline::blocks::part_counts::{add_origins, add_part};
 use headrace_engine::pipeline::checkpoint::Checkpoint;
 use headrace_engine::pipeline::execution::budget::{Budget, Charge};
 use headrace_engine::pipeline::execution::executor::{Executor, Output};
@@ -55,6 +57,8 @@ pub struct Execution {
     held: Mutex<Option<Charge>>,
     /// The process whose threads they are: a forked child has none of them.
     process: u32,
+    /// True if rows remember the records that they are made of.
+    keeps_origins: bool,
 }
 
 /// The current work of a worker: the number of its thread, a word for the work, its duration so far
@@ -84,6 +88,12 @@ struct Last {
     num_rows: u64,
     /// Its batches still to be returned, if its rows are batches.
     batches: Batches,
+    /// For each row, the number of examples from each part of a mixture.
+    parts: Vec<u64>,
+    /// The same, for all rows that were returned before.
+    before: Vec<u64>,
+    /// For each row, the records that it was made of, if they are remembered.
+    origins: Vec<Vec<(Arc<FileProvenance>, u64)>>,
     /// Held until the next rows are returned: the program still has these when it asks for more.
     _charge: Option<Charge>,
 }
@@ -94,7 +104,8 @@ impl Execution {
     /// and the initial state of each Python worker's function. If `is_in_step`, nothing is computed
     /// before its result is requested. `num_threads` counts the engine's own threads and the
     /// threads that call Python functions. `outputs` has the limit of finished blocks, and whether
-    /// a row is a batch. `name` describes the pipeline in words.
+    /// a row is a batch. `name` describes the pipeline in words. With `keeps_origins`, rows remember
+    /// the records that they are made of.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -108,11 +119,13 @@ impl Execution {
         is_deterministic: bool,
         is_in_step: bool,
         name: &str,
+        keeps_origins: bool,
     ) -> PyResult<Self> {
         let (num_threads, num_callers) = num_threads;
         let (max_outputs, is_batched) = outputs;
         let (num_python_workers, num_stages) = num_python_workers_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
+        let settings = settings.with_origins(keeps_origins);
         let (pass_number, place, states) = begin;
         let first = place.map_or_else(|| Ok(Checkpoint::default()), |place| checkpoint::from_python(&place))?;
         let states = FunctionStates::new(states.into_iter().map(|state| state.map(Arc::from)).collect());
@@ -132,11 +145,20 @@ impl Execution {
             executor: Arc::clone(&executor),
             cancellation: cancellation.clone(),
             workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
-            last: Mutex::new(Last { checkpoint: first, num_rows: 0, batches: Batches::default(), _charge: None }),
+            last: Mutex::new(Last {
+                checkpoint: first,
+                num_rows: 0,
+                batches: Batches::default(),
+                parts: Vec::new(),
+                before: vec![0; plan.0.num_parts()],
+                origins: Vec::new(),
+                _charge: None,
+            }),
             is_batched,
             name: name.into(),
             held: Mutex::new(None),
             process: std::process::id(),
+            keeps_origins,
         };
         for number in 0..num_threads {
             let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
@@ -200,6 +222,40 @@ impl Execution {
             last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
         };
         checkpoint::to_python(py, &behind)
+    }
+
+    /// The number of examples from each part of a mixture, in the rows that were returned without the
+    /// last `num_left` of them.
+    fn part_counts(&self, num_left: u64) -> Vec<u64> {
+        self.last().parts(num_left)
+    }
+
+    /// The records that the row returned last but `num_left` was made of: for each the file, the
+    /// number of the record, and its offset in the uncompressed file, if that can be found.
+    fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<(Vec<u8>, u64, Option<u64>)>> {
+        let found = {
+            let last = self.last();
+            let row = last.num_rows.checked_sub(num_left + 1).and_then(|row| last.origins.get(row as usize));
+            row.cloned().unwrap_or_default()
+        };
+        waiting(py, || {
+            let origin = |(file, record): (Arc<FileProvenance>, u64)| {
+                let offset = file.locate.as_ref().and_then(|locate| locate.offset(&file, record));
+                Ok((file.name.bytes().to_vec(), file.record_number(record)?, offset))
+            };
+            found.into_iter().map(origin).collect()
+        })
+    }
+
+    /// The checkpoint of the mixture that the rows come from, directly behind the rows that were
+    /// returned, without the last `num_left` of them; None if it is not known.
+    fn mix_place<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
+        let behind = {
+            let last = self.last();
+            last.checkpoint.behind(last.num_rows.saturating_sub(num_left))
+        };
+        let place = plan.0.mix_place(&behind).map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
+        place.map(|place| checkpoint::to_python(py, &place)).transpose()
     }
 
     /// The point of a digest after the rows that were returned, without the last `num_left` of them,
@@ -347,6 +403,16 @@ impl Execution {
 }
 
 impl Last {
+    /// The number of examples from each part of a mixture, without the last `num_left` rows.
+    fn parts(&self, num_left: u64) -> Vec<u64> {
+        let mut counts = self.before.clone();
+        let num_rows = self.num_rows.saturating_sub(num_left) as usize;
+        for row in self.parts.chunks_exact(counts.len().max(1)).take(num_rows) {
+            counts.iter_mut().zip(row).for_each(|(count, part)| *count += part);
+        }
+        counts
+    }
+
     /// The components of its next batch; `None` if it has no more, or its rows are not batches.
     fn next_batch(&mut self) -> Option<Result<Vec<Column>>> {
         let batch = self.batches.take();
@@ -375,8 +441,17 @@ impl Execution {
     /// The rows to return of a block: all of them, or the first if each is a batch.
     fn taken(&self, block: Arc<Block>, checkpoint: Checkpoint) -> Result<(usize, Vec<Column>)> {
         let mut last = self.last();
+        let before = last.parts(0);
+        let mut parts = vec![0; before.len() * block.num_rows()];
+        if !before.is_empty() {
+            let rows = parts.chunks_exact_mut(before.len()).enumerate();
+            rows.for_each(|(row, counts)| add_part(&block, row, counts));
+        }
+        let mut origins = vec![Vec::new(); if self.keeps_origins { block.num_rows() } else { 0 }];
+        origins.iter_mut().enumerate().for_each(|(row, origins)| add_origins(&block, row, origins));
         if self.is_batched {
-            *last = Last { checkpoint, num_rows: 0, batches: Batches::of(block), _charge: None };
+            *last =
+                Last { checkpoint, num_rows: 0, batches: Batches::of(block), parts, before, origins, _charge: None };
             let none = || Error::internal("a block without a batch");
             return Ok((1, last.next_batch().ok_or_else(none)??));
         }
@@ -385,7 +460,8 @@ impl Execution {
             Ok(block) => block.into_columns(),
             Err(block) => (block.columns.clone(), None),
         };
-        *last = Last { checkpoint, num_rows: num_rows as u64, batches: Batches::default(), _charge: charge };
+        let (num_given, batches) = (num_rows as u64, Batches::default());
+        *last = Last { checkpoint, num_rows: num_given, batches, parts, before, origins, _charge: charge };
         Ok((num_rows, columns))
     }
 

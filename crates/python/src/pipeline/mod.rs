@@ -11,3 +11,4 @@ pub mod order_digest;
 pub mod plan;
 pub mod skip_event;
 pub mod sources;
+pub mod tokens;

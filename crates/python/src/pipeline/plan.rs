@@ -5,6 +5,7 @@ use crate::boundary::attrs::{attrs, dtype};
 use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
 use crate::graph::program::Program;
+use crate::pipeline::checkpoint;
 use crate::pipeline::kept::{Cache, Index, IndexFiles};
 use crate::pipeline::order_digest::OrderDigest;
 use headrace_engine::files::name::FileName;
@@ -21,6 +22,7 @@ use headrace_engine::pipeline::nodes::groups::batch::Turn;
 use headrace_engine::pipeline::nodes::groups::bucket::Buckets;
 use headrace_engine::pipeline::nodes::groups::pack::Packing;
 use headrace_engine::pipeline::nodes::map;
+use headrace_engine::pipeline::nodes::mixture::Weights;
 use headrace_engine::pipeline::nodes::shard::Even;
 use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
 use headrace_engine::pipeline::plan::{self, Blocks, Mix, PieceOptions, Shuffle, Step};
@@ -35,6 +37,7 @@ use headrace_engine::pipeline::stages::sightings;
 use headrace_engine::pipeline::stages::split::Split;
 use headrace_engine::pipeline::stages::text::CheckText;
 use headrace_engine::pipeline::stages::with_origin::{OriginFiles, WithOrigin};
+use headrace_engine::sync::Mutex;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::shape::Shape;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -142,16 +145,18 @@ impl Stage {
     }
 
     /// Packs groups of lists into rows of a fixed length. With `has_starts` the lists are pieces
-    /// made by `cut_lists`.
+    /// made by `cut_lists`. The values of `num_along` columns become lists; with `has_ends` the ends
+    /// of the lists follow.
     #[staticmethod]
-    fn pack_rows(names: Vec<String>, length: usize, has_starts: bool) -> Self {
-        Self(Arc::new(PackRows { names, length, has_starts }))
+    fn pack_rows(names: Vec<String>, length: usize, has_starts: bool, num_along: usize, has_ends: bool) -> Self {
+        Self(Arc::new(PackRows { names, length, has_starts, num_along, has_ends }))
     }
 
-    /// Cuts lists into pieces no longer than `length`, and adds the start of each piece.
+    /// Cuts lists into pieces no longer than `length`, and adds the start of each piece. The
+    /// `num_along` columns behind the lists are kept.
     #[staticmethod]
-    fn cut_lists(names: Vec<String>, length: usize) -> Self {
-        Self(Arc::new(CutLists { names, length }))
+    fn cut_lists(names: Vec<String>, num_along: usize, length: usize) -> Self {
+        Self(Arc::new(CutLists { names, num_along, length }))
     }
 
     /// Splits batches into rows.
@@ -317,10 +322,32 @@ impl Plan {
     }
 
     /// Rows drawn from several plans by their weights; if `goes_on`, the others continue after one
-    /// has ended.
+    /// has ended. `schedule` has the places from which weights apply, from 0 on, `ids` numbers for
+    /// the names of the parts, if they have some, and `measured` the column whose lengths are shared
+    /// out, if rows are not. It continues at `resumed` in place of the first checkpoint that is not
+    /// its beginning.
     #[staticmethod]
-    fn mix(plans: Vec<Bound<'_, Self>>, weights: Vec<f64>, goes_on: bool, seed: u64) -> Self {
-        Self(Arc::new(plan::Plan::Mix(parts(plans), Mix { weights, goes_on, seed })))
+    #[pyo3(signature = (plans, schedule, goes_on, seed, ids, measured, resumed))]
+    fn mix(
+        plans: Vec<Bound<'_, Self>>,
+        schedule: Vec<(u64, Vec<f64>)>,
+        goes_on: bool,
+        seed: u64,
+        ids: Option<Vec<u64>>,
+        measured: Option<usize>,
+        resumed: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let resumed = resumed.map(|resumed| checkpoint::from_python(&resumed)).transpose()?;
+        let plans = parts(plans);
+        let is_whole = schedule.iter().all(|(_, weights)| weights.len() == plans.len());
+        if schedule.is_empty() || !is_whole || ids.as_ref().is_some_and(|ids| ids.len() != plans.len()) {
+            return Err(PyValueError::new_err("a mixture needs a weight for each part"));
+        }
+        let weights = Weights { schedule: schedule.into(), ids: ids.map(Into::into), measured };
+        Ok(Self(Arc::new(plan::Plan::Mix(
+            plans,
+            Mix { weights, goes_on, seed, resumed: Arc::new(Mutex::new(resumed)) },
+        ))))
     }
 
     /// Rows of several plans side by side.
@@ -366,9 +393,10 @@ impl Plan {
         self.then(Step::Bucket(Arc::new(buckets)))
     }
 
-    /// Groups of rows whose lists, in the first columns, which have these names, fill a length.
-    fn pack(&self, names: Vec<String>, length: usize, max_open: usize) -> Self {
-        self.then(Step::Pack(Packing { names, length, max_open }))
+    /// Groups of rows whose lists, in the first columns, which have these names, fill a length. The
+    /// groups come in an order in which `balance` ranks get equal sums of squared lengths.
+    fn pack(&self, names: Vec<String>, length: usize, max_open: usize, balance: usize) -> Self {
+        self.then(Step::Pack(Packing { names, length, max_open, balance }))
     }
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {

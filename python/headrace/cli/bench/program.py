@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -14,14 +15,16 @@ from headrace.pipeline import Pipeline
 
 __all__ = ["pipeline_of"]
 
-_EXAMPLE: Final = "Give FILE.py:NAME, where NAME is a pipeline or a function that returns one."
+_EXAMPLE: Final = (
+    "Give FILE.py:NAME or MODULE:NAME, where NAME is a pipeline or a function that returns one."
+)
 
 
 def pipeline_of(where: str) -> Pipeline:
     """Imports a pipeline, or calls a function that returns one.
 
     Args:
-        where: `FILE.py:NAME`.
+        where: `FILE.py:NAME`, or `MODULE:NAME` of a module that can be imported from here.
 
     Raises:
         Failure: If there is no such file or name, it is not a pipeline, or the program fails.
@@ -29,9 +32,12 @@ def pipeline_of(where: str) -> Pipeline:
     path, mark, name = where.rpartition(":")
     if not mark or not name.isidentifier():
         raise Failure(f"{where}: expected a file and a name. {_EXAMPLE}")
-    if not os.path.isfile(path):
+    if os.path.isfile(path):
+        module = _imported(path)
+    elif all(part.isidentifier() for part in path.split(".")):
+        module = _module(path)
+    else:
         raise Failure(f"{path}: there is no such file. {_EXAMPLE}")
-    module = _imported(path)
     if not hasattr(module, name):
         found = [key for key, value in vars(module).items() if isinstance(value, Pipeline)]
         there = f"its pipelines are {', '.join(found)}" if found else "it has no pipeline"
@@ -45,6 +51,18 @@ def pipeline_of(where: str) -> Pipeline:
     if not isinstance(value, Pipeline):
         raise Failure(f"{where}: it is {value!r}, expected a pipeline. {_EXAMPLE}")
     return value
+
+
+def _module(name: str) -> ModuleType:
+    sys.path.insert(0, os.getcwd())
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise Failure(f"{name}: there is no such module. {_EXAMPLE}") from error
+        raise _failure(name, error) from error
+    except Exception as error:
+        raise _failure(name, error) from error
 
 
 def _imported(path: str) -> ModuleType:

@@ -1,12 +1,17 @@
 """Pipelines put together: one after the other, mixed, side by side."""
 
-import math
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.arguments import check_bool, checked_int
+from headrace.pipeline.describe.methods.mixtures import (
+    Weights,
+    checked_part_names,
+    checked_schedule,
+    checked_unit,
+)
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.specs import batch_depth, static_specs, zipped
 from headrace.pipeline.describe.stages import Stage
@@ -27,37 +32,50 @@ def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
 
 
 def mix(
-    pipelines: Iterable[Pipeline],
-    weights: Sequence[float] | None = None,
+    pipelines: Iterable[Pipeline] | Mapping[str, Pipeline],
+    weights: Weights | None = None,
     seed: int | None = None,
     stop: Literal["first", "all"] = "first",
+    schedule: Mapping[int, Weights] | None = None,
+    unit: Literal["examples"] | tuple[Literal["tokens"], str] = "examples",
 ) -> Pipeline:
     """Draws each example from one of several pipelines, each of which keeps its order.
 
     Args:
-        pipelines: At least one.
-        weights: The relative frequency of each, in any unit; None for equal ones.
+        pipelines: At least one; as a dict, each with its name. `Batches.counts` says how many
+            examples of each were delivered. Parts with names may be added or removed when a program
+            resumes: `resume(state, allow={"parts"})`.
+        weights: The relative frequency of each, in any unit: numbers above 0 in the order of the
+            pipelines, or a dict by their names. None for equal ones.
         seed: From 0 to 2^63 - 1. The same seed gives the same draws, which differ in each epoch.
             None draws a seed now.
         stop: "first" ends when an example is drawn from a pipeline that has no more; "all"
             continues with the remaining pipelines.
+        schedule: In place of `weights`: other weights from some examples on, counted in the order
+            of the mixture from the beginning of each pass, as `{0: {…}, 100_000: {…}}`. 0 must be
+            among them. A weight may be 0 there, but not all.
+        unit: "examples" if weights are shares of the examples; ("tokens", NAME) if they are shares
+            of the elements of the component NAME, a list. Then nothing is drawn: the next example
+            comes from the pipeline that is furthest behind its share since the weights changed.
 
     Raises:
-        TypeError: If one is not a pipeline.
-        ValueError: If there are none, they are known to have different components, or another
-            argument is out of range.
+        TypeError: If one is not a pipeline, or weights are not numbers.
+        ValueError: If there are none, they are known to have different components, a name is
+            missing or unknown, or another argument is out of range.
     """
+    names: tuple[str, ...] = ()
+    if isinstance(pipelines, Mapping):
+        names = checked_part_names(tuple(pipelines))
+        pipelines = list(pipelines.values())
     parts = _parts("mix", pipelines)
     _check_alike("mix", parts)
-    chosen = tuple(1.0 for _ in parts) if weights is None else _weights(weights)
-    if len(chosen) != len(parts):
-        raise ValueError(f"mix: there are {len(chosen)} weights, expected {len(parts)}.")
-    if not all(math.isfinite(weight) and weight > 0 for weight in chosen):
-        raise ValueError(f"mix: weights are {chosen}, expected numbers above 0.")
+    chosen, changes = checked_schedule(weights, schedule, names, len(parts))
     if stop not in ("first", "all"):
         raise ValueError(f"mix: stop is {stop!r}, expected 'first' or 'all'.")
+    measured = checked_unit(unit, [static_specs(part) for part in parts])
     drawn = secrets.randbits(63) if seed is None else checked_int("mix", "seed", seed, 0)
-    return Pipeline((stages.Mix(parts, chosen, drawn, stop, seed is not None),))
+    stage = stages.Mix(parts, chosen, drawn, stop, seed is not None, names, changes, measured)
+    return Pipeline((stage,))
 
 
 def zip(pipelines: Iterable[Pipeline], strict: bool = True) -> Pipeline:
@@ -94,13 +112,6 @@ def _parts(where: str, pipelines: Iterable[Pipeline]) -> tuple[tuple[Stage, ...]
     if not parts:
         raise ValueError(f"{where}: no pipelines given, expected at least one.")
     return tuple(part.stages for part in parts)
-
-
-def _weights(weights: object) -> tuple[float, ...]:
-    try:
-        return tuple(float(weight) for weight in weights)  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"mix: weights are {weights!r}, expected numbers above 0.") from error
 
 
 def _check_alike(where: str, parts: Sequence[tuple[Stage, ...]]) -> None:

@@ -169,7 +169,8 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             state: The result of `Batches.state`, or None for the beginning. Seeds not given by the
                 program are taken from it.
             allow: Permitted differences from the pipeline of the state: "epochs" for their number,
-                "weights" for the weights of `mix`.
+                "weights" for the weights of `mix`, "parts" for its parts. Weights and parts may
+                differ only where nothing behind `mix` holds examples back.
 
         Raises:
             TypeError: If the state is not a dict.
@@ -187,6 +188,13 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             found.epoch,
             found,
             keeps_workers=keeps,
+        )
+
+    def replayed(self, state: Mapping[str, Any]) -> Batches:
+        """Returns an iteration behind a state, whose `Batches.origins` say what batches are of."""
+        found = resumed(self.stages, state, ())
+        return Batches(
+            found.chain, self._options, self._all_specs, found.epoch, found, keeps_origins=True
         )
 
     def to_torch(

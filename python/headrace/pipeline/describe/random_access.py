@@ -1,6 +1,6 @@
 """Returns whether all examples of a pipeline can be reached, in any order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from headrace.pipeline.describe import stages
@@ -16,6 +16,7 @@ __all__ = [
     "keeps_all",
     "may_have_index",
     "needs_scan",
+    "reads_files",
 ]
 
 # Sources with random access through an index, if the files are not compressed.
@@ -127,9 +128,20 @@ def may_have_index(source: Stage) -> bool:
 
 def needs_scan(chain: Sequence[Stage]) -> bool:
     """Returns whether files must be scanned before their examples are reached."""
+    return _has_source(
+        chain, lambda source: source.is_scanned if isinstance(source, Source) else True
+    )
+
+
+def reads_files(chain: Sequence[Stage]) -> bool:
+    """Returns whether examples come from files, and not from what `cache` keeps."""
+    return _has_source(chain, lambda source: True)
+
+
+def _has_source(chain: Sequence[Stage], is_wanted: Callable[[Stage], bool]) -> bool:
     source = chain[0]
-    has_files = isinstance(source, (stages.Files, Source)) or any(
-        map(needs_scan, stages.parts_of(source))
+    has_files = (isinstance(source, (stages.Files, Source)) and is_wanted(source)) or any(
+        _has_source(part, is_wanted) for part in stages.parts_of(source)
     )
     return has_files and not any(isinstance(stage, stages.Cache) for stage in chain)
 

@@ -25,6 +25,7 @@ class SourcePlan(NamedTuple):
         stages: The stages that make examples of the records; they may run later, after a shuffle.
         num_parallel: The largest number of parallel reads; None for the number of threads.
         is_python: Whether a Python function reads.
+        left_out: The number of tokens that fill no window.
     """
 
     plan: engine.Plan
@@ -32,6 +33,7 @@ class SourcePlan(NamedTuple):
     stages: Sequence[engine.Stage] = ()
     num_parallel: int | None = None
     is_python: bool = False
+    left_out: int = 0
 
 
 class Source(Stage, ABC):
@@ -40,6 +42,7 @@ class Source(Stage, ABC):
     Attributes:
         is_reachable: Whether there is random access to its examples, for a full shuffle, if the
             files are not compressed.
+        is_scanned: Whether a full shuffle reads where the records of its files are.
         is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since single ones
             cannot be read.
         numbers_lines: Whether a record has the number of its line, so that numbers have gaps.
@@ -47,6 +50,7 @@ class Source(Stage, ABC):
     """
 
     is_reachable: ClassVar[bool] = False
+    is_scanned: ClassVar[bool] = True
     is_kept_for_shuffle: ClassVar[bool] = False
     numbers_lines: ClassVar[bool] = False
     has_pieces: ClassVar[bool] = True

@@ -362,22 +362,41 @@ def _to_boundary(spec: Spec, boundaries: Sequence[int]) -> Spec:
 
 
 def _packed(stage: stages.Pack, specs: Specs) -> Specs:
-    check_names(stage, stage.names, specs)
+    check_names(stage, (*stage.names, *stage.along), specs)
+    added = ("segment_ids", "positions", *(("cu_seqlens",) if stage.cu_seqlens else ()))
     for name, spec in specs.items():
-        if name not in stage.names:
+        if name in stage.along:
+            _check_along(name, spec)
+        elif name not in stage.names:
             raise ValueError(
                 f"pack: there is a component {name!r}, expected only those that are packed. Drop "
-                f"it with select({', '.join(map(repr, stage.names))})."
+                f"it with select({', '.join(map(repr, (*stage.names, *stage.along)))}), or name it "
+                "in along."
             )
-        is_list = spec.shape is None or len(spec.shape) == 1
-        if not is_list or isinstance(spec.dtype, type):
-            raise ValueError(f"pack: the component {name!r} is {spec}, expected lists of numbers.")
-        if name in ("segment_ids", "positions"):
+        else:
+            is_list = spec.shape is None or len(spec.shape) == 1
+            if not is_list or isinstance(spec.dtype, type):
+                raise ValueError(
+                    f"pack: the component {name!r} is {spec}, expected lists of numbers."
+                )
+        if name in added:
             raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
     row = (stage.length,)
     packed = {name: Spec(specs[name].dtype, row) for name in stage.names}
     numbers = Spec(element_type("pack", np.int32), row)
-    return {**packed, "segment_ids": numbers, "positions": numbers}
+    packed |= {"segment_ids": numbers, "positions": numbers}
+    packed |= {name: Spec(specs[name].dtype, (None,), True) for name in stage.along}
+    if stage.cu_seqlens:
+        packed["cu_seqlens"] = Spec(element_type("pack", np.int32), (None,), True)
+    return packed
+
+
+def _check_along(name: str, spec: Spec) -> None:
+    if spec.shape != ():
+        raise ValueError(
+            f"pack: the component {name!r} is {spec}, expected one value an example, as along "
+            "makes a list of them. Pack it, or drop it with select."
+        )
 
 
 def _with_origin(stage: stages.WithOrigin | stages.OriginFiles, specs: Specs) -> Specs:

@@ -255,6 +255,9 @@ class Mix(Stage):
         seed: The seed of the draws.
         stop: "first" to end with the first that ends, "all" to continue with the others.
         is_seed_given: Whether the program gave the seed.
+        part_names: The name of each part; empty if they have none.
+        schedule: Other weights, each with the number of the example from which they apply.
+        measured: The component whose elements the weights share out; None for examples.
     """
 
     parts: tuple[tuple[Stage, ...], ...]
@@ -262,11 +265,19 @@ class Mix(Stage):
     seed: int
     stop: Literal["first", "all"] = "first"
     is_seed_given: bool = field(default=False, compare=False, repr=False)
+    part_names: tuple[str, ...] = _named(())
+    schedule: tuple[tuple[int, tuple[float, ...]], ...] = _named(())
+    measured: str | None = _named(None)
 
     @property
     def name(self) -> str:
         """Its name in messages: that of the function that makes it."""
         return "mix"
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names of the parts: their numbers if they have none."""
+        return self.part_names or tuple(map(str, range(len(self.parts))))
 
 
 @dataclass(frozen=True)
@@ -547,12 +558,18 @@ class Pack(Stage):
         names: The components whose lists are packed, in equal parts.
         split: Whether longer lists are cut; else they are an error.
         max_open: The largest number of rows open at the same time.
+        along: The components of which each row has a list, with a value for each packed list.
+        cu_seqlens: Whether each row has the ends of its lists.
+        balance: The number of ranks that get rows of equal cost; None for any order.
     """
 
     length: int
     names: tuple[str, ...]
     split: bool
     max_open: int
+    along: tuple[str, ...] = _named(())
+    cu_seqlens: bool = _named(False)
+    balance: int | None = _named(None)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from headrace.core import engine
 from headrace.pipeline.describe import stages
@@ -25,6 +25,7 @@ class Counted:
         reads_files: Whether its tasks wait for storage.
         part: The part of the stage that it is, if it is counted in parts.
         lane: The number of what its threads do, if it is a Python function.
+        left_out: The number of tokens that fill no window.
     """
 
     stage: Stage
@@ -33,6 +34,7 @@ class Counted:
     reads_files: bool = False
     part: str = ""
     lane: int | None = None
+    left_out: int = 0
 
 
 # A directory, and the limit on the bytes cached in it.
@@ -71,6 +73,7 @@ class Shared(NamedTuple):
     is_resumed: bool
     sightings: list[engine.Sightings]
     indexes: engine.IndexFiles
+    mix_place: list[Any] | None = None
 
     def keeping(self, source: engine.Plan) -> engine.Plan:
         """Returns the plan of a source, whose remote files are kept if they are to be."""

@@ -7,7 +7,7 @@ the rows that wait in a window are small, and whole batches are decoded at once.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from headrace.core import engine
 from headrace.pipeline.describe import stages
@@ -19,6 +19,7 @@ from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Ragged
 from headrace.pipeline.plan.functions.late_reads import read_late
 from headrace.pipeline.plan.global_order import ordered_stages
+from headrace.pipeline.plan.mixture import mixture
 from headrace.pipeline.plan.paths import find_files
 from headrace.pipeline.plan.planned import Counted, Kept, Planned, Shared, measured
 from headrace.pipeline.plan.planned_functions import FunctionPlanning
@@ -46,6 +47,7 @@ def plan(
     is_resumed: bool = False,
     indexes: engine.IndexFiles | None = None,
     digest: engine.OrderDigest | None = None,
+    mix_place: list[Any] | None = None,
 ) -> Planned:
     """Plans a pipeline.
 
@@ -57,13 +59,15 @@ def plan(
         is_resumed: Whether the iteration continues with a state.
         indexes: The index files that are read and written; None for none.
         digest: The digest of the global order, if there is one.
+        mix_place: The place of a mixture that has changed since the state; None for one that has
+            not.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
-    shared = Shared([], [], [], kept, is_learning, is_resumed, [], indexes)
-    planning = _Planning(chain, known, shared, digest=digest)
+    shared = Shared([], [], [], kept, is_learning, is_resumed, [], indexes, mix_place)
+    planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
 
@@ -81,6 +85,7 @@ class _Planning(FunctionPlanning):
         depth: int = 0,
         is_shuffled: bool = False,
         digest: engine.OrderDigest | None = None,
+        is_whole: bool = False,
     ) -> None:
         """Plans the stages of one pipeline.
 
@@ -93,6 +98,7 @@ class _Planning(FunctionPlanning):
             depth: The number of combinations around them, up to the next cache.
             is_shuffled: True if a shuffle of all examples follows after all of these.
             digest: The digest of the global order, if these stages make it.
+            is_whole: True unless they are a part of a combination.
         """
         if known.empty_at is not None:
             # After that stage nothing follows, except reports of skipped examples.
@@ -119,6 +125,7 @@ class _Planning(FunctionPlanning):
         self._depth = depth
         self._is_shuffled = is_shuffled_whole(chain, is_shuffled)
         self._digest = digest
+        self._is_whole = is_whole
         ordered = ordered_stages(chain)
         # The last stage that makes the global order.
         self._last_ordered = ordered - 1 if isinstance(ordered, int) else None
@@ -149,7 +156,11 @@ class _Planning(FunctionPlanning):
                 planned = source.planned(self._specs[0], self._lane)
                 self._shared.files.append(planned.files)
                 self._shared.counted[self._number] = Counted(
-                    source, planned.num_parallel, planned.is_python, not planned.is_python
+                    source,
+                    planned.num_parallel,
+                    planned.is_python,
+                    not planned.is_python,
+                    left_out=planned.left_out,
                 )
                 if planned.stages:
                     # Reading waits for storage, and this does not, so it has a separate number.
@@ -176,8 +187,9 @@ class _Planning(FunctionPlanning):
         match source:
             case stages.Concat():
                 return engine.Plan.concat(parts)
-            case stages.Mix(weights=weights, stop=stop, seed=seed):
-                return engine.Plan.mix(parts, weights, stop == "all", seed)
+            case stages.Mix() as mix:
+                resumed = self._shared.mix_place if self._is_whole else None
+                return mixture(mix, parts, self._specs[0], resumed)
             case stages.Zip(strict=strict):
                 return engine.Plan.zip(parts, strict)
         raise AssertionError(f"{source!r} is no source")
@@ -331,13 +343,16 @@ class _Planning(FunctionPlanning):
         self._finish_rows()
 
     def _pack(self, pack: stages.Pack, index: int, before: Specs) -> None:
-        names = list(pack.names)
-        self._later(engine.Stage.select([list(before).index(name) for name in names]))
+        names, num_along = list(pack.names), len(pack.along)
+        there = list(before)
+        self._later(engine.Stage.select([there.index(name) for name in (*names, *pack.along)]))
         if pack.split:
-            self._later(engine.Stage.cut_lists(names, pack.length))
+            self._later(engine.Stage.cut_lists(names, num_along, pack.length))
         # The lengths are needed, so the rows must be computed.
         self._finish_rows()
-        rows = self._plan.pack(names, pack.length, pack.max_open)
+        rows = self._plan.pack(names, pack.length, pack.max_open, pack.balance or 1)
         self._plan = self._digested(rows.metered(self._number, counts_rows=False), index)
-        self._later(engine.Stage.pack_rows(names, pack.length, pack.split))
+        self._later(
+            engine.Stage.pack_rows(names, pack.length, pack.split, num_along, pack.cu_seqlens)
+        )
         self._finish_rows()

@@ -25,6 +25,7 @@ from headrace.pipeline.plan.planner import plan
 from headrace.pipeline.run.absent_lists import Absent
 from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
+from headrace.pipeline.run.mixing.parts import MixtureParts
 from headrace.pipeline.run.reports import Reports
 from headrace.pipeline.run.revisions import pinned, revisions_of
 from headrace.pipeline.run.skipped import Report
@@ -75,6 +76,7 @@ class Batches(Reports):
         at_end: Callable[[], None] | None = None,
         is_learning: bool = False,
         keeps_workers: bool = False,
+        keeps_origins: bool = False,
     ) -> None:
         """Begins, unless an iterator has to be asked for its first example: then `next` does.
 
@@ -89,6 +91,7 @@ class Batches(Reports):
             is_learning: Whether nothing is computed before its result is requested, and iterators
                 are only peeked at.
             keeps_workers: Whether worker processes stay for the next iteration.
+            keeps_origins: Whether batches remember the records that they are made of.
         """
         if len(chain) > _MOST_STAGES:
             raise ValueError(
@@ -105,6 +108,7 @@ class Batches(Reports):
         self._identity: dict[str, Any] | None = None
         self._is_learning = is_learning
         self._keeps_workers = keeps_workers or is_learning
+        self._keeps_origins = keeps_origins
         self._process = os.getpid()
         self._is_batched = batch_depth(chain) > 0
         self._has_arrow_strings = options.get("strings") == "arrow" and (
@@ -160,6 +164,8 @@ class Batches(Reports):
         chain, options, resumed, epoch = self._chain, self._options, self._resumed, self._epoch
         self._order = GlobalOrder(chain, resumed, self._is_deterministic and not self._is_learning)
         self._revisions = revisions_of(chain) if resumed is None else resumed.revisions
+        changed = None if resumed is None else resumed.mixture
+        self._parts = MixtureParts(chain, changed)
         planned = plan(
             pinned(chain, self._revisions),
             known,
@@ -168,6 +174,7 @@ class Batches(Reports):
             resumed is not None,
             self._index_files,
             self._order.seen,
+            changed.place if changed is not None and changed.is_changed else None,
         )
         if resumed is not None:
             check_files(planned.files, resumed.files)
@@ -198,8 +205,10 @@ class Batches(Reports):
             self._is_deterministic,
             self._is_learning,
             self._name,
+            self._keeps_origins,
         )
         self._order.begin(self._execution, planned.plan, epoch)
+        self._plan = planned.plan
         # A function may hold the iteration. So neither its threads nor the code that ends them hold
         # a lane.
         self._lanes = planned.lanes
@@ -397,7 +406,32 @@ class Batches(Reports):
         identity = copy.deepcopy(self._identified())
         place = self._execution.place(len(self._examples))
         digest = self._order.state(len(self._examples))
-        return state_of(identity, place, self._report.state(), digest)
+        has_taken = self._num_taken > 0
+        mixture = self._parts.state(self._execution, self._plan, len(self._examples), has_taken)
+        return state_of(identity, place, self._report.state(), digest, mixture)
+
+    def origins(self) -> list[tuple[str | None, int, int | None]]:
+        """Returns what the last batch is made of, for an iteration of `Pipeline.replayed`.
+
+        For each example the file, None without one; the number of its record; and the offset of
+        the record in the uncompressed file, None if it is not known. Empty in other iterations.
+        """
+        found = self._execution.origins(len(self._examples))
+        return [(os.fsdecode(file) or None, record, byte) for file, record, byte in found]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of examples of each part of a `mix` that the program has taken.
+
+        By the names of the parts, which are "0", "1", … without names; examples count as they leave
+        `mix`, also in batches and packed rows. It continues after a resume, parts that are no
+        longer there included. Empty if the source is not a `mix`.
+
+        Raises:
+            FailedPreconditionError: If a stage takes batches apart.
+        """
+        self._begin_now()
+        return self._parts.counts(self._execution, len(self._examples))
 
     def digest(self) -> str:
         """Returns a short hash of the global order, up to the place that the program has reached.
@@ -486,6 +520,8 @@ def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | Non
     """Returns the state that the function of each lane has at the beginning of the epoch."""
     mine = [lane.initial for lane in lanes]
     if resumed is None:
+        return mine
+    if resumed.mixture is not None and resumed.mixture.is_changed and not any(resumed.functions):
         return mine
     if len(resumed.functions) != len(mine):
         raise damaged()

@@ -9,6 +9,7 @@ from headrace.core import engine
 from headrace.core.errors import FailedPreconditionError
 from headrace.pipeline.describe.stages import Share, Stage
 from headrace.pipeline.plan.global_order import ordered_stages
+from headrace.pipeline.run.mixing.parts import CUT_PASS
 from headrace.pipeline.run.state import Resumed, num_described, order_of
 
 __all__ = ["GlobalOrder"]
@@ -32,11 +33,14 @@ class GlobalOrder:
         is_shared = any(isinstance(stage, Share) for stage in chain)
         self._refusal = found if isinstance(found, str) else "readers share its batches"
         self._ordered = chain[:found] if isinstance(found, int) and not is_shared else ()
+        # Whether the order is not one since a mixture was changed.
+        self._is_cut = False
         #: The part of the engine; None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
         if self.seen is not None and resumed is not None and resumed.digest is not None:
             _, pass_number, place, value, length = resumed.digest
             self.seen.begin((pass_number, place, value, length))
+            self._is_cut = pass_number >= CUT_PASS
 
     def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
         """Takes the engine's part of the iteration, its plan, and the number of its epoch."""
@@ -73,6 +77,13 @@ class GlobalOrder:
         if self.seen is None:
             raise FailedPreconditionError(
                 None, None, f"digest: there is no global order: {self._refusal}."
+            )
+        if self._is_cut:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"digest: pipeline '{name}' was resumed with other parts or weights of mix, so its "
+                "order is not that of one pipeline, expected one that begins anew.",
             )
         execution, *_ = self._begun
         point, is_known = self._point(self.seen, num_left)

@@ -16,9 +16,18 @@ from typing import Any, Final, TypeAlias, cast
 
 from headrace.io.storage import sizes
 from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.plan.functions.python_functions import name_of
+from headrace.pipeline.run.mixing.parts import (
+    CUT_PASS,
+    MixtureResumed,
+    all_stages,
+    is_mixture_state,
+    weights_of,
+    with_parts,
+)
 from headrace.pipeline.run.revisions import are_revisions
 from headrace.pipeline.run.skipped import is_report
 
@@ -51,6 +60,7 @@ _KEYS: Final = (
 )
 # Differences that may be allowed: for each key of states, the field and its stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
+_ALL_ALLOWED: Final = ("epochs", "weights", "parts")
 # Parts of a description that do not affect the examples, or are checked elsewhere.
 _LEFT_OUT: Final[tuple[str, ...]] = (
     "paths",
@@ -58,6 +68,8 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
     "seed",
     "parts",
     "weights",
+    "part_names",
+    "schedule",
     "budget",
     "raises_at_end",
     "num_threads",
@@ -90,16 +102,18 @@ class Resumed:
         functions: The states of Python functions at the beginning of the epoch, as texts; None for
             functions that keep none.
         revisions: The commits of the hub's data sets, by how the pipeline names them.
+        mixture: What a mixture continues with; None if the source is not one.
     """
 
     chain: tuple[Stage, ...]
     epoch: int
     place: list[Any]
     digest: list[int] | None
-    files: list[list[Any]]
+    files: list[list[Any] | None]
     skipped: list[Any]
     functions: list[str | None]
     revisions: dict[str, str]
+    mixture: MixtureResumed | None = None
 
 
 def identity_of(
@@ -149,6 +163,7 @@ def state_of(
     place: list[Any],
     skipped: list[Any],
     digest: list[int] | None = None,
+    mixture: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Returns the state of an iteration.
 
@@ -157,8 +172,11 @@ def state_of(
         place: Its place, from the engine.
         skipped: The examples skipped before, from `Report.state`.
         digest: See `Resumed`.
+        mixture: What `MixtureParts.state` returns.
     """
     state = {**identity, "place": place, "digest": digest, "skipped": skipped}
+    if mixture is not None:
+        state["mixture"] = mixture
     return {**state, "checksum": _checksum(state)}
 
 
@@ -170,16 +188,27 @@ def resumed(
     Args:
         chain: The stages of the pipeline.
         state: The state of another iteration.
-        allow: Permitted differences: "epochs" for their number, "weights" for the weights of a mix.
+        allow: Permitted differences: "epochs" for their number, "weights" for the weights of a mix,
+            "parts" for its parts.
 
     Raises:
         TypeError: If the state is not a dict.
         ValueError: If it is damaged, newer than this package, or of another pipeline.
     """
     for what in allow:
-        if what not in _ALLOWED:
-            raise ValueError(f"resume: allow has {what!r}, expected 'epochs' and 'weights' alone.")
+        if what not in _ALL_ALLOWED:
+            raise ValueError(
+                f"resume: allow has {what!r}, expected 'epochs', 'weights' and 'parts' alone."
+            )
     check_state(state)
+    own = {
+        "stages": _words(chain),
+        "seeds": [stage.seed for stage in _drawn(chain)],
+        **_numbers(chain),
+        "files": [None] * sum(map(_has_files, all_stages(chain))),
+        "functions": [],
+    }
+    before, state = state, with_parts(chain, state, allow, own)
     _check_alike(_words(chain), state["stages"])
     for key, mine in _numbers(chain).items():
         if key not in allow and mine != state[key]:
@@ -194,26 +223,70 @@ def resumed(
     if drawn != chain:
         # The cached order is the order of other seeds.
         drawn = _with_empty_caches(drawn)
+    mixture = _mixture(chain, before, state)
+    is_changed = mixture is not None and mixture.is_changed
     return Resumed(
         drawn,
         state["epoch"],
         state["place"],
-        state["digest"],
+        [0, CUT_PASS, 0, 0, 0] if is_changed else state["digest"],
         state["files"],
         state["skipped"],
         state["functions"],
         dict(state.get("revisions", {})),
+        mixture,
     )
 
 
-def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any]]) -> None:
+def _mixture(
+    chain: Sequence[Stage], before: Mapping[str, Any], state: Mapping[str, Any]
+) -> MixtureResumed | None:
+    """Returns what a mixture continues with.
+
+    Args:
+        chain: The stages of the pipeline.
+        before: The state.
+        state: The same, as one of the parts that the mixture has.
+
+    Raises:
+        ValueError: If its weights or parts have changed, and its place is not known.
+    """
+    weights, mine = before["weights"], _numbers(chain)["weights"]
+    is_changed = weights != mine or state["seeds"] != before["seeds"]
+    found = before.get("mixture")
+    if found is not None:
+        is_changed = is_changed or found["names"] != list(cast(stages.Mix, chain[0]).called)
+    if is_changed and (found is None or state["weights"][:-1] != mine[:-1]):
+        raise ValueError(
+            "resume: the weights of a mix may differ only if it is the source of the pipeline, not "
+            "a part of another one, and the state says where it is. Resume with the same weights."
+        )
+    if is_changed and found is not None and found["place"] is None:
+        raise ValueError(
+            "resume: the parts and weights of mix cannot be others than in the pipeline that the "
+            "state was taken with, since a stage behind mix holds examples back, as a window, "
+            "filter, pack or skip_errors does. Write that stage into the parts, or resume with the "
+            "same ones."
+        )
+    return None if found is None else MixtureResumed(found["counts"], found["place"], is_changed)
+
+
+def _has_files(stage: Stage) -> bool:
+    return isinstance(stage, (stages.Files, Source))
+
+
+def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] | None]) -> None:
     """Raises ValueError unless the files of each source are those that a state was taken with.
 
-    Their names without directories, their order and their sizes are compared.
+    Their names without directories, their order and their sizes are compared. None is expected of
+    sources that the state does not have.
     """
     if len(files) != len(expected):
         raise damaged()
-    for paths, (count, digests) in zip(files, expected, strict=True):
+    for paths, known in zip(files, expected, strict=True):
+        if known is None:
+            continue
+        count, digests = known
         if count != len(paths):
             raise ValueError(
                 f"resume: there are {len(paths)} files, {_first(paths)}, but the state was taken "
@@ -249,8 +322,9 @@ def check_state(state: Mapping[str, Any]) -> None:
             f"resume: the state has version {version}, but this headrace reads states of version "
             f"{_VERSION} alone. Resume with the headrace that wrote it, or begin anew."
         )
-    # Only states of pipelines over the hub have commits.
-    keys = (*_KEYS, "revisions") if "revisions" in state else _KEYS
+    # Only states of pipelines over the hub have commits, and of mixtures their parts.
+    optional = ("revisions", "mixture")
+    keys = (*_KEYS, *(key for key in optional if key in state))
     content = {key: state.get(key) for key in keys}
     try:
         is_whole = (
@@ -274,6 +348,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and _is_number(content["epoch"])
         and all(map(_is_number, content["seeds"]))
         and is_report(content["skipped"])
+        and ("mixture" not in content or is_mixture_state(content["mixture"]))
         and (content["digest"] is None or _are_numbers(content["digest"], 5))
         and isinstance(content["functions"], list)
         and all(text is None or isinstance(text, str) for text in content["functions"])
@@ -485,23 +560,18 @@ def _num_fixed(elastic: Sequence[Stage]) -> int:
     return epochs if any(isinstance(stage, batches) for stage in elastic[epochs:]) else 0
 
 
-def _all(chain: Sequence[Stage]) -> Iterator[Stage]:
-    """Yields all stages, those of pipelines that are put together first."""
-    for part in stages.parts_of(chain[0]):
-        yield from _all(part)
-    yield from chain
-
-
 def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
     """Yields the stages that have a seed."""
-    return (stage for stage in _all(chain) if getattr(stage, "seed", None) is not None)
+    return (stage for stage in all_stages(chain) if getattr(stage, "seed", None) is not None)
 
 
 def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
     """Returns what may differ if that is said, by the keys of `_ALLOWED`."""
     return {
-        "epochs": [stage.count for stage in _all(chain) if isinstance(stage, stages.Epochs)],
-        "weights": [list(stage.weights) for stage in _all(chain) if isinstance(stage, stages.Mix)],
+        "epochs": [stage.count for stage in all_stages(chain) if isinstance(stage, stages.Epochs)],
+        "weights": [
+            weights_of(stage) for stage in all_stages(chain) if isinstance(stage, stages.Mix)
+        ],
     }
 
 

@@ -26,6 +26,8 @@ class StageStatistics:
             own.
         padding: The share of padding among all elements that `pack` has returned, from 0.0 to 1.0.
             None for other stages.
+        left_out: The number of tokens that fill no window of `tokens`, in one pass over the files.
+            0 for other stages.
     """
 
     name: str
@@ -35,6 +37,7 @@ class StageStatistics:
     waiting_seconds: float
     fill: float | None
     padding: float | None
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ class Readings:
                 stage.waiting,
                 stage.fill,
                 stage.padding,
+                stage.counted.left_out,
             )
             for stage in self.stages
         )

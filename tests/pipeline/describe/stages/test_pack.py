@@ -241,3 +241,110 @@ def test_vectors_of_unknown_rank_are_packed(split):
     pipe = hr.iterable([{"x": np.arange(n), "shape": np.array([n], np.int32)} for n in (2, 1, 3)])
     rows = list(pipe.map(reshaped).pack(4, "x", split))
     assert [row["x"].tolist() for row in rows] == [[0, 1, 0, 0], [0, 1, 2, 0]]
+
+
+def documents(lengths):
+    """As `texts`, with a number and a name."""
+    return texts(lengths).map(_named)
+
+
+def _named(example):
+    number = int(example["tokens"][0]) // 100 if len(example["tokens"]) else -1
+    return {**example, "number": number, "name": f"n{number}"}
+
+
+def test_other_components_come_along_once_a_document():
+    packed = documents([3, 2, 4, 0, 1]).pack(
+        6, ["tokens", "weights"], along=["name", "number"], cu_seqlens=True
+    )
+    first, second = packed
+    assert first["tokens"].tolist() == [1, 2, 3, 101, 102, 401]
+    assert first["number"].tolist() == [0, 1, 4]
+    assert list(first["name"]) == ["n0", "n1", "n4"]
+    assert first["cu_seqlens"].tolist() == [0, 3, 5, 6]
+    assert first["cu_seqlens"].dtype == np.int32
+    assert (list(second["name"]), second["cu_seqlens"].tolist()) == (["n2"], [0, 4])
+    assert packed.spec["number"] == hr.Spec(np.dtype(np.int64), (None,), True)
+    assert packed.spec["name"] == hr.Spec(str, (None,), True)
+    assert packed.spec["cu_seqlens"] == hr.Spec(np.dtype(np.int32), (None,), True)
+    assert list(packed.spec) == list(first)
+
+
+def test_each_piece_of_a_cut_list_has_what_comes_along():
+    packed = (
+        documents([7, 2])
+        .select("tokens", "weights", "number")
+        .pack(3, ["tokens", "weights"], split=True, along="number", cu_seqlens=True)
+    )
+    assert [(row["number"].tolist(), row["cu_seqlens"].tolist()) for row in packed] == [
+        ([0], [0, 3]),
+        ([0], [0, 3]),
+        ([0, 1], [0, 1, 3]),
+    ]
+
+
+def test_packed_rows_with_lists_are_batched_and_resume():
+    lengths = np.random.default_rng(1).integers(0, 30, 300).tolist()
+    packed = (
+        documents([1, *lengths])
+        .select("tokens", "weights", "number")
+        .pack(40, ["tokens", "weights"], along="number", cu_seqlens=True, max_open=5)
+    )
+    for row in packed:
+        ends = row["cu_seqlens"]
+        assert len(ends) == len(row["number"]) + 1
+        assert (
+            np.repeat(np.arange(1, len(ends)), np.diff(ends)).tolist()
+            == row["segment_ids"][: ends[-1]].tolist()
+        )
+    assert_resumes(packed.padded_batch(4), every=7)
+
+
+def squares(row):
+    return int((np.diff(row["cu_seqlens"]).astype(np.int64) ** 2).sum())
+
+
+@pytest.mark.parametrize("world", [2, 8])
+def test_ranks_get_rows_of_equal_cost(world):
+    lengths = np.random.default_rng(1).integers(1, 200, 6000).tolist()
+    packed = texts(lengths)
+    plain = list(packed.pack(256, ["tokens", "weights"], cu_seqlens=True))
+    balanced = list(packed.pack(256, ["tokens", "weights"], cu_seqlens=True, balance=world))
+    assert sorted(row["tokens"].tolist() for row in plain) == sorted(
+        row["tokens"].tolist() for row in balanced
+    )
+
+    def spread(rows, step):
+        size = step * world
+        costs = [
+            [squares(row) for row in rows[n : n + size]] for n in range(0, len(rows) - size, size)
+        ]
+        sums = [[sum(step[rank::world]) for rank in range(world)] for step in costs]
+        return np.mean([max(of_ranks) / np.mean(of_ranks) - 1 for of_ranks in sums])
+
+    for step in (1, 4, 8):
+        assert spread(balanced, step) < 0.35 * spread(plain, step)
+
+
+def test_balanced_rows_resume_exactly():
+    lengths = np.random.default_rng(1).integers(0, 30, 900).tolist()
+    for split in (False, True):
+        pipe = texts([1, *lengths]).pack(
+            29 - 10 * split, ["tokens", "weights"], split, max_open=7, balance=3
+        )
+        assert_resumes(pipe.epochs(2).batch(4), every=9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"along": "tokens"}, "'tokens' is in names and in along"),
+        ({"along": "other"}, "other"),
+        ({"balance": 0}, "balance is 0"),
+        ({"along": "list"}, "expected one value an example"),
+    ],
+)
+def test_what_cannot_come_along_is_refused(arguments, words):
+    lists = hr.arrays({"tokens": np.zeros((2, 3)), "list": np.zeros((2, 3)), "n": np.zeros(2)})
+    with pytest.raises(ValueError, match=words):
+        lists.pack(6, "tokens", **arguments)

@@ -32,6 +32,10 @@ pub struct FileProvenance {
     pub layout: OnceLock<Arc<Layout>>,
     /// Finds the offsets of its records, if they may be needed.
     pub locate: Option<Arc<dyn Locate>>,
+    /// For rows made of several others: the number of those from each part of a mixture.
+    pub parts: Option<Arc<[u64]>>,
+    /// For rows made of several others: the records of those, if they are remembered.
+    pub made_of: Option<Arc<[(Arc<Self>, u64)]>>,
     /// For a remote file: the cache of its parts, if any.
     pub cache: Option<Arc<Cache>>,
     /// For a remote file: the opening in progress.
@@ -116,6 +120,8 @@ impl FileProvenance {
             is_repeated: false,
             layout: OnceLock::new(),
             locate: None,
+            parts: None,
+            made_of: None,
             cache: None,
             begun: Arc::default(),
             before: None,

@@ -31,6 +31,11 @@ impl Path {
         self.then(Self { parts: (index as u128 + 1) & ((1 << Self::BITS) - 1), depth: 1 })
     }
 
+    /// The index of the outermost part, if there is one.
+    pub fn first(self) -> Option<usize> {
+        (self.parts as usize & ((1 << Self::BITS) - 1)).checked_sub(1)
+    }
+
     /// A path that goes on with another one.
     pub fn then(self, inner: Self) -> Self {
         let shifted = inner.parts.checked_shl(self.depth * Self::BITS).unwrap_or(0);

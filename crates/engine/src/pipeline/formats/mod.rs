@@ -17,6 +17,7 @@ mod source;
 mod tar;
 mod text_start;
 mod tfrecord;
+mod tokens;
 mod whole;
 
 pub use arrow::types::{Element, Lists, TableColumn};
@@ -34,4 +35,5 @@ pub use record_position::RecordPosition;
 pub use source::{Source, is_compressed, uncompressed};
 pub use tar::{Tar, infer_tar};
 pub use tfrecord::TfRecords;
+pub use tokens::{DocumentIndex, MegatronHead, TokenFile, Tokens, megatron_head};
 pub use whole::{Labelled, Whole};

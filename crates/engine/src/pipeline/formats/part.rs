@@ -18,3 +18,10 @@ pub struct FilePart {
     /// For a table: the columns of its records, unless it begins with the header.
     pub layout: Option<Arc<Layout>>,
 }
+
+impl FilePart {
+    /// The records from one position on that begin before an offset.
+    pub fn new(input: Source, at: RecordPosition, end: u64) -> Self {
+        Self { input, at, end, is_searched: false, layout: None }
+    }
+}

@@ -13,6 +13,7 @@ mod record_lookup;
 mod scan_result;
 mod shared_handle;
 pub mod sidecar;
+mod windows;
 
 pub use file_index::FileIndex;
 pub use file_pieces::{FilePiece, FilePieces, KeptBorders};
@@ -20,9 +21,10 @@ pub use header_scan::HeaderScan;
 pub use index_files::IndexFiles;
 pub use kept::Kept;
 pub use make::make_index;
-pub use offsets::Offsets;
+pub use offsets::{Offsets, Places};
 pub use record_lookup::RecordLookup;
 pub use scan_result::{Numbers, ScanFault, ScanResult};
+pub use windows::{DocumentEnds, WindowSize, Windows};
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::{FileProvenance, Provenance};

@@ -2,7 +2,29 @@
 
 use crate::error::Result;
 use crate::tensor::allocate;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// Records of one length that need not follow each other.
+pub trait Places: fmt::Debug + Send + Sync {
+    /// The number of records.
+    fn len(&self) -> u64;
+
+    /// True if there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The offset of record `index`.
+    fn offset(&self, index: u64) -> u64;
+
+    /// The length of each record in bytes.
+    fn record_bytes(&self) -> u64;
+
+    /// The memory that this takes, in bytes.
+    fn memory_bytes(&self) -> usize;
+}
 
 /// The offset of each record of a file, and the end of the last one.
 #[derive(Debug)]
@@ -16,6 +38,8 @@ pub enum Offsets {
         /// The number of records.
         count: u64,
     },
+    /// Records that may overlap, or have gaps between them.
+    Spread(Arc<dyn Places>),
     /// Four bytes for each record, for files below 4 GiB.
     Small(Vec<u32>),
     /// Eight bytes for each record.
@@ -57,6 +81,7 @@ impl Offsets {
     pub fn len(&self) -> u64 {
         match self {
             Self::Even { count, .. } => *count,
+            Self::Spread(places) => places.len(),
             Self::Small(offsets) => offsets.len().saturating_sub(1) as u64,
             Self::Large(offsets) => offsets.len().saturating_sub(1) as u64,
         }
@@ -70,7 +95,7 @@ impl Offsets {
     /// The number of added offsets; 0 for records of equal length.
     pub fn num_pushed(&self) -> u64 {
         match self {
-            Self::Even { .. } => 0,
+            Self::Even { .. } | Self::Spread(_) => 0,
             Self::Small(offsets) => offsets.len() as u64,
             Self::Large(offsets) => offsets.len() as u64,
         }
@@ -80,6 +105,7 @@ impl Offsets {
     pub(super) fn get(&self, index: u64) -> u64 {
         match self {
             Self::Even { first, length, .. } => first + index * length,
+            Self::Spread(places) => places.offset(index),
             Self::Small(offsets) => u64::from(offsets[index as usize]),
             Self::Large(offsets) => offsets[index as usize],
         }
@@ -87,14 +113,19 @@ impl Offsets {
 
     /// The byte range of record `record` in its file.
     pub fn range(&self, record: u64) -> Range<u64> {
-        self.get(record)..self.get(record + 1)
+        let start = self.get(record);
+        match self {
+            Self::Spread(places) => start..start + places.record_bytes(),
+            _ => start..self.get(record + 1),
+        }
     }
 
     /// The total number of bytes of all records.
     pub fn total_bytes(&self) -> u64 {
-        match self.len() {
-            0 => 0,
-            count => self.range(count - 1).end - self.range(0).start,
+        match (self.len(), self) {
+            (0, _) => 0,
+            (count, Self::Spread(places)) => count.saturating_mul(places.record_bytes()),
+            (count, _) => self.range(count - 1).end - self.range(0).start,
         }
     }
 
@@ -102,6 +133,7 @@ impl Offsets {
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Even { .. } => 0,
+            Self::Spread(places) => places.memory_bytes(),
             Self::Small(offsets) => offsets.capacity() * size_of::<u32>(),
             Self::Large(offsets) => offsets.capacity() * size_of::<u64>(),
         }

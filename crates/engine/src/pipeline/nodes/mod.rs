@@ -9,6 +9,7 @@ pub mod epochs;
 pub mod groups;
 pub mod interleave;
 pub mod map;
+pub mod mixture;
 pub mod pieces;
 pub mod shard;
 pub mod size_estimate;

@@ -263,7 +263,7 @@ impl Pieces {
         let most = (most - rows.len()) / inputs.len();
         let num_rounds = inputs.iter().map(|input| input.run_length()).min().unwrap_or(0).min(most);
         if num_rounds == 0 {
-            inputs[0].push_next(rows);
+            inputs[0].push_next(rows, None);
             self.turn = (self.turn + 1) % num_slots;
             return;
         }

@@ -1,5 +1,6 @@
 //! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
 
+mod mix_place;
 mod order_place;
 mod pieces;
 mod settings;
@@ -11,6 +12,7 @@ pub use pieces::{Blocks, PieceOptions};
 pub use settings::Settings;
 
 use crate::pipeline::blocks::block::FileProvenance;
+use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::formats::Format;
 use crate::pipeline::function_states::FunctionStates;
 use crate::pipeline::index::{FilePiece, IndexFiles, Kept};
@@ -20,11 +22,13 @@ use crate::pipeline::nodes::groups::batch::Turn;
 use crate::pipeline::nodes::groups::bucket::Buckets;
 use crate::pipeline::nodes::groups::pack::Packing;
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::nodes::mixture::Weights;
 use crate::pipeline::nodes::shard::Even;
 use crate::pipeline::nodes::size_estimate::SizeEstimate;
 use crate::pipeline::nodes::sources::indexed::Indexed;
 use crate::pipeline::order_digest::OrderDigest;
 use crate::pipeline::stages::fetch::SharedLookup;
+use crate::sync::Mutex;
 use std::sync::Arc;
 
 /// A source, or a step and its input.
@@ -69,11 +73,22 @@ pub enum Plan {
 #[derive(Clone, Debug)]
 pub struct Mix {
     /// The proportion in which the rows of each plan are drawn.
-    pub weights: Vec<f64>,
+    pub weights: Weights,
     /// True if the others continue when one has ended.
     pub goes_on: bool,
     /// The seed of the draws.
     pub seed: u64,
+    /// The checkpoint at which it continues, in place of the first that is not its beginning: one
+    /// directly at a row, which does not depend on the weights and parts that there were.
+    pub resumed: Arc<Mutex<Option<Checkpoint>>>,
+}
+
+impl Mix {
+    /// Rows drawn by weights that are always the same.
+    pub fn new(weights: Vec<f64>, goes_on: bool, seed: u64) -> Self {
+        let weights = Weights { schedule: [(0, weights)].into(), ids: None, measured: None };
+        Self { weights, goes_on, seed, resumed: Arc::default() }
+    }
 }
 
 /// A shuffle of all rows.
@@ -209,6 +224,15 @@ impl Plan {
                 }
                 input.find_keepers(states, keepers);
             }
+        }
+    }
+
+    /// The number of parts of the mixture that the rows come from, if they come from one.
+    pub fn num_parts(&self) -> usize {
+        match self {
+            Self::Metered { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) => plan.num_parts(),
+            Self::Mix(inputs, _) => inputs.len(),
+            _ => 0,
         }
     }
 

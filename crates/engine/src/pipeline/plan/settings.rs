@@ -31,6 +31,8 @@ pub struct Settings {
     pub(super) old_shards: Option<u64>,
     /// The number of files that are open at once beside a single one; 1 if that is alone.
     pub(super) num_files: usize,
+    /// True if batches remember the records that they are made of.
+    pub(super) keeps_origins: bool,
 }
 
 impl Settings {
@@ -48,6 +50,7 @@ impl Settings {
             is_repeated: false,
             old_shards: None,
             num_files: 1,
+            keeps_origins: false,
         }
     }
 
@@ -65,6 +68,11 @@ impl Settings {
 
     pub(super) fn in_step(self) -> bool {
         self.in_step
+    }
+
+    /// With `keeps_origins`, batches remember the records that they are made of.
+    pub fn with_origins(self, keeps_origins: bool) -> Self {
+        Self { keeps_origins, ..self }
     }
 
     /// With `in_any_order`, results may come in the order in which tasks end.
@@ -94,12 +102,18 @@ impl Settings {
 
     /// The position of a node in pass `pass`, `distance` steps away from the consumer.
     pub(super) fn position(self, pass: u64, distance: usize) -> Position {
-        Position { pass: self.pass(pass), distance, stage: self.stage, skipper: self.skipper, in_step: self.in_step }
+        let Self { stage, skipper, in_step, keeps_origins, .. } = self;
+        Position { pass: self.pass(pass), distance, stage, skipper, keeps_origins, in_step }
     }
 
     /// Settings for part `index` of combined pipelines.
     pub(super) fn part(self, index: usize) -> Self {
-        Self { branch: mix(self.branch, index as u64 + 1), path: self.path.part(index), ..self }
+        self.part_called(index, index as u64)
+    }
+
+    /// Settings for part `index` of combined pipelines, which another number tells from others.
+    pub(super) fn part_called(self, index: usize, id: u64) -> Self {
+        Self { branch: mix(self.branch, id.wrapping_add(1)), path: self.path.part(index), ..self }
     }
 
     pub(super) fn pass(self, number: u64) -> Pass {

@@ -5,7 +5,8 @@ use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::node::Node;
 use crate::pipeline::nodes::counted::Counted;
 use crate::pipeline::nodes::epochs::{Keepers, Passes};
-use crate::pipeline::nodes::interleave::{Drawn, Interleave};
+use crate::pipeline::nodes::interleave::{Interleave, old_inputs};
+use crate::pipeline::nodes::mixture::Mixture;
 use crate::pipeline::nodes::sources::files::Files;
 use crate::pipeline::nodes::sources::indexed::{IndexedRows, Order};
 use crate::pipeline::nodes::sources::python_source::PythonSource;
@@ -70,10 +71,12 @@ impl Plan {
                 let passes = Passes::new(Box::new(next), false).keeping(keepers, from.states());
                 Box::new(passes.from_checkpoint(from)?)
             }
-            Self::Mix(inputs, Mix { weights, goes_on, seed }) => {
-                let drawn = Drawn::new(weights.clone(), *goes_on, *seed, pass);
-                let inputs = parts(inputs, pass, settings, distance, |index| from.input(index))?;
-                Box::new(Interleave::new(inputs, Box::new(drawn)).in_step(settings.in_step).from_checkpoint(from)?)
+            Self::Mix(inputs, mix) => {
+                let is_beginning = from.state().is_none() && from.skip() == 0;
+                let resumed = if is_beginning { None } else { mix.resumed.lock().take() };
+                let resumed = resumed.map(|resumed| resumed.with_states(from.states().cloned()));
+                let node = mixed(inputs, mix, pass, settings, distance, resumed.as_ref().unwrap_or(from))?;
+                return Ok(behind(node, if resumed.is_some() { 0 } else { from.skip() }));
             }
             Self::Zip(inputs, is_strict) => {
                 let [num_rows] = from.numbers()?.unwrap_or_default();
@@ -96,6 +99,28 @@ impl Plan {
         };
         Ok(behind(node, from.skip()))
     }
+}
+
+/// The node of a mixture, directly at the state of a checkpoint.
+fn mixed(
+    inputs: &[Arc<Plan>],
+    Mix { weights, goes_on, seed, .. }: &Mix,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+) -> Result<Box<dyn Node>> {
+    let ids = weights.ids.as_deref();
+    let old = old_inputs(from, inputs.len(), ids)?;
+    let start = |(index, input): (usize, &Arc<Plan>)| {
+        let first = old[index].map_or_else(|| Ok(from.beginning()), |old| from.input(old))?;
+        // Draws for the examples of a part depend on its name, if it has one.
+        let settings = settings.part_called(index, ids.map_or(index as u64, |ids| ids[index]));
+        input.start(pass, settings, distance + 1, &first)
+    };
+    let nodes = inputs.iter().enumerate().map(start).collect::<Result<_>>()?;
+    let mixture = Mixture::new(weights.clone(), *goes_on, (*seed, pass));
+    Ok(Box::new(Interleave::new(nodes, Box::new(mixture)).in_step(settings.in_step).from_checkpoint(from)?))
 }
 
 /// The nodes of combined pipelines, each from a checkpoint on.

@@ -1,6 +1,7 @@
 //! The nodes of a step, after the nodes of its input.
 
 use crate::error::Result;
+use crate::pipeline::blocks::part_counts::Remembered;
 use crate::pipeline::blocks::row_id::Path;
 use crate::pipeline::checkpoint::{Checkpoint, damaged};
 use crate::pipeline::function_states::FunctionState;
@@ -38,6 +39,9 @@ impl Step {
             Box::new(move |checkpoint| input.start(pass, settings, distance + 1, checkpoint))
         };
         let skip = from.skip();
+        // Those of a mixture that is a part itself count as that part.
+        let num_parts = if settings.path == Path::default() { input.num_parts() } else { 0 };
+        let remembered = Remembered { num_parts, keeps_origins: settings.keeps_origins };
         Ok(match self {
             Self::Map(..) | Self::MapPython { .. } => {
                 let node = restart(&self.before(from, settings)?)?;
@@ -81,17 +85,19 @@ impl Step {
                 let first = from.input(0)?;
                 let input = restart(&first.behind(skip.saturating_mul(old_size)))?;
                 let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
-                let batch = batch.skipping(old_size, first.skip());
+                let batch = batch.skipping(old_size, first.skip()).remembering(remembered);
                 let next = next.saturating_add(skip.saturating_mul(turn.count));
                 Box::new(batch.numbered_from(next).in_turn(*turn))
             }
             Self::Bucket(buckets) => {
                 let bucketing = Bucketing::new(buckets.as_ref().clone());
-                Box::new(GroupBy::from_checkpoint(from, restart, bucketing, settings.position(pass, distance))?)
+                let groups = GroupBy::from_checkpoint(from, restart, bucketing, settings.position(pass, distance))?;
+                Box::new(groups.remembering(remembered))
             }
             Self::Pack(packing) => {
                 let packing = FirstFit::new(packing.clone());
-                Box::new(GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?)
+                let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
+                Box::new(groups.remembering(remembered))
             }
             Self::Digest(digest) => {
                 let [first] = from.numbers()?.unwrap_or_default();

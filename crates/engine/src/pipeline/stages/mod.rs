@@ -13,4 +13,5 @@ pub mod select;
 pub mod sightings;
 pub mod split;
 pub mod text;
+pub mod tokens;
 pub mod with_origin;

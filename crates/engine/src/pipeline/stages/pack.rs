@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, Provenance, RowProvenance};
 use crate::pipeline::blocks::column::{Column, Ragged};
+use crate::pipeline::blocks::gather::gather;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
 use crate::tensor::Tensor;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 /// Makes one row of a group of rows: their lists end to end, padded with zeros, and two more
 /// columns: the number of the list that each element belongs to, from 1 (0 for padding), and its
-/// position in the list.
+/// position in the list. Values that come along follow, and the ends of the lists.
 pub struct PackRows {
     /// The names of the columns with lists. With `has_starts` there is one more column, with the
     /// start of each list.
@@ -21,6 +22,10 @@ pub struct PackRows {
     pub length: usize,
     /// True if the lists may be pieces of longer ones.
     pub has_starts: bool,
+    /// The number of columns behind them whose values become a list of the row, one of each list.
+    pub num_along: usize,
+    /// True if a column with the ends of the lists follows, from 0.
+    pub has_ends: bool,
 }
 
 impl Stage for PackRows {
@@ -42,6 +47,22 @@ impl Stage for PackRows {
         for mut column in [segments, positions] {
             column.extend(std::iter::repeat_n(0, self.length.saturating_sub(column.len())));
             columns.push(Column::Dense(Tensor::from_values(Shape::new(&[1, self.length]), column)?));
+        }
+        let num_lists = first.len();
+        let first_along = self.names.len() + usize::from(self.has_starts);
+        for column in first_along..first_along + self.num_along {
+            let values = rows.gather_column(column)?.to_tensor()?;
+            columns.push(Column::Ragged(Ragged::new(values, vec![num_lists])));
+        }
+        if self.has_ends {
+            let lengths = (0..num_lists).map(|row| first.row_length(row) as i32);
+            let ends = lengths.scan(0, |end, length| {
+                *end += length;
+                Some(*end)
+            });
+            let ends: Vec<_> = std::iter::once(0).chain(ends).collect();
+            let shape = Shape::new(&[ends.len()]);
+            columns.push(Column::Ragged(Ragged::new(Tensor::from_values(shape, ends)?, vec![num_lists + 1])));
         }
         let provenance =
             rows.group().map_or(Provenance::Unknown, |(rows, number)| Provenance::Run(Arc::clone(rows), *number));
@@ -136,10 +157,13 @@ fn no_vector(name: &str, shape: &Shape, row_provenance: Option<RowProvenance>) -
     misfit(text, row_provenance)
 }
 
-/// Cuts lists that are too long into pieces, and adds a column with the start of each piece.
+/// Cuts lists that are too long into pieces, and adds a column with the start of each piece behind
+/// them. Each piece has the values of the columns that follow.
 pub struct CutLists {
-    /// The names of the columns, all of which have lists.
+    /// The names of the columns with lists.
     pub names: Vec<String>,
+    /// The number of columns behind them.
+    pub num_along: usize,
     /// The largest length of a piece.
     pub length: usize,
 }
@@ -167,6 +191,10 @@ impl Stage for CutLists {
         check_lengths(&all, &rows)?;
         let mut columns: Vec<_> = all.iter().cloned().map(cut).collect();
         columns.push(Column::Dense(Tensor::from_values(Shape::new(&[num_pieces]), starts)?));
+        let of_pieces: Vec<_> = pieces().map(|(row, _, _)| (0, row)).collect();
+        for column in self.names.len()..self.names.len() + self.num_along {
+            columns.push(gather(&[&rows.gather_column(column)?], of_pieces.iter().copied())?);
+        }
         let provenance = rows.provenance().made_of(pieces().map(|(row, piece, _)| (row, piece)));
         Block::new(columns, num_pieces, provenance).map(Rows::all)
     }

@@ -42,7 +42,7 @@ fn combined_parts_are_shuffled_as_one_each_with_its_own_steps() {
 fn a_mix_keeps_the_order_of_each_part() {
     let (one, other) = (Directory::new(), Directory::new());
     let parts: Arc<[Arc<Plan>]> = Arc::new([one.lines(&[3000]), other.lines(&[0, 1000])]);
-    let mix = |goes_on| Mix { weights: vec![3.0, 1.0], goes_on, seed: 5 };
+    let mix = |goes_on| Mix::new(vec![3.0, 1.0], goes_on, 5);
     let rows = result(&map(Arc::new(Plan::Mix(Arc::clone(&parts), mix(true))), vec![]), 0);
     let (first, second): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| row.starts_with("0-"));
     assert_eq!((first, second), (expected(&[3000]), expected(&[0, 1000])));

@@ -96,7 +96,7 @@ fn combined_pipelines_are_resumed() {
     let parts = || Arc::new([filtered(one.lines(&[3000])), other.lines(&[0, 1000])]);
     check(&|| batches(Arc::new(Plan::Concat(parts())), 70));
     for goes_on in [true, false] {
-        let mix = || Mix { weights: vec![3.0, 1.0], goes_on, seed: 5 };
+        let mix = || Mix::new(vec![3.0, 1.0], goes_on, 5);
         check(&|| map(then(Arc::new(Plan::Mix(parts(), mix())), Step::Epochs(Some(2))), vec![]));
     }
     check(&|| batches(Arc::new(Plan::Zip(parts(), false)), 70));

@@ -12,6 +12,7 @@ from headrace.pipeline.describe.arguments import (
     checked_names,
 )
 from headrace.pipeline.describe.methods.chain import Chain
+from headrace.pipeline.describe.methods.packing import pack_stage
 from headrace.pipeline.describe.padding import as_values
 from headrace.pipeline.describe.specs import batch_depth
 from headrace.pipeline.describe.stages import Remainder
@@ -134,6 +135,9 @@ class BatchMethods(Chain):
         names: str | Iterable[str],
         split: bool = False,
         max_open: int = 64,
+        along: str | Iterable[str] = (),
+        cu_seqlens: bool = False,
+        balance: int | None = None,
     ) -> Self:
         """Packs lists one after the other into rows of one length, with little padding.
 
@@ -154,19 +158,26 @@ class BatchMethods(Chain):
                 each piece has its own number. Otherwise they are an error.
             max_open: The largest number of rows open at the same time, at least 1. More rows need
                 less padding and hold back more examples.
+            along: Other components to keep, with one value an example: they become ragged, with one
+                value for each packed example, or piece.
+            cu_seqlens: Whether to add `cu_seqlens`, ragged int32: 0, and where each packed example
+                ends in the row, as kernels for attention with variable lengths take it. It has one
+                number more than the row has examples; padding is behind the last.
+            balance: The number of ranks that share each step. Eight rows for each rank wait, and
+                are returned in an order in which every `balance` neighbours have similar sums of
+                squared lengths, which attention takes time for, and ranks take turns with the
+                largest. For `shard(rank, balance)` after it. None for the order of completion.
 
         Raises:
-            TypeError: If `split` is not a bool, or a name not a string.
+            TypeError: If `split` or `cu_seqlens` is not a bool, or a name not a string.
             ValueError: If a number is out of range, a component is missing or not a list of
-                numbers, or there are other components; or after `batch`.
+                numbers, one that comes along has more than one value, or there are other
+                components; or after `batch`.
         """
-        checked_int("pack", "length", length, 1)
-        checked_int("pack", "max_open", max_open, 1)
-        check_bool("pack", "split", split)
-        chosen = checked_names("pack", (names,) if isinstance(names, str) else names)
+        stage = pack_stage(length, names, split, max_open, along, cu_seqlens, balance)
         if batch_depth(self.stages):
             raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
-        return self._then(stages.Pack(length, chosen, split, max_open))
+        return self._then(stage)
 
     def unbatch(self) -> Self:
         """Takes the leading axis apart: each row becomes an example.

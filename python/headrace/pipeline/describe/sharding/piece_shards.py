@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from headrace.pipeline.describe import stages
-from headrace.pipeline.describe.random_access import is_read_late, needs_scan
+from headrace.pipeline.describe.random_access import is_read_late, needs_scan, reads_files
 from headrace.pipeline.describe.sharding.window_files import files_before
 from headrace.pipeline.describe.stages import Stage
 
@@ -76,13 +76,14 @@ def read_by_shard(chain: Sequence[Stage], index: int) -> str:
         index: The index of a `shard`.
     """
     shard, before = chain[index], chain[:index]
-    if not isinstance(shard, stages.Shard) or shard.count == 1 or not needs_scan(before):
+    if not isinstance(shard, stages.Shard) or shard.count == 1 or not reads_files(before):
         return ""
     if shard.by == "piece":
         return f"; it reads 1 of {shard.count} files, others in each epoch"
     full = [n for n, s in enumerate(before) if isinstance(s, stages.Shuffle) and s.window is None]
     if full and is_read_late(chain, full[-1]):
-        return f"; it reads 1 of {shard.count} examples, and the scan"
+        scan = ", and the scan" if needs_scan(before) else ""
+        return f"; it reads 1 of {shard.count} examples{scan}"
     return f"; it reads all examples, and keeps 1 of {shard.count}"
 
 

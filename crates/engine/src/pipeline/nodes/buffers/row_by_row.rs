@@ -42,14 +42,16 @@ impl Input {
         }
     }
 
-    /// Moves the next row to the end of `rows`, if it is available.
-    pub fn push_next(&mut self, rows: &mut Rows) -> bool {
-        let is_there = !self.rows.is_empty();
-        if is_there {
-            let (block, row) = self.take_run(rows, 1);
-            rows.push_run(block, row, 1);
+    /// Moves the next row to the end of `rows`, if it is available. Returns its size: the length of
+    /// its column `measured`, 1 without one.
+    pub fn push_next(&mut self, rows: &mut Rows, measured: Option<usize>) -> Option<u64> {
+        if self.rows.is_empty() {
+            return None;
         }
-        is_there
+        let (block, row) = self.take_run(rows, 1);
+        rows.push_run(block, row, 1);
+        let column = measured.and_then(|number| self.known.as_ref()?.0.columns.get(number));
+        Some(column.map_or(1, |column| column.row_length(row) as u64))
     }
 
     /// The number of rows at least that come next and are consecutive in their block.

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::pipeline::blocks::block::{FileProvenance, Pass};
+use crate::pipeline::blocks::part_counts::Remembered;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::checkpoint::Checkpoint;
 use crate::pipeline::node::{Context, Ended, Node, Poll};
@@ -23,6 +24,8 @@ pub struct Batch {
     /// The size of the batches that are skipped, and the number of rows of the input's checkpoint
     /// before them.
     skipped: (u64, u64),
+    /// The things that a batch remembers of its rows.
+    remembered: Remembered,
 }
 
 /// The batches of this share among those of all shares: number `index` of each `count`.
@@ -44,7 +47,18 @@ impl Batch {
     pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
         let file_provenance = FileProvenance::unnamed("batch", pass);
         let (waiting, turn, skipped) = (Rows::new(), Turn::ALL, (size as u64, 0));
-        Self { input, size, drops_remainder, waiting, is_over: false, file_provenance, next: 0, turn, skipped }
+        Self {
+            input,
+            size,
+            drops_remainder,
+            waiting,
+            is_over: false,
+            file_provenance,
+            next: 0,
+            turn,
+            skipped,
+            remembered: Remembered::default(),
+        }
     }
 
     /// Sets the number `next` of the first of the `count` batches of all shares to which the first
@@ -58,6 +72,12 @@ impl Batch {
     /// checkpoint.
     pub fn skipping(mut self, size: u64, num_before: u64) -> Self {
         self.skipped = (size.max(1), num_before);
+        self
+    }
+
+    /// Sets what a batch remembers of its rows.
+    pub fn remembering(mut self, remembered: Remembered) -> Self {
+        self.remembered = remembered;
         self
     }
 
@@ -87,9 +107,8 @@ impl Node for Batch {
                 let checkpoint = Checkpoint::new([self.next, self.size as u64], [rows.checkpoint(0)]);
                 let number = self.next + self.turn.index;
                 self.next += self.turn.count;
-                Ok(Poll::Ready(
-                    rows.in_group(Some((Arc::clone(&self.file_provenance), number))).with_checkpoint(checkpoint),
-                ))
+                let file = self.remembered.of(&self.file_provenance, &rows);
+                Ok(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint)))
             }
         }
     }

@@ -86,8 +86,8 @@ impl Grouping for Bucketing {
         Ok(())
     }
 
-    fn open(&self) -> &[Group] {
-        &self.filling
+    fn open(&self) -> impl Iterator<Item = (u64, &Group)> {
+        (0..).zip(&self.filling)
     }
 
     fn finish(&mut self) -> Vec<Group> {

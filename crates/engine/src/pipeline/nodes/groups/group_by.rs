@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::order;
 use crate::pipeline::blocks::block::{Block, FileProvenance};
+use crate::pipeline::blocks::part_counts::Remembered;
 use crate::pipeline::blocks::rows::{Cursor, Rows};
 use crate::pipeline::checkpoint::{Checkpoint, damaged};
 use crate::pipeline::execution::budget::Budget;
@@ -27,8 +28,8 @@ pub trait Grouping: Send {
     /// was in at the checkpoint, if there is one. Complete groups are appended to `whole`.
     fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
 
-    /// The incomplete groups.
-    fn open(&self) -> &[Group];
+    /// The groups that wait, each with its tag.
+    fn open(&self) -> impl Iterator<Item = (u64, &Group)>;
 
     /// Takes the remaining groups at the end.
     fn finish(&mut self) -> Vec<Group>;
@@ -52,6 +53,8 @@ pub struct Group {
     pub rows: Vec<Waits>,
     /// The length of the group, as the grouping counts it.
     pub length: usize,
+    /// The sum of the squares of the lengths of its rows.
+    pub cost: u128,
 }
 
 /// A node that groups rows.
@@ -74,6 +77,8 @@ pub struct GroupBy<G> {
     checkpoints: BatchCheckpoints,
     /// The number of groups to skip.
     skip: u64,
+    /// The things that a batch remembers of its rows.
+    remembered: Remembered,
     /// The tags of the next rows, which were buffered at the checkpoint.
     tags: VecDeque<u64>,
 }
@@ -109,19 +114,24 @@ impl<G: Grouping> GroupBy<G> {
             next,
             checkpoints,
             skip: checkpoint.skip(),
+            remembered: Remembered::default(),
             tags: tags.into(),
         })
     }
 
+    /// Sets what a group remembers of its rows.
+    pub fn remembering(self, remembered: Remembered) -> Self {
+        Self { remembered, ..self }
+    }
+
     fn num_waiting(&self) -> usize {
-        self.grouping.open().iter().map(|group| group.rows.len()).sum()
+        self.grouping.open().map(|(_, group)| group.rows.len()).sum()
     }
 
     /// The state with the currently buffered rows.
     fn state(&mut self) -> Checkpoint {
-        let groups = self.grouping.open().iter().enumerate();
-        let rows: Vec<_> =
-            groups.flat_map(|(number, group)| group.rows.iter().map(move |row| (row.0, number as u64))).collect();
+        let groups = self.grouping.open();
+        let rows: Vec<_> = groups.flat_map(|(tag, group)| group.rows.iter().map(move |row| (row.0, tag))).collect();
         let places = order::by_key(rows.len(), |place| rows[place]);
         let (rows, mut tags): (Vec<_>, Vec<_>) = places.into_iter().map(|place| rows[place]).unzip();
         if !self.grouping.has_tags() {
@@ -177,9 +187,8 @@ impl<G: Grouping> Node for GroupBy<G> {
                     self.skip -= 1;
                     continue;
                 }
-                return Ok(Poll::Ready(
-                    rows.in_group(Some((Arc::clone(&self.file_provenance), number))).with_checkpoint(checkpoint),
-                ));
+                let file = self.remembered.of(&self.file_provenance, &rows);
+                return Ok(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint)));
             }
             if let Some(error) = self.error.take() {
                 return Err(error);
@@ -189,7 +198,7 @@ impl<G: Grouping> Node for GroupBy<G> {
             }
             match self.input.pull(context)? {
                 Given::Rows(first, rows) => {
-                    let num_waiting: usize = self.grouping.open().iter().map(|group| group.rows.capacity()).sum();
+                    let num_waiting: usize = self.grouping.open().map(|(_, group)| group.rows.capacity()).sum();
                     self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
                     self.pending.begin_arrival(first, rows.checkpoint(0));
                     self.next_row = first;

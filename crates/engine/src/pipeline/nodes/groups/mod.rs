@@ -1,5 +1,6 @@
 //! Nodes that group rows.
 
+pub mod balanced;
 pub mod batch;
 pub mod bucket;
 pub mod group_by;

@@ -4,8 +4,10 @@ use crate::error::Result;
 use crate::pipeline::blocks::block::Block;
 use crate::pipeline::checkpoint::damaged;
 use crate::pipeline::execution::meters::Meter;
+use crate::pipeline::nodes::groups::balanced::Balanced;
 use crate::pipeline::nodes::groups::group_by::{Group, Grouping, Waits};
 use crate::pipeline::stages::pack::{misfit, unequal, vector_length};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 /// The rules for packing rows.
@@ -17,11 +19,14 @@ pub struct Packing {
     pub length: usize,
     /// The largest number of groups open at the same time.
     pub max_open: usize,
+    /// The number of ranks that get groups of equal cost, at least 1.
+    pub balance: usize,
 }
 
 /// Groups of rows. Each row goes into the first group that has room for it (first fit). If none
 /// has, a new group is opened; if too many are open, the fullest is returned. The length of a group
-/// is the total length of its rows.
+/// is the total length of its rows. To balance ranks, whole groups wait until there are some for
+/// each rank.
 ///
 /// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open
 /// bins, Csirik and Johnson, "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA
@@ -29,12 +34,15 @@ pub struct Packing {
 pub struct FirstFit {
     packing: Packing,
     open: Vec<Group>,
+    /// Whole groups that wait to be put in order.
+    balanced: Balanced,
 }
 
 impl FirstFit {
     /// No groups.
     pub fn new(packing: Packing) -> Self {
-        Self { packing, open: Vec::new() }
+        let balanced = Balanced::new(packing.balance);
+        Self { packing, open: Vec::new(), balanced }
     }
 
     /// The number of the open group that takes a row.
@@ -45,19 +53,25 @@ impl FirstFit {
         }
         if self.open.len() >= self.packing.max_open {
             let fullest = (0..self.open.len()).rev().max_by_key(|number| self.open[*number].length);
-            whole.extend(fullest.map(|number| self.open.remove(number)));
+            let fullest = fullest.map(|number| self.open.remove(number));
+            fullest.into_iter().for_each(|group| self.balanced.push(group, whole));
         }
         self.open.push(Group::default());
         self.open.len() - 1
     }
 
-    /// The number of the open group in which a row was.
-    fn recalled(&mut self, tag: u64) -> Result<usize> {
-        let number = usize::try_from(tag).ok().filter(|number| *number < self.packing.max_open).ok_or_else(damaged)?;
-        while self.open.len() <= number {
-            self.open.push(Group::default());
+    /// The group in which a row was: an open one, or one that waited.
+    fn recalled(&mut self, tag: u64) -> Result<&mut Group> {
+        let number = usize::try_from(tag).map_err(|_| damaged())?;
+        let (groups, number) = match number.checked_sub(self.packing.max_open) {
+            None => (&mut self.open, number),
+            Some(number) if number < self.balanced.num_waiting() => (&mut self.balanced.waiting, number),
+            Some(_) => return Err(damaged()),
+        };
+        while groups.len() <= number {
+            groups.push(Group::default());
         }
-        Ok(number)
+        Ok(&mut groups[number])
     }
 }
 
@@ -84,28 +98,36 @@ impl Grouping for FirstFit {
     }
 
     fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
-        let number = match tag {
-            Some(tag) => self.recalled(tag)?,
-            None => self.first_fit(length, whole),
-        };
+        let most = self.packing.length;
+        if let Some(tag) = tag {
+            // The open groups at the checkpoint were incomplete.
+            let most = if tag < self.packing.max_open as u64 { most.saturating_sub(1) } else { most };
+            let group = self.recalled(tag)?;
+            group.add(row, length);
+            return if group.length <= most { Ok(()) } else { Err(damaged()) };
+        }
+        let number = self.first_fit(length, whole);
         let group = &mut self.open[number];
-        group.rows.push(row);
-        group.length += length;
-        match group.length.cmp(&self.packing.length) {
-            std::cmp::Ordering::Less => {}
-            // The groups at the checkpoint were incomplete.
-            std::cmp::Ordering::Equal if tag.is_none() => whole.push_back(self.open.remove(number)),
-            _ => return Err(damaged()),
+        group.add(row, length);
+        match group.length.cmp(&most) {
+            Ordering::Less => {}
+            Ordering::Equal => {
+                let group = self.open.remove(number);
+                self.balanced.push(group, whole);
+            }
+            Ordering::Greater => return Err(damaged()),
         }
         Ok(())
     }
 
-    fn open(&self) -> &[Group] {
-        &self.open
+    fn open(&self) -> impl Iterator<Item = (u64, &Group)> {
+        let waiting = (self.packing.max_open as u64..).zip(&self.balanced.waiting);
+        (0..).zip(&self.open).chain(waiting)
     }
 
     fn finish(&mut self) -> Vec<Group> {
-        std::mem::take(&mut self.open)
+        let open = std::mem::take(&mut self.open);
+        self.balanced.finish(open)
     }
 
     fn has_tags(&self) -> bool {

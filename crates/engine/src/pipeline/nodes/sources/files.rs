@@ -186,7 +186,8 @@ impl Files {
             self.next_file += 1;
             let file = file.in_pass(self.position.pass);
             let file = self.piece.iter().fold(file, |file, piece| piece.numbered(file));
-            let locator = self.position.skipper.map(|_| Arc::new(RecordLocator::new(Arc::clone(&self.format))));
+            let is_located = self.position.skipper.is_some() || self.position.keeps_origins;
+            let locator = is_located.then(|| Arc::new(RecordLocator::new(Arc::clone(&self.format))));
             let file = match &locator {
                 Some(locator) => file.with_locate(Arc::<RecordLocator>::clone(locator)),
                 None => file,

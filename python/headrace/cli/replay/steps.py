@@ -1,0 +1,70 @@
+"""The records that the steps behind a state are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from headrace.cli.failures import Failure
+from headrace.cli.state.find import found_states
+from headrace.pipeline import Pipeline
+
+__all__ = ["Origin", "state_in", "steps"]
+
+
+class Origin(NamedTuple):
+    """The record that an example comes from.
+
+    Attributes:
+        file: The file; None for examples that are not of files.
+        record: The number of the record in it, from 0.
+        byte: The offset of the record in the uncompressed file; None if it is not known.
+    """
+
+    file: str | None
+    record: int
+    byte: int | None
+
+    def __str__(self) -> str:
+        place = "" if self.byte is None else f", byte {self.byte}"
+        return f"{self.file or 'no file'}: record {self.record}{place}"
+
+
+def state_in(path: str, where: str | None) -> dict[str, Any]:
+    """Returns the state in a file.
+
+    Args:
+        path: The file; "-" for stdin.
+        where: The keys that lead to it; None if there is one.
+
+    Raises:
+        Failure: If there is none, or several to choose from.
+    """
+    found = found_states(path)
+    names = ", ".join(state.where or "the document" for state in found)
+    if where is not None:
+        found = [state for state in found if state.where == where]
+        if not found:
+            raise Failure(f"{path}: there is no state {where}, expected one of {names}.")
+    if len(found) > 1:
+        raise Failure(f"{path}: it has several states. Choose one with --where: {names}.")
+    return found[0].state
+
+
+def steps(
+    pipeline: Pipeline, state: Mapping[str, Any], count: int
+) -> Iterator[tuple[int, list[Origin]]]:
+    """Yields the number of each step behind a state, from 0, and its examples.
+
+    Args:
+        pipeline: The pipeline.
+        state: The state.
+        count: The largest number of steps.
+    """
+    try:
+        batches = pipeline.replayed(state)
+    except ValueError as error:
+        raise Failure(str(error)) from error
+    with batches:
+        for number, _ in zip(range(count), batches, strict=False):
+            yield number, [Origin(*origin) for origin in batches.origins()]

@@ -1,0 +1,1 @@
+"""Mixtures whose parts and weights may change."""

@@ -1,0 +1,219 @@
+"""The parts of a mixture in an iteration and in its states."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headrace.core import engine
+from headrace.core.errors import FailedPreconditionError
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+
+__all__ = [
+    "CUT_PASS",
+    "MixtureParts",
+    "MixtureResumed",
+    "all_stages",
+    "is_mixture_state",
+    "weights_of",
+    "with_parts",
+]
+
+# The number of a pass that no digest of an order reaches.
+CUT_PASS: Final = 1 << 62
+_BEGINNING: Final = [[0]]
+# The most outputs to wait for until the examples of other ranks in the last step were seen.
+_MOST_AHEAD: Final = 8
+# The entries of a state that have some values for each part, in their order.
+_OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
+
+
+@dataclass(frozen=True)
+class MixtureResumed:
+    """The place and the counts that a mixture continues with.
+
+    Attributes:
+        counts: The number of examples of each part delivered before, by its name.
+        place: Its place, directly at an example; None if it is not known.
+        is_changed: Whether its parts or weights are others than in the state.
+    """
+
+    counts: dict[str, int]
+    place: list[Any] | None
+    is_changed: bool = False
+
+
+class MixtureParts:
+    """Counts the examples of each part that an iteration has delivered."""
+
+    def __init__(self, chain: Sequence[Stage], resumed: MixtureResumed | None) -> None:
+        """Takes the stages, and what the iteration continues with."""
+        source = chain[0]
+        self._mix = source if isinstance(source, stages.Mix) else None
+        self._resumed = resumed
+        self._divider = _divider(chain)
+        self._has_shard = any(isinstance(stage, stages.Shard) for stage in chain)
+
+    def counts(self, execution: engine.Execution, num_left: int) -> dict[str, int]:
+        """Returns the numbers by the names of the parts; none if the source is not a mixture.
+
+        Raises:
+            FailedPreconditionError: If a stage takes batches apart.
+        """
+        if self._mix is None:
+            return {}
+        if self._divider is not None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"counts: {self._divider} takes batches apart, so the parts of its examples are "
+                "not known, expected batches as they leave mix. Count a component with the part.",
+            )
+        before = self._resumed.counts if self._resumed is not None else {}
+        mine = dict(zip(self._mix.called, execution.part_counts(num_left), strict=True))
+        names = dict.fromkeys((*mine, *before))
+        return {name: mine.get(name, 0) + before.get(name, 0) for name in names}
+
+    def state(
+        self, execution: engine.Execution, plan: engine.Plan, num_left: int, has_taken: bool
+    ) -> dict[str, Any] | None:
+        """Returns what a state has of the mixture; None if the source is not one."""
+        if self._mix is None:
+            return None
+        place = execution.mix_place(plan, num_left)
+        for _ in range(_MOST_AHEAD if self._has_shard and has_taken else 0):
+            if place is not None or not execution.look_ahead():
+                break
+            place = execution.mix_place(plan, num_left)
+        if place is None and not has_taken:
+            place = _BEGINNING if self._resumed is None else self._resumed.place
+        return {
+            "names": list(self._mix.called),
+            "sizes": [_sizes(part) for part in self._mix.parts],
+            "counts": {} if self._divider else self.counts(execution, num_left),
+            "place": place,
+        }
+
+
+def _divider(chain: Sequence[Stage]) -> str | None:
+    """Returns the name of a stage that takes batches apart, if there is one."""
+    groups = (stages.Batch, stages.PaddedBatch, stages.BucketByLength, stages.Pack)
+    first = next((n for n, stage in enumerate(chain) if isinstance(stage, groups)), len(chain))
+    dividers = (stages.Unbatch, stages.FlatMap)
+    return next((stage.name for stage in chain[first:] if isinstance(stage, dividers)), None)
+
+
+def all_stages(chain: Sequence[Stage]) -> Iterator[Stage]:
+    """Yields all stages, those of pipelines that are put together first."""
+    for part in stages.parts_of(chain[0]):
+        yield from all_stages(part)
+    yield from chain
+
+
+def weights_of(stage: stages.Mix) -> list[Any]:
+    """Returns the weights of a mixture as a state has them."""
+    if not stage.schedule:
+        return list(stage.weights)
+    return [[place, list(weights)] for place, weights in ((0, stage.weights), *stage.schedule)]
+
+
+def is_mixture_state(value: object) -> bool:
+    """Returns whether a value is what `MixtureParts.state` returns."""
+    return (
+        isinstance(value, dict)
+        and set(value) == {"names", "sizes", "counts", "place"}
+        and isinstance(value["names"], list)
+        and all(isinstance(name, str) for name in value["names"])
+        and isinstance(value["sizes"], list)
+        and len(value["sizes"]) == len(value["names"])
+        and all(
+            isinstance(sizes, list)
+            and len(sizes) == len(_OF_PARTS)
+            and all(type(size) is int and size >= 0 for size in sizes)
+            for sizes in value["sizes"]
+        )
+        and isinstance(value["counts"], dict)
+        and all(type(count) is int for count in value["counts"].values())
+        and isinstance(value["place"], list | None)
+    )
+
+
+def with_parts(
+    chain: Sequence[Stage],
+    state: Mapping[str, Any],
+    allow: Collection[str],
+    mine: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns a state as one of the parts that a mixture has now.
+
+    Parts that the state does not have are as in `mine`, and those that are no longer there are
+    dropped.
+
+    Args:
+        chain: The stages of the pipeline.
+        state: The state.
+        allow: The permitted differences.
+        mine: The same entries of a state of this pipeline; `files` has None for each source.
+
+    Raises:
+        ValueError: If the parts differ, and may not.
+    """
+    source, mixture = chain[0], state.get("mixture")
+    if not isinstance(source, stages.Mix) or mixture is None:
+        return dict(state)
+    old, new = mixture["names"], list(source.called)
+    if old == new or not source.part_names:
+        return dict(state)
+    if "parts" not in allow:
+        raise ValueError(
+            f"resume: the parts of mix are {_list(new)}, but {_list(old)} in the pipeline that the "
+            "state was taken with. If that is wanted, resume with allow={'parts'}."
+        )
+    if any(text is not None for text in state["functions"]):
+        raise ValueError(
+            "resume: some functions keep a state, so the parts of mix cannot be others than in the "
+            "pipeline that the state was taken with. Resume with the same parts."
+        )
+    words = state["stages"]
+    if not isinstance(words[0], list) or len(words[0]) != len(old) + 1:
+        return dict(state)
+    of_old = dict(zip(old, words[0][1:], strict=True))
+    of_new = dict(zip(new, mine["stages"][0][1:], strict=True))
+    first = [words[0][0], *(of_old.get(name, of_new[name]) for name in new)]
+    adapted = {**state, "stages": [first, *words[1:]], "functions": list(mine["functions"])}
+    for number, key in enumerate(_OF_PARTS):
+        old_values, rest = _divided(state[key], [sizes[number] for sizes in mixture["sizes"]])
+        new_values, _ = _divided(mine[key], [_sizes(part)[number] for part in source.parts])
+        known = dict(zip(old, old_values, strict=True))
+        chosen = [known.get(name, new_values[n]) for n, name in enumerate(new)]
+        adapted[key] = [value for values in chosen for value in values] + rest
+    if adapted["weights"]:
+        # Weights belong to the parts.
+        adapted["weights"][-1] = mine["weights"][-1]
+    return adapted
+
+
+def _sizes(part: Sequence[Stage]) -> list[int]:
+    """Returns how many values of each entry of a state belong to a part."""
+    whole = list(all_stages(part))
+    return [
+        sum(isinstance(stage, (stages.Files, Source)) for stage in whole),
+        sum(getattr(stage, "seed", None) is not None for stage in whole),
+        sum(isinstance(stage, stages.Epochs) for stage in whole),
+        sum(isinstance(stage, stages.Mix) for stage in whole),
+    ]
+
+
+def _divided(values: Sequence[Any], sizes: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
+    """Returns the values of each part, and the rest."""
+    rest = list(values)
+    parts = []
+    for size in sizes:
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return parts, rest
+
+
+def _list(values: Sequence[str]) -> str:
+    return ", ".join(map(repr, values))

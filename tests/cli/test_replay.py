@@ -1,0 +1,124 @@
+"""`headrace replay`: the records of the steps that follow a state."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.files import call, write_numbers
+
+PROGRAM = """
+import headrace as hr
+
+records = hr.tfrecords(["a", "b"])
+train = records.parse({"n": int}).shuffle(seed=1).batch(4)
+packed = (
+    records.parse({"n": int})
+    .map(lambda e: {"list": [int(e["n"])] * (int(e["n"]) % 3 + 1)})
+    .pack(6, "list")
+    .batch(2)
+)
+window = records.shuffle(window=10, seed=2)
+filtered = records.parse({"n": int}).filter(lambda e: e["n"] % 3 == 0).batch(3)
+arrays = hr.arrays({"n": list(range(20))}).batch(4)
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_numbers("a", 50)
+    write_numbers("b", 50)
+    Path("pipes.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def pipe_named(name):
+    scope = {}
+    exec(PROGRAM, scope)
+    return scope[name]
+
+
+def state_of(name, number):
+    with iter(pipe_named(name)) as batches:
+        for _ in range(number):
+            next(batches)
+        Path("state.json").write_text(json.dumps({"data": batches.state()}))
+
+
+def replayed(name, *options):
+    done = call("replay", "state.json", "--pipeline", f"pipes.py:{name}", *options)
+    assert (done.exit_code, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def records_of(lines):
+    """The record of each line of JSON, by steps: also the number that it has."""
+    steps = {}
+    for line in map(json.loads, lines):
+        assert line["file"] in ("a", "b")
+        steps.setdefault(line["step"], []).append(line["record"])
+    return list(steps.values())
+
+
+def test_a_step_has_the_records_of_its_examples():
+    state_of("train", 3)
+    batches = list(pipe_named("train"))[3:5]
+    lines = replayed("train", "--batches", "2", "--json")
+    assert records_of(lines) == [batch["n"].tolist() for batch in batches]
+    texts = replayed("train")
+    assert texts[0] == "step 0: 4 examples"
+    first = json.loads(lines[0])
+    assert texts[1] == f"  {first['file']}: record {first['record']}, byte {first['byte']}"
+
+
+def test_records_of_packed_rows_are_those_of_documents():
+    state_of("packed", 2)
+    batch = list(pipe_named("packed"))[2]
+    numbers = [
+        sorted({int(n) for n in row[mask > 0]})
+        for row, mask in zip(batch["list"], batch["segment_ids"], strict=True)
+    ]
+    (found,) = records_of(replayed("packed", "--json"))
+    assert sorted(found) == sorted(number for row in numbers for number in row)
+
+
+def test_examples_without_a_batch_are_steps():
+    state_of("window", 5)
+    lines = replayed("window", "--batches", "3", "--json")
+    assert [len(step) for step in records_of(lines)] == [1, 1, 1]
+
+
+def test_examples_behind_a_filter_are_found():
+    state_of("filtered", 2)
+    batch = list(pipe_named("filtered"))[2]
+    assert records_of(replayed("filtered", "--json")) == [batch["n"].tolist()]
+
+
+def test_rows_of_arrays_have_no_byte():
+    state_of("arrays", 1)
+    assert replayed("arrays")[1].endswith("record 4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("state.json", "--pipeline", "pipes.py:packed"), "resume: "),
+        (
+            ("state.json", "--pipeline", "pipes.py:train", "--where", "other"),
+            "there is no state other",
+        ),
+        (("pipes.py", "--pipeline", "pipes.py:train"), "pipes.py"),
+        (("state.json", "--pipeline", "nowhere:train"), "nowhere: there is no such module"),
+    ],
+)
+def test_what_does_not_fit_is_said(arguments, words):
+    state_of("train", 3)
+    done = call("replay", *arguments)
+    assert done.exit_code == 1
+    assert words in done.stderr
+
+
+def test_a_pipeline_of_a_module_is_found(monkeypatch):
+    state_of("train", 3)
+    done = call("replay", "state.json", "--pipeline", "pipes:train")
+    assert (done.exit_code, done.stderr) == (0, "")

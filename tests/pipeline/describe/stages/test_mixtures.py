@@ -1,0 +1,218 @@
+"""Mixtures with names, and with weights that change."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.pipeline.generated.mixtures import check_changes
+
+import headrace as hr
+from headrace.core import errors
+from headrace.testing import assert_resumes
+
+
+def numbers(first, count):
+    return hr.arrays({"n": np.arange(first, first + count)})
+
+
+def of_parts(pipe):
+    """The number of examples of each part, of a thousand numbers, in each run of 100."""
+    found = [int(example["n"]) // 1000 for example in pipe]
+    return [
+        np.bincount(found[n : n + 100], minlength=2).tolist() for n in range(0, len(found), 100)
+    ]
+
+
+def two(**arguments):
+    return hr.mix({"web": numbers(0, 1000), "books": numbers(1000, 1000)}, seed=3, **arguments)
+
+
+def test_parts_with_names_are_drawn_as_those_without():
+    plain = hr.mix([numbers(0, 1000), numbers(1000, 1000)], weights=[3, 1], seed=3)
+    named = two(weights={"books": 1, "web": 3})
+    assert [int(e["n"]) for e in named] == [int(e["n"]) for e in plain]
+
+
+def test_weights_change_at_their_places():
+    schedule = {0: {"web": 1, "books": 0}, 200: {"web": 0, "books": 1}, 300: {"web": 9, "books": 1}}
+    found = of_parts(two(schedule=schedule).take(500))
+    assert found[:3] == [[100, 0], [100, 0], [0, 100]]
+    assert all(80 < web < 98 for web, _ in found[3:])
+    assert_resumes(two(schedule=schedule).take(400).batch(8), every=7)
+
+
+def test_a_schedule_begins_anew_in_each_pass():
+    pipe = two(schedule={0: [1, 0], 50: [0, 1]}).take(100).epochs(2)
+    found = [int(example["n"]) // 1000 for example in pipe]
+    assert found == ([0] * 50 + [1] * 50) * 2
+    assert_resumes(pipe.batch(7), every=5)
+
+
+def lists(first, count, length):
+    def examples():
+        for number in range(first, first + count):
+            yield {"n": number, "tokens": np.arange(length)}
+
+    return hr.iterable(examples)
+
+
+def test_weights_may_be_shares_of_tokens():
+    parts = {"short": lists(0, 1000, 3), "long": lists(1000, 1000, 50)}
+    pipe = hr.mix(parts, {"short": 1, "long": 3}, seed=1, unit=("tokens", "tokens")).take(600)
+    tokens = {0: 0, 1: 0}
+    for number, example in enumerate(pipe):
+        tokens[int(example["n"]) // 1000] += len(example["tokens"])
+        if number > 100:
+            assert abs(tokens[1] / sum(tokens.values()) - 0.75) < 0.05
+    assert_resumes(pipe.padded_batch(8), every=11)
+
+
+def test_counts_are_those_of_the_examples_taken():
+    pipe = two(weights=[3, 1])
+    batches = iter(pipe)
+    assert batches.counts == {"web": 0, "books": 0}
+    found = {"web": 0, "books": 0}
+    for example in batches:
+        found["books" if example["n"] >= 1000 else "web"] += 1
+        assert batches.counts == found
+        if sum(found.values()) == 50:
+            break
+    for stage in (
+        lambda p: p.batch(8),
+        lambda p: p.shuffle(window=20, seed=1).batch(8).map(lambda b: b),
+        lambda p: p.filter(lambda e: e["n"] % 3 == 0).batch(5),
+    ):
+        with iter(stage(pipe)) as batches:
+            found = {"web": 0, "books": 0}
+            for _ in range(9):
+                for number in next(batches)["n"]:
+                    found["books" if number >= 1000 else "web"] += 1
+                assert batches.counts == found
+
+
+def test_counts_of_packed_rows_are_those_of_documents():
+    parts = {"short": lists(0, 100, 3), "long": lists(1000, 100, 10)}
+    pipe = hr.mix(parts, seed=1).pack(20, "tokens", along="n").map(lambda row: row)
+    with iter(pipe) as rows:
+        found = {"short": 0, "long": 0}
+        for _ in range(10):
+            for number in next(rows)["n"]:
+                found["long" if number >= 1000 else "short"] += 1
+            assert rows.counts == found
+
+
+def test_counts_continue_after_a_resume():
+    pipe = two(weights=[3, 1]).batch(8)
+    with iter(pipe) as batches:
+        for _ in range(5):
+            next(batches)
+        before, state = batches.counts, json.loads(json.dumps(batches.state()))
+    assert sum(before.values()) == 40
+    resumed = pipe.resume(state)
+    assert resumed.counts == before
+    whole = iter(pipe)
+    for _ in range(6):
+        next(whole)
+    next(resumed)
+    assert resumed.counts == whole.counts
+
+
+def test_examples_of_batches_taken_apart_are_not_counted():
+    pipe = two().batch(4).unbatch().batch(3)
+    batches = iter(pipe)
+    next(batches)
+    with pytest.raises(errors.FailedPreconditionError, match="unbatch takes batches apart"):
+        _ = batches.counts
+    assert next(pipe.resume(batches.state()))["n"].tolist() == next(batches)["n"].tolist()
+
+
+def test_parts_without_names_count_by_their_numbers():
+    batches = iter(hr.mix([numbers(0, 10), numbers(1000, 10)], seed=1))
+    next(batches)
+    assert sorted(batches.counts) == ["0", "1"]
+    assert iter(numbers(0, 3)).counts == {}
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_nothing_is_lost_or_doubled_when_a_mixture_changes(number):
+    check_changes(number)
+
+
+def state_of(pipe, count=3):
+    with iter(pipe) as batches:
+        for _ in range(count):
+            next(batches)
+        return batches.state()
+
+
+def test_other_parts_are_refused_unless_they_are_allowed():
+    state = state_of(two().batch(8))
+    one = hr.mix({"web": numbers(0, 1000)}, seed=3).batch(8)
+    with pytest.raises(
+        ValueError, match=r"the parts of mix are 'web', but 'web', 'books'.*allow=\{'parts'\}"
+    ):
+        one.resume(state)
+    found = [int(n) for batch in one.resume(state, allow={"parts", "weights"}) for n in batch["n"]]
+    assert found == list(range(1000 - len(found), 1000))
+
+
+def test_a_part_that_is_added_begins_at_its_beginning():
+    state = state_of(two().batch(8))
+    three = hr.mix(
+        {"code": numbers(2000, 20), "web": numbers(0, 1000), "books": numbers(1000, 1000)},
+        seed=3,
+        stop="all",
+    )
+    with pytest.raises(ValueError, match=r"mix"):
+        two(stop="all").batch(8).resume(state)
+    state = state_of(two(stop="all").batch(8))
+    batches = three.batch(8).resume(state, allow={"parts", "weights"})
+    found = [int(n) for batch in batches for n in batch["n"]]
+    assert [n for n in found if n >= 2000] == list(range(2000, 2020))
+    assert len(found) == 2020 - 24
+    assert batches.counts == {"code": 20, "web": 1000, "books": 1000}
+
+
+def test_changes_behind_a_window_are_refused():
+    pipe = two(weights=[1, 1]).shuffle(window=20, seed=1).batch(8)
+    other = two(weights=[1, 9]).shuffle(window=20, seed=1).batch(8)
+    with pytest.raises(ValueError, match=r"holds examples back.*into the parts"):
+        other.resume(state_of(pipe), allow={"weights"})
+    list(pipe.resume(state_of(pipe)))
+
+
+def test_there_is_no_digest_after_a_change():
+    state = state_of(two(weights=[1, 1]).batch(8))
+    batches = two(weights=[1, 9]).batch(8).resume(state, allow={"weights"})
+    next(batches)
+    with pytest.raises(errors.FailedPreconditionError, match="other parts or weights"):
+        batches.digest()
+    again = two(weights=[1, 9]).batch(8).resume(batches.state())
+    assert next(again)["n"].tolist() == next(batches)["n"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"weights": {"web": 1}}, "expected one for each of 'web', 'books'"),
+        ({"weights": [1]}, "there are 1 weights, expected 2"),
+        ({"schedule": {5: [1, 1]}}, "no weights from example 0 on"),
+        ({"schedule": {}}, "no weights from example 0 on"),
+        ({"schedule": {0: [0, 0]}}, "one above it"),
+        ({"schedule": {-1: [1, 1], 0: [1, 1]}}, "a place of schedule is -1"),
+        ({"schedule": {0: [1, 1]}, "weights": [1, 1]}, "expected one of them"),
+        ({"unit": "tokens"}, "unit is 'tokens'"),
+        ({"unit": ("tokens", "x")}, "the component 'x', expected one of 'n'"),
+        ({"unit": ("tokens", "n")}, "expected a list"),
+    ],
+)
+def test_arguments_of_a_mixture_are_checked(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        two(**arguments)
+
+
+def test_names_of_weights_need_names_of_parts():
+    with pytest.raises(ValueError, match="the pipelines have none"):
+        hr.mix([numbers(0, 5)], weights={"a": 1})
+    with pytest.raises(TypeError, match="not a name of a part"):
+        hr.mix({1: numbers(0, 5)})

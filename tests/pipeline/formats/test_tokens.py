@@ -1,0 +1,407 @@
+"""Files of tokens, read as windows."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace.core import errors
+from headrace.testing import assert_resumes
+
+CODES = {np.uint8: 1, np.int8: 2, np.int16: 3, np.int32: 4, np.int64: 5, np.uint16: 8}
+
+
+def write_megatron(path, documents, dtype=np.uint16, sequences=1):
+    """Writes documents as Megatron does, each of so many sequences."""
+    parts = [part for document in documents for part in np.array_split(document, sequences)]
+    sizes = [len(part) * np.dtype(dtype).itemsize for part in parts]
+    path.write_bytes(np.concatenate(parts).astype(dtype).tobytes() if parts else b"")
+    places = np.cumsum([0, *sizes])[:-1]
+    borders = np.arange(0, len(parts) + 1, sequences)
+    path.with_suffix(".idx").write_bytes(
+        b"MMIDIDX\x00\x00"
+        + struct.pack("<QBQQ", 1, CODES[dtype], len(parts), len(borders))
+        + np.array([len(part) for part in parts], np.int32).tobytes()
+        + places.astype(np.int64).tobytes()
+        + borders.astype(np.int64).tobytes()
+    )
+
+
+def write_datatrove(path, documents, dtype=np.uint16):
+    """Writes documents as datatrove does."""
+    path.write_bytes(np.concatenate(documents).astype(dtype).tobytes())
+    ends = np.cumsum([len(document) for document in documents])
+    path.with_name(f"{path.name}.index").write_bytes(ends.astype(np.uint64).tobytes())
+    size = np.dtype(dtype).itemsize
+    path.with_name(f"{path.name}.metadata").write_text(f"gpt2|{size}\n{ends[-1]}\n1 T")
+
+
+def windows_of(tokens, length, stride):
+    return [tokens[n : n + length].tolist() for n in range(0, len(tokens) - length + 1, stride)]
+
+
+def windows(pipe):
+    return [example["tokens"].tolist() for example in pipe]
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Three files of 16-bit numbers: 1,003, 3 and 500 of them."""
+    files = [np.arange(1003), np.arange(3), np.arange(20_000, 20_500)]
+    for number, tokens in enumerate(files):
+        (tmp_path / f"{number}.bin").write_bytes(tokens.astype(np.uint16).tobytes())
+    return tmp_path, files
+
+
+@pytest.mark.parametrize(
+    ("length", "stride"), [(9, None), (8, 8), (5, 2), (3, 7), (1, 1), (1003, 1)]
+)
+def test_windows_follow_each_other_within_each_file(raw, length, stride):
+    directory, files = raw
+    pipe = hr.tokens(directory, length, np.uint16, stride)
+    step = stride or length - 1
+    wanted = [window for tokens in files for window in windows_of(tokens, length, step)]
+    assert windows(pipe) == wanted
+    assert len(pipe) == len(wanted)
+    assert pipe.spec == {"tokens": hr.Spec(np.dtype(np.uint16), (length,))}
+    assert next(iter(pipe))["tokens"].dtype == np.uint16
+
+
+def test_tokens_that_fill_no_window_are_counted(raw):
+    directory, _ = raw
+    batches = iter(hr.tokens(directory, 9, np.uint16))
+    list(batches)
+    # 1,003 = 125 · 8 + 3, and 500 = 62 · 8 + 4: each window begins with the last token of another.
+    source, *_ = batches.statistics().stages
+    assert source.left_out == 2 + 3 + 3
+
+
+def test_a_shuffle_of_all_windows_gives_each_once_and_needs_no_scan(raw):
+    directory, _ = raw
+    pipe = hr.tokens(directory, 9, np.uint16)
+    shuffled = pipe.shuffle(seed=3)
+    assert sorted(windows(shuffled)) == sorted(windows(pipe))
+    assert windows(shuffled) != windows(pipe)
+    assert "scan" not in shuffled.describe()
+    shards = [windows(shuffled.shard(rank, 4)) for rank in range(4)]
+    assert [shards[n % 4][n // 4] for n in range(len(shuffled))] == windows(shuffled)
+    assert not list(directory.glob("*.hrindex"))
+
+
+def test_windows_are_pieces_of_files(raw):
+    directory, _ = raw
+    pipe = hr.tokens(directory, 9, np.uint16)
+    for options in ({"num_open": 2}, {"block_bytes": 100}, {"num_open": 1, "files": "in order"}):
+        found = windows(pipe.shuffle(window=20, seed=1, **options))
+        assert sorted(found) == sorted(windows(pipe))
+
+
+def test_it_resumes_at_every_batch(raw):
+    directory, _ = raw
+    pipe = hr.tokens(directory, 9, np.uint16)
+    for changed in (
+        pipe.skip(20).take(150),
+        pipe.shuffle(seed=1).epochs(2),
+        pipe.shuffle(window=30, seed=1, block_bytes=64).epochs(2),
+    ):
+        assert_resumes(changed.batch(8), every=5)
+    shuffled = pipe.shuffle(seed=1)
+    with iter(shuffled.shard(1, 2).batch(4)) as batches:
+        next(batches)
+        state = json.loads(json.dumps(batches.state()))
+    found = [
+        window
+        for batch in shuffled.shard(0, 4).batch(4).resume(state)
+        for window in batch["tokens"].tolist()
+    ]
+    assert found == windows(shuffled)[8::4]
+
+
+def test_an_array_of_numpy_says_its_type(tmp_path):
+    tokens = np.arange(50, dtype=np.int32)
+    np.save(tmp_path / "a.npy", tokens)
+    pipe = hr.tokens(tmp_path / "a.npy", 10)
+    assert windows(pipe) == windows_of(tokens, 10, 9)
+    assert pipe.spec["tokens"].dtype == np.int32
+    assert windows(pipe.shuffle(seed=1).take(5)) != []
+
+
+@pytest.mark.parametrize("dtype", CODES)
+def test_files_of_megatron_say_their_type(tmp_path, dtype):
+    documents = [np.arange(n) for n in (5, 30, 0, 1, 64)]
+    write_megatron(tmp_path / "a.bin", documents, dtype)
+    pipe = hr.tokens(tmp_path, 10)
+    assert windows(pipe) == windows_of(np.concatenate(documents).astype(dtype), 10, 9)
+    assert pipe.spec["tokens"].dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
+def test_files_of_datatrove_say_their_type(tmp_path, dtype):
+    documents = [np.arange(n) for n in (5, 30, 1, 64)]
+    write_datatrove(tmp_path / "a.ds", documents, dtype)
+    pipe = hr.tokens(tmp_path, 10)
+    assert windows(pipe) == windows_of(np.concatenate(documents).astype(dtype), 10, 9)
+    assert pipe.spec["tokens"].dtype == dtype
+
+
+def write_all(tmp_path, documents):
+    write_megatron(tmp_path / "a.bin", documents)
+    write_megatron(tmp_path / "b.bin", documents, sequences=3)
+    write_datatrove(tmp_path / "c.ds", documents)
+
+
+DOCUMENTS = [np.arange(100 * n, 100 * n + count) for n, count in enumerate([5, 30, 2, 1, 64, 9])]
+
+
+def test_a_mask_has_the_number_of_each_document_in_the_window(tmp_path):
+    write_all(tmp_path, DOCUMENTS)
+    tokens = np.concatenate(DOCUMENTS)
+    of_token = np.repeat(np.arange(len(DOCUMENTS)), [len(document) for document in DOCUMENTS])
+    segments = []
+    for start in range(0, len(tokens) - 9, 9):
+        window = of_token[start : start + 10]
+        segments.append((window - window[0] + 1).tolist())
+    pipe = hr.tokens(tmp_path, 10, documents="mask")
+    found = list(pipe)
+    assert [example["segment_ids"].tolist() for example in found] == segments * 3
+    assert [example["tokens"].tolist() for example in found] == windows_of(tokens, 10, 9) * 3
+    assert found[0]["segment_ids"].dtype == np.int32
+    shuffled = [(e["tokens"].tolist(), e["segment_ids"].tolist()) for e in pipe.shuffle(seed=2)]
+    assert sorted(shuffled) == sorted(
+        (e["tokens"].tolist(), e["segment_ids"].tolist()) for e in found
+    )
+    batch = next(iter(pipe.batch(4)))
+    assert batch["tokens"].shape == batch["segment_ids"].shape == (4, 10)
+    assert_resumes(pipe.shuffle(seed=2).batch(4), every=3)
+
+
+def test_no_window_crosses_a_document_if_they_are_split(tmp_path):
+    write_all(tmp_path, DOCUMENTS)
+    wanted = [window for document in DOCUMENTS for window in windows_of(document, 8, 7)]
+    pipe = hr.tokens(tmp_path, 8, documents="split")
+    assert windows(pipe) == wanted * 3
+    assert len(pipe) == 3 * len(wanted)
+    assert sorted(windows(pipe.shuffle(seed=2))) == sorted(wanted * 3)
+    assert sorted(windows(pipe.shuffle(window=9, seed=2, block_bytes=40))) == sorted(wanted * 3)
+    assert_resumes(pipe.batch(4), every=2)
+    batches = iter(pipe)
+    list(batches)
+    rests = [len(d) if len(d) < 8 else (len(d) - 8) % 7 for d in DOCUMENTS]
+    assert batches.statistics().stages[0].left_out == 3 * sum(rests)
+
+
+def test_documents_that_are_all_short_have_no_window(tmp_path):
+    write_datatrove(tmp_path / "a.ds", [np.arange(3)] * 100_000)
+    pipe = hr.tokens(tmp_path, 4, documents="split")
+    assert (len(pipe), windows(pipe), windows(pipe.shuffle(seed=1))) == (0, [], [])
+
+
+def test_long_gaps_between_windows_are_passed_over(tmp_path):
+    write_datatrove(
+        tmp_path / "a.ds", [np.arange(3)] * 200_000 + [np.arange(4)] + [np.arange(3)] * 9
+    )
+    pipe = hr.tokens(tmp_path, 4, documents="split")
+    assert windows(pipe) == windows(pipe.shuffle(seed=1)) == [[0, 1, 2, 3]]
+
+
+def test_a_window_may_be_large(tmp_path):
+    tokens = np.arange(400_000, dtype=np.uint32)
+    (tmp_path / "a.bin").write_bytes(tokens.tobytes())
+    pipe = hr.tokens(tmp_path / "a.bin", 150_000, np.uint32, 100_000)
+    assert (
+        windows(pipe)
+        == windows(pipe.shuffle(window=1, seed=1))
+        == windows_of(tokens, 150_000, 100_000)
+    )
+
+
+def test_indexes_are_found_and_not_read_as_tokens(tmp_path):
+    write_all(tmp_path, DOCUMENTS)
+    assert windows(hr.tokens(tmp_path, 5)) == windows(hr.tokens(str(tmp_path / "*"), 5))
+    with pytest.raises(errors.InvalidArgumentError, match=r"a\.idx: it is an index.*a\.bin"):
+        len(hr.tokens(tmp_path / "a.idx", 5))
+
+
+def test_a_raw_file_needs_a_type(raw):
+    directory, _ = raw
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"0\.bin: it does not say the type.*uint16"
+    ):
+        next(iter(hr.tokens(directory, 5)))
+
+
+def test_a_file_of_an_odd_size_is_an_error(tmp_path):
+    (tmp_path / "a.bin").write_bytes(bytes(101))
+    with pytest.raises(
+        errors.DataLossError, match=r"a\.bin: it has 101 bytes.*uint16 \(2 bytes each\)"
+    ):
+        next(iter(hr.tokens(tmp_path, 5, np.uint16)))
+
+
+def test_another_type_than_the_file_says_is_an_error(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(50, dtype=np.int32))
+    write_megatron(tmp_path / "b.bin", DOCUMENTS)
+    write_datatrove(tmp_path / "c.ds", DOCUMENTS)
+    for name, found in (("a.npy", "int32"), ("b.bin", "uint16"), ("c.ds", "uint16")):
+        with pytest.raises(
+            errors.InvalidArgumentError, match=f"{name}: its tokens are {found}.*int64"
+        ):
+            next(iter(hr.tokens(tmp_path / name, 5, np.int64)))
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"b\.bin: its tokens are uint16, expected int32"
+    ):
+        next(iter(hr.tokens(tmp_path, 5)))
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "words"),
+    [
+        (np.uint16, np.int16, r"window 0: read as int16, it has the token -25536"),
+        (np.uint16, np.uint32, r"window 0: read as uint32, it has the token \d{9,}"),
+        (np.uint32, np.uint16, r"its tokens are uint32, it seems"),
+    ],
+)
+def test_tokens_that_no_vocabulary_has_are_an_error(tmp_path, written, read, words):
+    tokens = np.resize(np.array([40_000, 7, 50_000, 12_345]), 1000)
+    (tmp_path / "a.bin").write_bytes(tokens.astype(written).tobytes())
+    with pytest.raises(errors.InvalidArgumentError, match=f"a.bin.*{words}"):
+        list(hr.tokens(tmp_path, 5, read))
+
+
+def test_documents_need_an_index(raw):
+    directory, _ = raw
+    for documents in ("mask", "split"):
+        with pytest.raises(
+            errors.InvalidArgumentError, match=r"0\.bin: documents=.* needs the ends"
+        ):
+            next(iter(hr.tokens(directory, 5, np.uint16, documents=documents)))
+
+
+def damaged(path, change):
+    data = bytearray(path.read_bytes())
+    change(data)
+    path.write_bytes(data)
+
+
+def set_number(at, form, value):
+    return lambda data: struct.pack_into(form, data, at, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (set_number(0, "<B", 88), "does not begin with MMIDIDX"),
+        (set_number(9, "<Q", 2), "version 2, expected 1"),
+        (set_number(17, "<B", 6), "the type 6"),
+        (set_number(18, "<Q", 7), r"it has 162 bytes, expected 174 for 7 sequences"),
+        (set_number(18, "<Q", 2**63), "more than a file can have"),
+        (lambda data: data.append(0), r"it has 163 bytes, expected 162"),
+        (lambda data: data.__delitem__(slice(20, None)), r"it has 20 bytes, expected at least 34"),
+        (set_number(34 + 4 * 5, "<i", -3), "sequence 5 has -3 tokens"),
+        (set_number(34 + 4 * 6 + 8 * 2, "<q", 8), "sequence 2 begins at byte 8, expected 70"),
+        (set_number(34 + 4 * 6 + 8 * 6 + 8 * 3, "<q", 1), "not in order"),
+        (set_number(34 + 4 * 6 + 8 * 6 + 8 * 6, "<q", 5), "end with sequence 5, expected 6"),
+    ],
+)
+def test_an_index_of_megatron_that_does_not_fit_says_what_was_found(tmp_path, change, words):
+    write_megatron(tmp_path / "a.bin", DOCUMENTS)
+    assert (tmp_path / "a.idx").stat().st_size == 34 + 12 * 6 + 8 * 7
+    damaged(tmp_path / "a.idx", change)
+    with pytest.raises(errors.DataLossError, match=rf"a\.idx: .*{words}"):
+        list(hr.tokens(tmp_path, 5, documents="split"))
+
+
+def test_an_index_of_another_file_is_an_error(tmp_path):
+    write_megatron(tmp_path / "a.bin", DOCUMENTS)
+    with (tmp_path / "a.bin").open("ab") as file:
+        file.write(bytes(6))
+    with pytest.raises(
+        errors.DataLossError, match=r"a\.bin: it has 228 bytes, expected 222 by .*a\.idx"
+    ):
+        next(iter(hr.tokens(tmp_path, 5)))
+    write_datatrove(tmp_path / "a.ds", DOCUMENTS)
+    with (tmp_path / "a.ds").open("ab") as file:
+        file.write(bytes(6))
+    with pytest.raises(
+        errors.DataLossError, match=r"a\.ds: it has 228 bytes, expected 2 or 4 for each of the 111"
+    ):
+        next(iter(hr.tokens(tmp_path / "a.ds", 5)))
+
+
+def test_an_index_of_datatrove_in_another_order_is_an_error(tmp_path):
+    write_datatrove(tmp_path / "a.ds", DOCUMENTS)
+    damaged(tmp_path / "a.ds.index", set_number(8, "<Q", 3))
+    with pytest.raises(
+        errors.DataLossError, match=r"document 1 ends at token 3, expected at least 5"
+    ):
+        list(hr.tokens(tmp_path / "a.ds", 5, documents="mask"))
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.zeros((3, 4), np.int32), "shape .*expected one axis"),
+        (np.zeros(9, np.float32), "of float32, expected integers"),
+        (np.zeros(9, ">i4"), "big-endian"),
+    ],
+)
+def test_an_array_that_is_not_one_of_tokens_is_an_error(tmp_path, array, words):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(errors.InvalidArgumentError, match=rf"a\.npy: .*{words}"):
+        next(iter(hr.tokens(tmp_path, 2)))
+
+
+def test_an_array_that_is_cut_short_is_an_error(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(50))
+    damaged(tmp_path / "a.npy", lambda data: data.__delitem__(slice(-8, None)))
+    with pytest.raises(errors.DataLossError, match=r"a\.npy: it has 520 bytes, expected 528"):
+        next(iter(hr.tokens(tmp_path, 2)))
+    (tmp_path / "a.npy").write_bytes(b"no array")
+    with pytest.raises(errors.DataLossError, match=r"a\.npy: it is no array of NumPy"):
+        next(iter(hr.tokens(tmp_path, 2)))
+
+
+def test_compressed_files_are_refused(tmp_path):
+    (tmp_path / "a.bin.gz").write_bytes(b"x")
+    with pytest.raises(errors.InvalidArgumentError, match=r"a\.bin\.gz: it is compressed"):
+        next(iter(hr.tokens(tmp_path, 2, np.uint16)))
+
+
+def test_an_index_that_is_another_one_is_noticed_at_resume(tmp_path):
+    write_megatron(tmp_path / "a.bin", DOCUMENTS)
+    pipe = hr.tokens(tmp_path, 8, documents="split").batch(2)
+    with iter(pipe) as batches:
+        next(batches)
+        state = batches.state()
+    write_megatron(tmp_path / "a.bin", [np.concatenate(DOCUMENTS)])
+    with pytest.raises(ValueError, match=r"a\.idx is not what the state was taken with"):
+        pipe.resume(state)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"length": 0}, "length is 0"),
+        ({"length": 4, "stride": 0}, "stride is 0"),
+        ({"length": 4, "documents": "no"}, "documents is 'no'"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        hr.tokens("a.bin", **arguments)
+
+
+def test_only_integers_are_tokens():
+    for dtype in (np.float32, bytes, bool):
+        with pytest.raises(TypeError, match="expected integers"):
+            hr.tokens("a.bin", 4, dtype)
+
+
+def test_they_are_read_with_little_memory(tmp_path):
+    (tmp_path / "a.bin").write_bytes(
+        np.resize(np.arange(30_000), 1 << 20).astype(np.uint16).tobytes()
+    )
+    pipe = hr.tokens(tmp_path, 1025, np.uint16).options(memory_bytes=4 << 20)
+    assert sorted(windows(pipe)) == sorted(windows(pipe.shuffle(seed=1)))

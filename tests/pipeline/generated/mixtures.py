@@ -1,0 +1,130 @@
+"""Mixtures that are changed while they are read: nothing is lost, and nothing comes twice."""
+
+import json
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import headrace as hr
+
+__all__ = ["check_changes"]
+
+_NAMES = ("web", "books", "code", "talks", "maths", "news")
+_MOST = 60
+
+
+class _Part:
+    """A part: numbers that no other part has."""
+
+    def __init__(self, random: Random, number: int) -> None:
+        count = random.choice([1, 7, 25, _MOST])
+        numbers = np.arange(count) + 1000 * number
+        if random.random() < 0.5:
+            lists = [{"n": int(n), "list": np.arange(n % 5)} for n in numbers]
+            self.pipe = hr.iterable(lists).map(_as_given)
+        else:
+            self.pipe = hr.arrays({"n": numbers}).map(_with_list)
+        if random.random() < 0.3:
+            self.pipe = self.pipe.shuffle(window=5, seed=number)
+        self.numbers = [int(example["n"]) for example in self.pipe]
+        self.found: list[int] = []
+
+
+def _as_given(example: Mapping[str, Any]) -> dict[str, Any]:
+    return {"n": np.int64(example["n"]), "list": np.asarray(example["list"], np.int64)}
+
+
+def _with_list(example: Mapping[str, Any]) -> dict[str, Any]:
+    return {"n": np.int64(example["n"]), "list": np.arange(int(example["n"]) % 5)}
+
+
+def _only_number(example: Mapping[str, Any]) -> dict[str, Any]:
+    return {"n": example["n"]}
+
+
+def check_changes(number: int) -> int:
+    """Reads a mixture that this number draws, and changes it a few times.
+
+    Returns the number of changes.
+    """
+    random = Random(number)
+    parts = {name: _Part(random, index) for index, name in enumerate(_NAMES)}
+    unit: Any = random.choice(["examples", "examples", ("tokens", "list")])
+    seed, size = random.randrange(2**20), random.choice([1, 3, 8])
+    names = random.sample(_NAMES, random.randint(1, 4))
+    unused = [name for name in _NAMES if name not in names]
+    counts: dict[str, int] = {}
+    state, num_changes = None, 0
+    for is_last in [False] * random.randint(1, 3) + [True]:
+        pipe = _mixed(random, {name: parts[name].pipe for name in names}, seed, unit)
+        # What was given divides by the number of ranks.
+        num_given = sum(len(part.found) for part in parts.values())
+        world = random.choice([1, 1, 2 - num_given % 2])
+        ranks = [pipe.map(_only_number).shard(rank, world) for rank in range(world)]
+        batches = [
+            rank.batch(size).resume(state, allow={"weights", "parts"})
+            if state is not None
+            else iter(rank.batch(size))
+            for rank in ranks
+        ]
+        state = _read(random, batches, size, parts, None if is_last else random.randint(0, 12))
+        for batch in batches:
+            batch.close()
+        if state is None:
+            break
+        num_changes += 1
+        if random.random() < 0.4 and len(names) > 1:
+            names.remove(random.choice(names))
+        if random.random() < 0.4 and unused:
+            names.insert(random.randint(0, len(names)), unused.pop())
+        if random.random() < 0.2:
+            random.shuffle(names)
+    for name in names:
+        assert parts[name].found == parts[name].numbers, name
+    counts = {name: len(part.found) for name, part in parts.items() if part.found}
+    assert all(part.found == part.numbers[: len(part.found)] for part in parts.values()), counts
+    return num_changes
+
+
+def _mixed(random: Random, pipes: dict[str, hr.Pipeline], seed: int, unit: Any) -> hr.Pipeline:
+    def weights(least: int) -> dict[str, int]:
+        drawn = {name: random.randint(least, 5) for name in pipes}
+        drawn[next(iter(pipes))] = 1
+        return drawn
+
+    if random.random() < 0.5:
+        return hr.mix(pipes, weights(1), seed=seed, stop="all", unit=unit)
+    schedule = {0: weights(0), random.randint(1, 40): weights(0), 100: weights(1)}
+    return hr.mix(pipes, seed=seed, stop="all", schedule=schedule, unit=unit)
+
+
+def _read(
+    random: Random,
+    ranks: list[hr.Batches],
+    size: int,
+    parts: Mapping[str, _Part],
+    most: int | None,
+) -> dict[str, Any] | None:
+    """Takes so many batches of each rank, or all; returns the state behind, None at the end."""
+    num_taken = 0
+    while most is None or num_taken < most:
+        found = [batch for rank in ranks if (batch := next(rank, None)) is not None]
+        if len(found) < len(ranks) or any(len(batch["n"]) < size for batch in found):
+            # The end: ranks with fewer examples than others have no common place.
+            most = None
+        if not found:
+            return None
+        num_taken += 1
+        columns = [batch["n"].tolist() for batch in found]
+        for place in range(max(map(len, columns))):
+            for column in columns:
+                if place < len(column):
+                    part = parts[_NAMES[column[place] // 1000]]
+                    part.found.append(column[place])
+    counts = ranks[0].counts
+    if len(ranks) == 1:
+        for name, part in parts.items():
+            assert counts.get(name, 0) <= len(part.found)
+    return json.loads(json.dumps(ranks[random.randrange(len(ranks))].state()))

@@ -1,0 +1,26 @@
+"""Mixtures whose parts and weights change while they are read."""
+
+import logging
+
+from tests.pipeline.generated.mixtures import check_changes
+
+from torture.part import Options, Result
+from torture.watchdog import deadline
+
+CHANGES = 10_000
+
+
+def run(options: Options) -> Result:
+    """Random changes of mixtures at random batches: nothing is lost, and nothing comes twice."""
+    result = Result()
+    logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
+    wanted, changes, number = options.times(CHANGES), 0, (options.seed + 1) * CHANGES
+    while changes < wanted and len(result.failures) < 10:
+        with deadline(f"mixture {number}", 120):
+            try:
+                changes += check_changes(number)
+            except Exception as error:
+                result.failures.append(f"mixture {number}: {type(error).__name__}: {error}")
+        number += 1
+    result.figures["changes"] = changes
+    return result
