@@ -27,6 +27,7 @@ PAGES = {
             "image_folder",
             "webdataset",
             "parquet",
+            "arrow",
             "tokens",
             "fixed_length_records",
             "files",
@@ -51,7 +52,7 @@ PAGES = {
     "components.md": (
         "Components",
         "What the components of examples are.",
-        ["Feature", "Ragged", "Spec"],
+        ["Feature", "Json", "Nullable", "Ragged", "Spec"],
     ),
     "records.md": (
         "Records",

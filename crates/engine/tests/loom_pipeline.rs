@@ -58,7 +58,6 @@ impl Node for Waves {
                         let task = PythonTask {
                             rows,
                             pass: 0,
-                            file: 0,
                             first: 0,
                             state: FunctionState::default(),
                             skipper: None,

@@ -16,6 +16,7 @@ mod saved;
 mod tables;
 mod tar;
 mod tensors;
+mod typed_tables;
 
 use peak_alloc::PeakAlloc;
 
@@ -24,6 +25,8 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The extra memory of targets that read files: blocks, and the tables of a decompressor.
 const FILE_BYTES: usize = 8 << 20;
+/// The extra memory of targets that read tables, whose pages are made room for as they claim.
+const TABLE_BYTES: usize = 64 << 20;
 /// The extra memory of other targets.
 const PARSER_BYTES: usize = 512 << 10;
 
@@ -40,7 +43,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -49,6 +52,8 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "tensor_proto", body: tensors::tensor_proto, times: 64, besides: PARSER_BYTES },
     Target { name: "csv", body: tables::csv, times: 16, besides: FILE_BYTES },
     Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
+    Target { name: "parquet", body: typed_tables::parquet, times: 16, besides: TABLE_BYTES },
+    Target { name: "arrow", body: typed_tables::arrow, times: 16, besides: TABLE_BYTES },
     Target { name: "index", body: index::index, times: 16, besides: FILE_BYTES },
     Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
     Target { name: "token_index", body: tar::token_index, times: 16, besides: FILE_BYTES },

@@ -8,7 +8,8 @@ use crate::records::in_order_and_shuffled;
 use headrace_engine::error::Result;
 use headrace_engine::kernels::attrs::Attr;
 use headrace_engine::pipeline::formats::{Columns, Csv, Inferred, Lines, infer_csv, infer_json};
-use headrace_engine::pipeline::stages::component::Component;
+use headrace_engine::pipeline::stages::component::times::TimeUnit;
+use headrace_engine::pipeline::stages::component::{Component, Form};
 use headrace_engine::pipeline::stages::csv::{CsvFields, Words};
 use headrace_engine::pipeline::stages::json::JsonFields;
 use headrace_engine::tensor::Tensor;
@@ -82,20 +83,21 @@ pub fn json_lines(data: &[u8]) -> usize {
 
 fn component(inferred: Inferred) -> Component {
     let Inferred { name, dtype, is_text, is_list, .. } = inferred;
-    Component { name, dtype, is_text, is_list, shape: Shape::default(), default: None, is_inferred: true }
+    let form = if is_text && dtype == DType::String { Form::Text } else { Form::Plain };
+    Component { num_lists: usize::from(is_list), is_inferred: true, ..Component::of(&name, dtype, form) }
 }
 
 /// Components of many kinds.
 fn given() -> Vec<Component> {
     let made = |name: &str, dtype: DType, shape: &[usize], default: Option<Tensor>| Component {
-        name: name.to_owned(),
-        dtype,
-        is_text: name == "text",
-        is_list: name == "list",
+        num_lists: usize::from(name == "list"),
         shape: Shape::new(shape),
         default,
-        is_inferred: false,
+        ..Component::of(name, dtype, if name == "text" { Form::Text } else { Form::Plain })
     };
+    let nested = Component { num_lists: 3, has_mask: true, ..Component::of("nested", DType::Int16, Form::Plain) };
+    let json = Component { has_mask: true, ..Component::of("json", DType::String, Form::Json) };
+    let time = Component { has_mask: true, ..Component::of("time", DType::Int64, Form::Instant(TimeUnit::Nanosecond)) };
     let zeros: Result<Tensor> = Tensor::from_values(Shape::new(&[2, 2]), vec![0_f32; 4]);
     vec![
         made("a", DType::Int64, &[], Some(Tensor::scalar(3_i64))),
@@ -107,5 +109,8 @@ fn given() -> Vec<Component> {
         made("list", DType::Int32, &[], Tensor::empty(DType::Int32, Shape::new(&[0])).ok()),
         made("o.p", DType::Float64, &[], Some(Tensor::scalar(0_f64))),
         made("square", DType::Float32, &[2, 2], zeros.ok()),
+        nested,
+        json,
+        time,
     ]
 }

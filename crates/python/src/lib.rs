@@ -74,11 +74,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pipeline::sources::infer_json, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::infer_tar, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::is_compressed, module)?)?;
-    module.add_function(wrap_pyfunction!(pipeline::sources::parquet_columns, module)?)?;
-    module.add_function(wrap_pyfunction!(pipeline::sources::parquet_counts, module)?)?;
-    module.add_function(wrap_pyfunction!(pipeline::sources::parquet_rows, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::tokens::megatron_index, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::tokens::token_windows, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tables::arrow_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tables::parquet_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tables::arrow_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tables::parquet_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tables::arrow_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(pipeline::tables::parquet_rows, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::tar_samples, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::json_fields, module)?)?;
     module.add_function(wrap_pyfunction!(pipeline::sources::json_records, module)?)?;

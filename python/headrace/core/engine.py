@@ -48,6 +48,9 @@ from headrace._native import (
     StopFlag,
     Trace,
     Variable,
+    arrow_columns,
+    arrow_counts,
+    arrow_rows,
     begin_exit,
     codec_of,
     content_of,
@@ -127,6 +130,9 @@ __all__ = [
     "StopFlag",
     "Trace",
     "Variable",
+    "arrow_columns",
+    "arrow_counts",
+    "arrow_rows",
     "begin_exit",
     "call_functions",
     "codec_of",
@@ -184,7 +190,7 @@ NativeParts: TypeAlias = tuple[
 ]
 # A component as native functions of sources take it: its name, the number of its type, whether it
 # is text, whether it is a list, its shape, and its value where it is missing.
-Given: TypeAlias = tuple[str, int, bool, bool, list[int], Any, bool]
+Given: TypeAlias = tuple[str, int, str, int, list[int], Any, bool, bool]
 
 
 @contextmanager

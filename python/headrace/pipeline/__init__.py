@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         text_lines,
         tfrecords,
     )
-    from headrace.pipeline.describe.types import Feature, Ragged, Spec
+    from headrace.pipeline.describe.types import Feature, Json, Nullable, Ragged, Spec
+    from headrace.pipeline.formats.arrow import arrow
     from headrace.pipeline.formats.csv import csv
     from headrace.pipeline.formats.image_folder import image_folder
     from headrace.pipeline.formats.json_lines import json_lines
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Batches",
     "Feature",
+    "Json",
+    "Nullable",
     "Pipeline",
     "Ragged",
     "Skipped",
@@ -41,6 +44,7 @@ __all__ = [
     "StageStatistics",
     "Statistics",
     "arrays",
+    "arrow",
     "concat",
     "csv",
     "files",
@@ -62,6 +66,8 @@ __all__ = [
 _HOMES = {
     "Batches": "run.batches",
     "Feature": "describe.types",
+    "Json": "describe.types",
+    "Nullable": "describe.types",
     "Pipeline": "describe.pipeline",
     "Ragged": "describe.types",
     "Skipped": "run.skipped",
@@ -69,6 +75,7 @@ _HOMES = {
     "StageStatistics": "run.statistics",
     "Statistics": "run.statistics",
     "arrays": "describe.sources",
+    "arrow": "formats.arrow",
     "concat": "describe.combine",
     "csv": "formats.csv",
     "files": "describe.sources",

@@ -131,11 +131,17 @@ def _first_difference(digests: Sequence[str], found: Iterable[str]) -> int | Non
 def _digest(batch: dict[str, Any]) -> str:
     digest = hashlib.sha256()
     for name, value in batch.items():
-        array = np.asarray(value)
+        array = _array(value)
         content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
         digest.update(f"{name!r} {array.dtype} {array.shape} {len(content)} ".encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+def _array(value: Any) -> Any:
+    """Returns a component as an array; of objects, such as those of JSON, as one of their texts."""
+    is_objects = isinstance(value, (list, dict)) or value is None
+    return np.asarray(repr(value) if is_objects else value)
 
 
 def _difference(found: Any, wanted: Any) -> str:
@@ -147,7 +153,7 @@ def _difference(found: Any, wanted: Any) -> str:
     if list(found) != list(wanted):
         return f"has the components {list(found)}, expected {list(wanted)}"
     for name, value in found.items():
-        for text in _differences(np.asarray(value), np.asarray(wanted[name])):
+        for text in _differences(_array(value), _array(wanted[name])):
             return f"differs in {name!r}: {text}"
     return "differed, but does not differ any more: the batches are others in each run"
 

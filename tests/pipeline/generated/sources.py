@@ -182,6 +182,12 @@ def write_files(directory: Path) -> None:
             pq.write_table(
                 pa.table(columns), directory / f"{index}.parquet", row_group_size=_GROUP_ROWS
             )
+            columns["list"] = pa.array([_list(n) for n in numbers], pa.list_(pa.int64()))
+            # Every third is null.
+            columns["some"] = pa.array([n if n % 3 else None for n in numbers], pa.int64())
+            table = pa.table(columns)
+            with pa.ipc.new_file(directory / f"{index}.arrow", table.schema) as writer:
+                writer.write_table(table, max_chunksize=_GROUP_ROWS)
     _damage(directory / "damaged" / "0.tfrecord")
 
 
@@ -374,6 +380,54 @@ def _parquet(random: Random) -> Source:
     text = f"parquet(*.parquet){shuffle}"
     places = _PLACES if seed is None else None
     return Source(text, begin, _only("n"), seed=seed, places=places, sizes=_ROW_GROUPS)
+
+
+def _parquet_where(random: Random) -> Source:
+    """Rows that meet a condition, which leaves some row groups out."""
+    least = random.choice([0, 20, 60, 97])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.parquet(directory / "*.parquet", {"n": int}, [("n", ">=", least)])
+
+    rows = [n for n in _ALL if n >= least]
+    groups = _groups()
+    sizes = [sum(n >= least for n in group) for group in groups if group[-1] >= least]
+    text = f"parquet(*.parquet, n >= {least})"
+    return Source(text, begin, [{"n": n} for n in rows], sizes=sizes)
+
+
+def _groups() -> list[list[int]]:
+    """Returns the numbers of each row group."""
+    groups, first = [], 0
+    for size in _ROW_GROUPS:
+        groups.append(_ALL[first : first + size])
+        first += size
+    return groups
+
+
+def _arrow(random: Random) -> Source:
+    """Arrow files with lists, a mask and a default."""
+    seed = random.choice([None, None, random.randrange(2**20)])
+    names = random.choice([("n",), ("list", "n"), ("n", "some", "some_mask")])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        types = {"n": int, "list": hr.Ragged(int), "some": hr.Nullable(int)}
+        columns = {name: types[name] for name in names if name in types}
+        defaults = {"some": -1} if "some" in names else None
+        rows = hr.arrow(directory / "*.arrow", columns, defaults=defaults)
+        return rows if seed is None else rows.shuffle(seed=seed)
+
+    whole = [
+        {"n": n, "list": _list(n), "some": n if n % 3 else -1, "some_mask": n % 3 != 0}
+        for n in _ALL
+    ]
+    examples = [{name: example[name] for name in names} for example in whole]
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    text = f"arrow(*.arrow){names}{shuffle}"
+    places = _PLACES if seed is None else None
+    return Source(
+        text, begin, examples, frozenset(names), seed=seed, places=places, sizes=_ROW_GROUPS
+    )
 
 
 def _arrays(random: Random) -> Source:
@@ -631,5 +685,5 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _iterable,
     _once,
     _once,
-    *([_parquet] if pq is not None else []),
+    *([_parquet, _parquet_where, _arrow] if pq is not None else []),
 ]

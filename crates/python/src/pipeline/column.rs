@@ -8,12 +8,13 @@ use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::arrow::Strings;
 use headrace_engine::pipeline::blocks::column;
+use headrace_engine::pipeline::blocks::lists::Lists;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PySlice};
 
 /// Arrays of so many bytes are copied without the GIL.
 pub(crate) const LARGE_BYTES: usize = 256 << 10;
@@ -53,6 +54,14 @@ impl Column {
         let py = values.py();
         let (values, ends) = (to_tensor(values, dtype(py, code)?)?, to_tensor(ends, DType::Int64)?);
         ragged(values, &ends).map(column::Column::Ragged).map(Self).into_python(py)
+    }
+
+    /// Lists of lists: row `i` is the rows `ends[i - 1]..ends[i]` of a column of lists.
+    #[staticmethod]
+    fn lists(inner: &Bound<'_, Self>, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (py, inner) = (inner.py(), inner.get().0.clone());
+        let ends = places(&to_tensor(ends, DType::Int64)?, inner.len()).into_python(py)?;
+        Ok(Self(column::Column::Lists(Lists::new(inner, ends))))
     }
 
     /// Batches of rows, one for each array.
@@ -118,6 +127,15 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
         column::Column::Ragged(_) | column::Column::Each(_) => {
             let rows = (0..column.len()).map(|row| to_python_shared(py, column.row(row).into_python(py)?));
             Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+        column::Column::Lists(lists) => {
+            let inner = shared(py, lists.inner())?;
+            let row = |row: usize| {
+                let range = lists.range(row);
+                inner.get_item(PySlice::new(py, range.start as isize, range.end as isize, 1))
+            };
+            let rows = (0..lists.len()).map(row).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, rows)?.into_any())
         }
         column::Column::Batches(batches) => {
             let batches = batches.iter().map(|batch| shared(py, batch)).collect::<PyResult<Vec<_>>>()?;

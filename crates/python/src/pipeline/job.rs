@@ -22,7 +22,6 @@ pub struct Job {
     task: Mutex<Option<PythonTask>>,
     block: Arc<Block>,
     pass: u64,
-    file: u64,
     first: u64,
     /// The function's state before this task.
     state: Option<Arc<str>>,
@@ -48,12 +47,6 @@ impl Job {
     #[getter]
     fn pass_number(&self) -> u64 {
         self.pass
-    }
-
-    /// The number of the file to read. Needed only by sources.
-    #[getter]
-    fn file_number(&self) -> u64 {
-        self.file
     }
 
     /// The number of rows of the pass to skip. Needed only by sources.
@@ -203,7 +196,7 @@ impl Job {
                 // While the function runs, its results are in memory twice.
                 let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
                 task.charge.correct(charge);
-                let (pass, file, first, stage, begin) = (task.pass, task.file, task.first, task.stage, Instant::now());
+                let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
                 let skipper = task.skipper;
                 let (states, task) = (task.state.clone(), Mutex::new(Some(task)));
                 let state = states.get();
@@ -211,7 +204,6 @@ impl Job {
                     task,
                     block,
                     pass,
-                    file,
                     first,
                     state,
                     states,

@@ -11,4 +11,5 @@ pub mod order_digest;
 pub mod plan;
 pub mod skip_event;
 pub mod sources;
+pub mod tables;
 pub mod tokens;

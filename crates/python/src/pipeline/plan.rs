@@ -309,13 +309,6 @@ impl Plan {
         Self(Arc::new(plan::Plan::PythonSource(python_worker)))
     }
 
-    /// Rows of files, read by a Python worker thread.
-    #[staticmethod]
-    fn python_files(python_worker: usize, paths: Vec<Bound<'_, PyBytes>>) -> Self {
-        let numbering = Numbering { word: "row", first: 0 };
-        Self(Arc::new(plan::Plan::PythonFiles(python_worker, provenances(paths, numbering))))
-    }
-
     #[staticmethod]
     fn concat(plans: Vec<Bound<'_, Self>>) -> Self {
         Self(Arc::new(plan::Plan::Concat(parts(plans))))

@@ -10,11 +10,9 @@ use headrace_engine::files::content;
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
 use headrace_engine::pipeline::blocks::file_provenance::FileProvenance;
-use headrace_engine::pipeline::formats::{
-    self, Codec, ColumnKind, Columns, Csv, Element, Format, Inferred, Labelled, Lines, Lists, Parquet, Tar,
-};
+use headrace_engine::pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
 use headrace_engine::pipeline::plan;
-use headrace_engine::pipeline::stages::component::Component;
+use headrace_engine::pipeline::stages::component::{Component, Form};
 use headrace_engine::pipeline::stages::csv::{CsvFields, Words};
 use headrace_engine::pipeline::stages::json::JsonFields;
 use headrace_engine::tensor::shape::Shape;
@@ -23,29 +21,30 @@ use pyo3::types::PyBytes;
 use std::sync::Arc;
 
 const LINES: Numbering = Numbering { word: "line", first: 1 };
-const ROWS: Numbering = Numbering { word: "row", first: 0 };
 const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
-/// A component: its name, the number of its type, whether it is text, whether it is a list, its
-/// shape, the value for missing ones, and whether its type was inferred.
-type Given<'py> = (String, u8, bool, bool, Vec<usize>, Option<Bound<'py, PyAny>>, bool);
+/// A component: its name, the number of its type, the name of its form, the number of its axes of
+/// any length, its shape, the value for missing ones, whether its type was inferred, and whether it
+/// has a mask.
+pub(super) type Given<'py> = (String, u8, String, usize, Vec<usize>, Option<Bound<'py, PyAny>>, bool, bool);
 
 fn component(py: Python<'_>, given: Given<'_>) -> PyResult<Component> {
-    let (name, code, is_text, is_list, shape, default, is_inferred) = given;
+    let (name, code, form, num_lists, shape, default, is_inferred, has_mask) = given;
     let dtype = dtype(py, code)?;
     let default = default.map(|value| to_tensor(&value, dtype)).transpose()?;
-    Ok(Component { name, dtype, is_text, is_list, shape: Shape::new(&shape), default, is_inferred })
+    let (form, shape) = (Form::of_name(&form).into_python(py)?, Shape::new(&shape));
+    Ok(Component { name, dtype, form, num_lists, shape, default, is_inferred, has_mask })
 }
 
-fn components(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Vec<Component>> {
+pub(super) fn components(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Vec<Component>> {
     given.into_iter().map(|given| component(py, given)).collect()
 }
 
-fn file_provenance(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileProvenance> {
+pub(super) fn file_provenance(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileProvenance> {
     Arc::new(FileProvenance::new(FileName::new(path.as_bytes().to_vec()), numbering, number))
 }
 
-fn file_provenances(paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Vec<Arc<FileProvenance>> {
+pub(super) fn file_provenances(paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Vec<Arc<FileProvenance>> {
     paths.iter().zip(0..).map(|(path, number)| file_provenance(path, numbering, number)).collect()
 }
 
@@ -142,62 +141,6 @@ pub fn tar_samples(
 pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<String>> {
     let (file, codec) = (file_provenance(path, SAMPLES, 0), codec(compression)?);
     waiting(py, || formats::infer_tar(&file, codec))
-}
-
-/// A column of a table: its name, the number of its type, whether it is text, whether it is a list,
-/// and the length of its lists if it is the same for all.
-type TableColumn = (String, u8, bool, bool, Option<usize>);
-
-fn table_column(given: TableColumn, py: Python<'_>) -> PyResult<formats::TableColumn> {
-    let (name, code, is_text, is_list, length) = given;
-    let lists = match (is_list, length) {
-        (_, Some(length)) => Lists::Fixed(length),
-        (true, None) => Lists::Ragged,
-        (false, None) => Lists::None,
-    };
-    Ok(formats::TableColumn { name, element: Element { dtype: dtype(py, code)?, is_text }, lists })
-}
-
-/// The columns of a Parquet file: for each its name, its type in words, and the column of a table
-/// if a component can be made of it.
-#[pyfunction]
-pub fn parquet_columns(
-    py: Python<'_>,
-    path: &Bound<'_, PyBytes>,
-) -> PyResult<Vec<(String, String, Option<TableColumn>)>> {
-    let file = file_provenance(path, ROWS, 0);
-    let columns = waiting(py, || formats::parquet_columns(&file))?;
-    let given = |column: formats::TableColumn| {
-        let (is_list, length) = match column.lists {
-            Lists::None => (false, None),
-            Lists::Ragged => (true, None),
-            Lists::Fixed(length) => (true, Some(length)),
-        };
-        (column.name, column.element.dtype as u8, column.element.is_text, is_list, length)
-    };
-    let columns = columns.into_iter();
-    Ok(columns.map(|kind: ColumnKind| (kind.name, kind.words, kind.column.map(given))).collect())
-}
-
-/// The number of rows of each of some Parquet files.
-#[pyfunction]
-pub fn parquet_counts(py: Python<'_>, paths: Vec<Bound<'_, PyBytes>>) -> PyResult<Vec<u64>> {
-    let files = file_provenances(&paths, ROWS);
-    waiting(py, || formats::parquet_counts(&files))
-}
-
-/// The rows of Parquet files, all of which have these columns, and the number of their row groups.
-#[pyfunction]
-pub fn parquet_rows(
-    py: Python<'_>,
-    paths: Vec<Bound<'_, PyBytes>>,
-    columns: Vec<TableColumn>,
-) -> PyResult<(Plan, usize)> {
-    let columns = columns.into_iter().map(|column| table_column(column, py)).collect::<PyResult<_>>()?;
-    let files = file_provenances(&paths, ROWS);
-    let (format, parts) = waiting(py, || Parquet::new(&files, columns))?;
-    let num_parts = parts.len();
-    Ok((Plan(Arc::new(plan::Plan::Files(Arc::new(format), parts))), num_parts))
 }
 
 /// True if a file is compressed, by its first bytes.

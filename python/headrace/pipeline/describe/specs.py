@@ -332,7 +332,8 @@ def _check_no_lists(stage: Stage, specs: Specs) -> None:
 
 def _padded(specs: Specs) -> Specs:
     return {
-        name: Spec(spec.dtype, (None,)) if spec.is_ragged else spec for name, spec in specs.items()
+        name: Spec(spec.dtype, spec.shape) if spec.is_ragged else spec
+        for name, spec in specs.items()
     }
 
 

@@ -1,8 +1,9 @@
 """Types of components: what an element of a pipeline is made of."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from headrace.core import dtypes
 __all__ = [
     "ElementType",
     "Feature",
+    "Json",
+    "Nullable",
     "Ragged",
     "Spec",
     "Specs",
@@ -24,11 +27,22 @@ __all__ = [
     "engine_code",
     "exactly",
     "is_carried",
+    "is_time",
     "type_name",
 ]
 
-# What a component holds: numbers of a NumPy type, or strings.
-ElementType: TypeAlias = "np.dtype[Any] | type[bytes] | type[str]"
+
+class Json:
+    """The type of a component that is any value of JSON.
+
+    In Python functions and in batches it is a Python object: a dict, a list, a str, a number, a
+    bool or None. In native functions it is a string, its text. A batch has a list of objects. It is
+    used as a word, as `bytes` is: `columns={"messages": hr.Json}`.
+    """
+
+
+# What a component holds: numbers or times of a NumPy type, strings, or values of JSON.
+ElementType: TypeAlias = "np.dtype[Any] | type[bytes] | type[str] | type[Json]"
 # How programs name an element type.
 TypeWord: TypeAlias = "npt.DTypeLike | type[bytes] | type[str]"
 
@@ -39,15 +53,19 @@ _WORDS: Final[dict[object, np.dtype[Any]]] = {
 }
 # The engine hands on the numbers of types that it does not know as those of types of their width.
 _CARRIED: Final = {"bfloat16": np.dtype(np.uint16)}
+_TIME_UNITS: Final = ("D", "s", "ms", "us", "ns")
+# The deepest lists of lists.
+_MOST_AXES: Final = 3
 
 
 class Spec(NamedTuple):
     """The dtype and shape of a component, as far as they are known before there is an example.
 
     Attributes:
-        dtype: A NumPy type, `bytes` or `str`.
+        dtype: A NumPy type, `bytes`, `str` or `Json`.
         shape: Its dimensions, None for each unknown one; None if even the rank is unknown.
-        is_ragged: Whether it is a list whose length differs between examples.
+        is_ragged: Whether it is a list whose length differs between examples; with several axes, a
+            list of lists of any length.
     """
 
     dtype: ElementType
@@ -58,6 +76,11 @@ class Spec(NamedTuple):
     def is_list(self) -> bool:
         """True if the length of its first axis may differ between examples."""
         return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
+
+    @property
+    def is_nested(self) -> bool:
+        """True if it is a list of lists of any length."""
+        return self.is_ragged and self.shape is not None and len(self.shape) > 1
 
     def merged(self, other: "Spec") -> "Spec":
         """Returns what is known of a component of this type that is as one of the two says."""
@@ -95,6 +118,8 @@ def type_name(dtype: ElementType) -> str:
 def element_type(where: str, word: TypeWord) -> ElementType:
     """Returns the type that `int`, `float`, `bool`, `bytes`, `str` or a NumPy type represents.
 
+    Times are `datetime64` and `timedelta64` of the units D, s, ms, us and ns.
+
     Raises:
         TypeError: If it is not a type that a component can have.
     """
@@ -103,6 +128,8 @@ def element_type(where: str, word: TypeWord) -> ElementType:
     found = _WORDS.get(word) if isinstance(word, type) else None
     try:
         found = np.dtype(word) if found is None else found
+        if _is_known_time(found):
+            return found.newbyteorder("=")
         dtypes.as_dtype(found)
         is_number = found.kind in "biufc"
     except TypeError:
@@ -110,7 +137,8 @@ def element_type(where: str, word: TypeWord) -> ElementType:
     if found is None or not is_number:
         raise TypeError(
             f"{where}: {word!r} is no type of a component, expected int (int64), float (float32), "
-            "bool, bytes, str or a NumPy type of numbers."
+            "bool, bytes, str, a NumPy type of numbers, or datetime64 or timedelta64 of D, s, ms, "
+            "us or ns."
         )
     return found.newbyteorder("=")
 
@@ -124,24 +152,40 @@ def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
     return dtype if is_carried(dtype) else element_type(where, dtype)
 
 
-@lru_cache(maxsize=256)
-def engine_code(dtype: ElementType) -> int:
+def _engine_code(dtype: ElementType) -> int:
     """Returns the engine's number of an element type."""
     if isinstance(dtype, type):
         return dtypes.string.as_datatype_enum
-    return dtypes.as_dtype(_CARRIED.get(dtype.name, dtype)).as_datatype_enum
+    return dtypes.as_dtype(_carried_as(dtype) or dtype).as_datatype_enum
+
+
+def _is_carried(dtype: ElementType) -> bool:
+    """Returns whether the engine passes a type that it does not know on, such as `bfloat16`."""
+    return not isinstance(dtype, type) and _carried_as(dtype) is not None
 
 
 # NumPy takes some microseconds to make the name of a type, and each batch has a few.
-@lru_cache(maxsize=256)
-def is_carried(dtype: ElementType) -> bool:
-    """Returns whether the engine passes a type that it does not know on, such as `bfloat16`."""
-    return not isinstance(dtype, type) and dtype.name in _CARRIED
+engine_code = cast("Callable[[ElementType], int]", lru_cache(maxsize=256)(_engine_code))
+is_carried = cast("Callable[[ElementType], bool]", lru_cache(maxsize=256)(_is_carried))
+
+
+def _carried_as(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    return np.dtype(np.int64) if dtype.kind in "mM" else _CARRIED.get(dtype.name)
+
+
+def is_time(dtype: ElementType) -> bool:
+    """Returns whether values are dates, times or durations."""
+    return not isinstance(dtype, type) and dtype.kind in "mM"
+
+
+def _is_known_time(dtype: np.dtype[Any]) -> bool:
+    return is_time(dtype) and np.datetime_data(dtype) in [(unit, 1) for unit in _TIME_UNITS]
 
 
 def carried(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Returns an array as the engine takes it; see `delivered`."""
-    return array.view(_CARRIED[array.dtype.name]) if is_carried(array.dtype) else array
+    code = _carried_as(array.dtype)
+    return array if code is None else array.view(code)
 
 
 def delivered(column: Any, spec: Spec) -> Any:
@@ -158,6 +202,8 @@ def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
 
     Floats are rounded to their type, but do not become infinite.
     """
+    if not isinstance(dtype, type) and dtype.kind in "mM":
+        return _exact_times(value, dtype)
     given = np.asarray(value, object)
     if isinstance(dtype, type):
         items = [item.encode() if isinstance(item, str) else item for item in given.ravel()]
@@ -175,6 +221,20 @@ def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
                 is_held = np.isfinite(made) | ~np.isfinite(given.astype(np.complex128))
             else:
                 is_held = made.astype(object) == given
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return made if np.all(is_held) else None
+
+
+def _exact_times(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "mMUO" or (given.dtype.kind == "m") != (dtype.kind == "m"):
+            # A bare number has no unit, but for 0.
+            return np.zeros(given.shape, dtype) if not np.any(given) else None
+        given = np.asarray(value, np.dtype(dtype.kind + "8"))
+        made = given.astype(dtype)
+        is_held = (made == given) | (np.isnat(made) & np.isnat(given))
     except (TypeError, ValueError, OverflowError):
         return None
     return made if np.all(is_held) else None
@@ -223,10 +283,42 @@ class Feature:
 
 @dataclass(frozen=True)
 class Ragged:
-    """A component that is a list of any length.
+    """A component that is a list of any length, or a list of lists.
+
+    An example has a one-dimensional array; for several axes, a list of such arrays, or a list of
+    lists of them.
 
     Args:
         dtype: `int`, `float`, `bytes`, `str` or a NumPy type.
+        ndim: The number of axes, from 1 to 3.
+
+    Raises:
+        TypeError: If `dtype` is not a type of a component.
+        ValueError: If `ndim` is out of range.
+    """
+
+    dtype: Any
+    ndim: int = 1
+
+    def __post_init__(self) -> None:
+        element_type("Ragged", self.dtype)
+        if not isinstance(self.ndim, int) or not 1 <= self.ndim <= _MOST_AXES:
+            raise ValueError(
+                f"Ragged: ndim is {self.ndim!r}, expected 1 to {_MOST_AXES}. Read deeper lists as "
+                "hr.Json."
+            )
+
+
+@dataclass(frozen=True)
+class Nullable:
+    """A component whose values may be missing, with a second component that says where.
+
+    The component `NAME_mask` follows it (bool, True where there is a value). A missing value is 0,
+    "", an empty list or, of JSON, None; or the default for it.
+
+    Args:
+        dtype: `int`, `float`, `bool`, `bytes`, `str`, a NumPy type, `Json`, a `Ragged` or a
+            `Feature`.
 
     Raises:
         TypeError: If `dtype` is not a type of a component.
@@ -235,4 +327,7 @@ class Ragged:
     dtype: Any
 
     def __post_init__(self) -> None:
-        element_type("Ragged", self.dtype)
+        if isinstance(self.dtype, Nullable):
+            raise TypeError("Nullable: dtype is a Nullable, expected the type of its values.")
+        if self.dtype is not Json and not isinstance(self.dtype, (Ragged, Feature)):
+            element_type("Nullable", self.dtype)

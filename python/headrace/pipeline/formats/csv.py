@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 from headrace.core import engine
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import InferredSource, SourcePlan, first_found
-from headrace.pipeline.describe.types import Spec, element_of
+from headrace.pipeline.describe.types import Nullable, Spec, element_of
 from headrace.pipeline.plan.column_options import (
     Pairs,
     as_columns,
     as_defaults,
     components_of,
+    form_of,
     native,
     specs_of,
 )
@@ -142,6 +143,14 @@ def csv(
     """
     chosen = as_columns("csv", columns)
     for name, spec in specs_of("csv", chosen or ()).items():
+        if isinstance(dict(chosen or ()).get(name), Nullable) or form_of(spec.dtype) not in (
+            "",
+            "str",
+        ):
+            raise TypeError(
+                f"csv: the column {name!r} is {dict(chosen or ())[name]!r}, expected numbers, "
+                "bool, bytes or str. Read it as str and convert it in map."
+            )
         if spec.shape != ():
             raise ValueError(f"csv: the column {name!r} is {spec!r}, expected one value a field.")
     if chosen is None and not header:

@@ -89,22 +89,26 @@ def json_lines(
 ) -> Pipeline:
     """Reads text files with a JSON object in each line. An example has a component for each key.
 
-    A key that is missing or null is an error, unless there is a default. Other keys are skipped,
+    A key that is missing or null is an error, unless there is a default or it is `Nullable`; a null
+    is None for `Json`. Other keys are skipped,
     and so are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`,
     as Python's `json` writes them, are floats.
 
     Args:
         paths: As for `tfrecords`.
         columns: The types of the wanted keys: `int` (int64), `float` (float32), `bool`, `str`,
-            `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Feature(int, (2, 3))`
-            for lists of these lengths. "meta.id" is the key "id" of the object "meta". Integers are
-            accepted as floats, and floats are rounded to their type; a larger loss, such as 1e39
-            for `float`, is an error. None to infer the keys and their types from the first block of
-            the first file with lines, as types that give the values back: int64, uint64, float32,
-            else float64; lists are ragged; objects and lists of lists are skipped. Then a missing
-            float is NaN, a missing `str` "", and a missing list empty; integers that are missing
-            somewhere in that block are float64 with NaN if that is exact, else int64, and a gap is
-            an error. A later value that its type does not give back is an error.
+            `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Ragged(int, ndim=2)`
+            for a list of lists, `Feature(int, (2, 3))` for lists of these lengths, `Json` for any
+            value, "datetime64[us]" for a time as text in ISO 8601 (of UTC if it has an offset),
+            `Nullable(int)` for values that may be missing, with a mask. "meta.id" is the key "id"
+            of the object "meta". Integers are accepted as floats, and floats are rounded to their
+            type; a larger loss, such as 1e39 for `float`, is an error. None to infer the keys and
+            their types from the first block of the first file with lines, as types that give the
+            values back: int64, uint64, float32, else float64; lists are ragged; objects and lists
+            of lists are skipped. Then a missing float is NaN, a missing `str` "", and a missing
+            list empty; integers that are missing somewhere in that block are float64 with NaN if
+            that is exact, else int64, and a gap is an error. A later value that its type does not
+            give back is an error.
         defaults: The values for some of the keys where they are missing.
         compression: As for `tfrecords`.
 
@@ -119,6 +123,12 @@ def json_lines(
             raise ValueError(
                 f"json_lines: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
                 "an object and a value. Leave one out."
+            )
+    for name, spec in specs_of("json_lines", chosen or ()).items():
+        if getattr(spec.dtype, "kind", "") == "m":
+            raise TypeError(
+                f"json_lines: the column {name!r} is {spec}, which JSON does not write. Read it as "
+                "str or as a number, and convert it in map."
             )
     check_compression("json_lines", compression)
     values = as_defaults("json_lines", defaults, chosen)

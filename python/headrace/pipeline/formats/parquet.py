@@ -1,37 +1,21 @@
 """Parquet files."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from headrace.core import engine
-from headrace.core.errors import InvalidArgumentError
 from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.source import InferredSource, SourcePlan
-from headrace.pipeline.describe.types import Spec, element_of, engine_code
-from headrace.pipeline.plan.paths import Paths, as_paths, find_files
+from headrace.pipeline.formats.conditions import Where
+from headrace.pipeline.formats.table_files import Columns, TableFiles, as_table_columns
+from headrace.pipeline.plan.paths import Paths, as_paths
 
 __all__ = ["Parquet", "parquet"]
 
-# A column for the engine: its name, the number of its type, whether it is text, whether it is a
-# list, and the length of its lists if it is the same for all.
-_Column: TypeAlias = tuple[str, int, bool, bool, int | None]
-
 
 @dataclass(frozen=True)
-class Parquet(InferredSource):
-    """Rows of Parquet files.
-
-    Attributes:
-        paths: Paths and patterns, as given.
-        columns: The names of the wanted columns; None for all.
-    """
-
-    paths: tuple[str, ...]
-    columns: tuple[str, ...] | None = None
-    is_reachable = True
-    is_kept_for_shuffle = True
+class Parquet(TableFiles):
+    """Rows of Parquet files."""
 
     @property
     def name(self) -> str:
@@ -39,119 +23,68 @@ class Parquet(InferredSource):
         return "parquet"
 
     @property
-    def spec(self) -> None:
-        """The components are always those of the first file."""
-        return None
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The columns that are wanted; None for all of the first file."""
-        return self.columns
-
-    @property
     def piece(self) -> str:
         """The word for what one thread reads from its beginning to its end."""
         return "row group"
 
-    def inferred(self) -> dict[str, Spec]:
-        """Returns the columns that the first file has."""
-        first, *_ = self._files()
-        with engine.op_errors():
-            found = engine.parquet_columns(first)
-        return _specs(os.fsdecode(first), found, self.columns)
+    def found(self, path: bytes, names: Sequence[str] | None) -> Any:
+        """Returns the columns of a file: those of these names, or all."""
+        return engine.parquet_columns(path, names)
 
-    def counts(self) -> list[int]:
-        """Returns how many rows each file has, as its footer says."""
-        files = self._files()
-        with engine.op_errors():
-            return engine.parquet_counts(files)
+    def num_rows(self, files: Sequence[bytes]) -> list[int]:
+        """Returns the number of rows of each file."""
+        return engine.parquet_counts(files)
 
-    def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
-        return "the components are the columns of the first file"
-
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: row groups, whose places the footers of all files say."""
-        files = self._files()
-        columns = [_column(name, spec) for name, spec in specs.items()]
-        with engine.op_errors():
-            plan, num_row_groups = engine.parquet_rows(files, columns)
-        return SourcePlan(plan, files, num_parallel=num_row_groups)
-
-    def _files(self) -> list[bytes]:
-        return list(find_files("parquet", self.paths))
+    def rows(
+        self,
+        files: Sequence[bytes],
+        given: Sequence[engine.Given],
+        conditions: Sequence[Any],
+        constants: Sequence[Any],
+    ) -> tuple[engine.Plan, int]:
+        """Returns the plan for components, and the number of row groups of the files."""
+        return engine.parquet_rows(files, given, conditions, constants)
 
 
-def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
+def parquet(
+    paths: Paths,
+    columns: Columns | None = None,
+    where: Where | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Pipeline:
     """Reads Parquet files. An example has a component for each column.
 
-    Numbers keep their types, strings are `str`, binary columns `bytes`, and lists ragged; lists of
-    one length are arrays. A null is NaN for floats, and an error for others. Checksums of pages
+    Numbers keep their types, strings are `str`, binary columns `bytes`, and lists ragged, up to
+    three axes; lists of one length are arrays. Dates and timestamps are `datetime64`, those with a
+    time zone in UTC; times of day and durations are `timedelta64`. Structs, maps, and lists of them
+    are `Json`. Decimals need a type: `np.float64`, the nearest number, or `str`, the exact text.
+
+    A null is NaN for floats and None for `Json`. Elsewhere it is an error that names the file, the
+    row and the column, unless there is a default or the column is `Nullable`. Checksums of pages
     are checked where there are some.
+
+    Directories named `year=2020`, as Hive writes them, are columns too: int64 where all values are
+    integers, else `str`; `__HIVE_DEFAULT_PARTITION__` is null.
 
     The footers of all files are read before the first batch. All threads read row groups, several
     at the same time.
 
     Args:
         paths: As for `tfrecords`. Of remote files the wanted columns alone are requested.
-        columns: The names of the wanted columns; only these are read. None for all of the first
-            file.
+        columns: The names of the wanted columns, or a dict of their types; only these are read.
+            None for all of the first file. "meta.lang" is the field "lang" of the struct "meta", or
+            a list of that field if "meta" is a list of structs. Types are those of `json_lines`;
+            numbers and times are converted, and a value that the type does not hold is an error,
+            though floats are rounded.
+        where: Conditions such as [("year", ">=", 2020)]: rows that meet all of them are read. The
+            comparisons are ==, !=, <, <=, >, >=, "in" and "not in". Row groups whose statistics
+            show that no row meets them are not read. A null meets none.
+        defaults: The values for some of the columns where they are null, and where a file does not
+            have them.
 
     Raises:
-        TypeError: If a path is invalid, or a column is not a name.
-        ValueError: If there are no paths or no columns.
+        TypeError: If a path is invalid, a column is not a name, or a type cannot be a component's.
+        ValueError: If there are no paths or no columns, or a default is not a value of its column.
     """
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns or ()):
-        raise TypeError(f"parquet: columns is {columns!r}, expected a list of names.")
-    if columns is not None and not columns:
-        raise ValueError("parquet: columns is empty, expected at least one.")
-    chosen = None if columns is None else tuple(columns)
-    return Pipeline((Parquet(as_paths("parquet", paths), chosen),))
-
-
-def _column(name: str, spec: Spec) -> _Column:
-    is_text, length = spec.dtype is str, None
-    if spec.shape and not spec.is_ragged:
-        length = spec.shape[0]
-    return name, engine_code(spec.dtype), is_text, spec.is_ragged, length
-
-
-def _specs(
-    path: str, found: Sequence[tuple[str, str, _Column | None]], columns: Sequence[str] | None
-) -> dict[str, Spec]:
-    there = [name for name, _, _ in found]
-    kinds = {name: (words, column) for name, words, column in found}
-    specs = {}
-    for name in there if columns is None else columns:
-        if name not in kinds:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"{path}: there is no column {name!r}, expected one of "
-                f"{', '.join(map(repr, there))}.",
-            )
-        if (count := there.count(name)) > 1:
-            wanted = there if columns is None else columns
-            others = [other for other in dict.fromkeys(wanted) if there.count(other) == 1]
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"{path}: there are {count} columns {name!r}, expected one. Rename one of them, or "
-                f"leave them out, with columns={others}.",
-            )
-        specs[name] = _spec(path, name, *kinds[name])
-    return specs
-
-
-def _spec(path: str, name: str, words: str, column: _Column | None) -> Spec:
-    if column is None:
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"{path}: the column {name!r} is {words}, expected numbers, bool, strings or lists of "
-            "them. Leave it out: name the others, with columns=[...].",
-        )
-    _, code, is_text, is_list, length = column
-    if length is not None:
-        return Spec(element_of(code, is_text), (length,))
-    return Spec(element_of(code, is_text), (None,) if is_list else (), is_list)
+    chosen = as_table_columns("parquet", columns, defaults, where)
+    return Pipeline((Parquet(as_paths("parquet", paths), *chosen),))

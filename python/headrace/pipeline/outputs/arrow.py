@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.core.optional_dependencies import missing_arrow
-from headrace.pipeline.describe.types import Spec, is_carried
+from headrace.pipeline.describe.objects.json_values import json_text
+from headrace.pipeline.describe.types import Json, Spec, is_carried, is_time
 from headrace.pipeline.run.batches import Batches
 
 __all__ = ["check_arrow", "record_batches"]
@@ -47,9 +48,13 @@ def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
 
 def _element_type(spec: Spec) -> Any:
     pa = import_module("pyarrow")
-    if spec.dtype is str:
+    if spec.dtype in (str, Json):
         return pa.large_string()
-    return pa.large_binary() if spec.dtype is bytes else pa.from_numpy_dtype(spec.dtype)
+    if spec.dtype is bytes:
+        return pa.large_binary()
+    if spec.dtype == np.dtype("datetime64[D]"):
+        return pa.date32()
+    return pa.from_numpy_dtype(spec.dtype)
 
 
 def _type(name: str, spec: Spec) -> Any:
@@ -59,10 +64,15 @@ def _type(name: str, spec: Spec) -> Any:
             f"to_arrow: nobody knows how many axes the component {name!r} has, expected a shape. "
             "Reshape it in map, or drop it with select."
         )
-    if is_carried(spec.dtype):
+    if is_carried(spec.dtype) and not is_time(spec.dtype):
         raise TypeError(
             f"to_arrow: the component {name!r} is {spec}, which Arrow does not have. Convert it in "
             "map, for example value.astype(np.float32), or drop it with select."
+        )
+    if spec.dtype == np.dtype("timedelta64[D]"):
+        raise TypeError(
+            f"to_arrow: the component {name!r} is {spec}, which Arrow does not have. Convert it in "
+            "map, for example value.astype('timedelta64[s]'), or drop it with select."
         )
     pa = import_module("pyarrow")
     made = _element_type(spec)
@@ -76,6 +86,10 @@ def _array(spec: Spec, column: Any) -> Any:
     shape = cast("tuple[int | None, ...]", spec.shape)
     if not isinstance(column, (list, np.ndarray)):
         return column  # Strings are Arrow's already.
+    if spec.dtype is Json:
+        return _texts(list(column), len(shape))
+    if spec.is_nested:
+        return _lists_of_lists(spec, list(column))
     shapes = {column.shape[1:]} if isinstance(column, np.ndarray) else set(map(np.shape, column))
     if any(not _fits(row, shape) for row in shapes):
         found = sorted(shapes)
@@ -85,6 +99,38 @@ def _array(spec: Spec, column: Any) -> Any:
     if isinstance(column, np.ndarray):
         return _nested(spec, column, shape)
     return _ragged(spec, column, shape)
+
+
+def _texts(objects: Sequence[Any], ndim: int) -> Any:
+    """Returns objects as text of JSON; of a batch, lists of texts."""
+    pa = import_module("pyarrow")
+    if ndim:
+        return pa.array([_texts(row, ndim - 1).to_pylist() for row in objects], _lists(ndim))
+    texts = [json_text("to_arrow", "", value).decode() for value in objects]
+    return pa.array(texts, pa.large_string())
+
+
+def _lists(ndim: int) -> Any:
+    pa = import_module("pyarrow")
+    made = pa.large_string()
+    for _ in range(ndim):
+        made = pa.large_list(made)
+    return made
+
+
+def _lists_of_lists(spec: Spec, rows: Sequence[Any]) -> Any:
+    pa = import_module("pyarrow")
+    lists, ends = list(rows), []
+    for axis in range(len(spec.shape or ())):
+        lengths = [len(items) for items in lists]
+        ends.append(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        if axis + 1 < len(spec.shape or ()):
+            lists = [inner for outer in lists for inner in outer]
+    dtype = object if isinstance(spec.dtype, type) else spec.dtype
+    made = _flat(spec, np.concatenate([np.empty(0, dtype), *lists]).astype(dtype, copy=False))
+    for offsets in reversed(ends):
+        made = pa.LargeListArray.from_arrays(pa.array(offsets), made)
+    return made
 
 
 def _fits(row: Sequence[int], shape: Sequence[int | None]) -> bool:

@@ -41,6 +41,11 @@ class JaxBatches(Converted):
         is_number = isinstance(value, (np.ndarray, np.generic)) and value.dtype != object
         if not is_number:
             return value
+        if value.dtype.kind in "mM":
+            raise TypeError(
+                f"to_jax: a component is {value.dtype}, which JAX does not have. Convert it in "
+                "map, for example to a number of days, or drop it with select."
+            )
         if self._sharding is None:
             return self._jax.device_put(value)
         return self._jax.make_array_from_process_local_data(self._sharding, np.asarray(value))

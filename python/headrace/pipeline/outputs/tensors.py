@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from headrace.pipeline.describe.objects.nested import NestedList
 from headrace.pipeline.outputs.ahead import Converted
 from headrace.pipeline.run.batches import Batches
 
@@ -61,11 +62,20 @@ class Tensors(Converted):
             tensor = self._of_array(value)
         elif isinstance(value, np.generic):
             tensor = self._of_array(np.asarray(value))
+        elif isinstance(value, NestedList):
+            return self._lists(value)
         else:
             return value
         return tensor.pin_memory() if self._pins else tensor
 
+    def _lists(self, values: list[Any]) -> list[Any]:
+        return [
+            self._lists(item) if isinstance(item, list) else self._tensor(item) for item in values
+        ]
+
     def _of_array(self, array: np.ndarray[Any, Any]) -> Any:
+        if array.dtype.kind in "mM":
+            array = array.view(np.int64)  # PyTorch has no times.
         if array.dtype.name == "bfloat16":
             return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
         return self._torch.from_numpy(array)

@@ -7,8 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.core import engine
+from headrace.pipeline.describe.objects.json_values import json_text, json_value
+from headrace.pipeline.describe.objects.nested import nested_value
 from headrace.pipeline.describe.types import (
     ElementType,
+    Json,
     Spec,
     Specs,
     carried,
@@ -26,6 +29,7 @@ __all__ = [
     "check_components",
     "column_of",
     "decoded",
+    "shown",
     "typed",
     "values_of",
 ]
@@ -38,10 +42,23 @@ def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
 
 def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
     """Returns the value of each row of what `Column.to_python` gives."""
+    if spec.dtype is Json:
+        return map(json_value, rows)
+    if spec.is_nested:
+        return (nested_value(row, spec, is_given=True) for row in rows)
     for array in [rows] if isinstance(rows, np.ndarray) else rows:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
     return (decoded(row) for row in rows) if spec.dtype is str else delivered(rows, spec)
+
+
+def shown(column: Any, spec: Spec) -> Any:
+    """Returns a component of a batch, or of some examples, as the program gets it."""
+    if spec.dtype is Json:
+        return json_value(column)
+    if spec.is_nested:
+        return [nested_value(row, spec, is_given=True) for row in column]
+    return decoded(column) if spec.dtype is str else delivered(column, spec)
 
 
 def decoded(value: Any) -> Any:
@@ -129,12 +146,36 @@ def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = Fal
         TypeError: If a component cannot have such a value, or it has another type than in the
             first example.
     """
+    if spec.dtype is Json:
+        return _json(where, name, given, spec.shape or ())
+    if spec.is_nested:
+        try:
+            return nested_value(given, spec)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}: the component {name!r}: {error}") from error
     value = as_value(where, name, given, is_separate)
     is_of_strings = isinstance(spec.dtype, type)
     if not has_type(given, value) and (is_of_strings or value.dtype != object):
         return np.empty(value.shape, object if is_of_strings else spec.dtype)
     _check_type(name, spec, given, value)
     return value
+
+
+def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any:
+    """Returns the text of an object; of a batch, an array of texts."""
+    if not shape:
+        return json_text(where, name, given)
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        raise TypeError(
+            f"{where}: the component {name!r} is {type(given).__name__}, expected a list of "
+            "objects, one for each example of the batch."
+        )
+    rows = [_json(where, name, row, shape[1:]) for row in given]
+    if len(shape) > 1:
+        return np.stack(rows)
+    texts = np.empty(len(rows), object)
+    texts[:] = rows
+    return texts
 
 
 def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:

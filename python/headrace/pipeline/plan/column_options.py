@@ -7,16 +7,30 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from headrace.core import engine
+from headrace.pipeline.describe.objects.json_values import json_text
 from headrace.pipeline.describe.types import (
     ElementType,
     Feature,
+    Json,
+    Nullable,
     Ragged,
     Spec,
+    carried,
     element_type,
     engine_code,
+    exactly,
 )
 
-__all__ = ["Component", "Pairs", "as_columns", "as_defaults", "components_of", "native", "specs_of"]
+__all__ = [
+    "Component",
+    "Pairs",
+    "as_columns",
+    "as_defaults",
+    "components_of",
+    "form_of",
+    "native",
+    "specs_of",
+]
 
 # A dict as plain data: names and their values.
 Pairs: TypeAlias = tuple[tuple[str, Any], ...]
@@ -24,19 +38,21 @@ Pairs: TypeAlias = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Component:
-    """A component that is parsed from text.
+    """A component that is read from a table or parsed from text.
 
     Attributes:
         name: Its name, also in the file.
         spec: Its type and shape.
         default: The value where it is missing; None if it is required.
         is_inferred: Whether its type was inferred from the beginning of the files.
+        has_mask: Whether a component follows that says which values are there.
     """
 
     name: str
     spec: Spec
     default: Any = None
     is_inferred: bool = False
+    has_mask: bool = False
 
 
 def as_columns(where: str, columns: object) -> Pairs | None:
@@ -55,9 +71,9 @@ def as_columns(where: str, columns: object) -> Pairs | None:
         )
     if not columns:
         raise ValueError(f"{where}: columns is empty, expected at least one.")
-    for name, word in columns.items():
-        _spec(where, name, word)
-    return tuple(columns.items())
+    pairs = tuple(columns.items())
+    specs_of(where, pairs)
+    return pairs
 
 
 def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
@@ -73,7 +89,7 @@ def as_defaults(where: str, defaults: object, columns: Pairs | None) -> Pairs:
         raise TypeError(f"{where}: defaults is {defaults!r}, expected a dict of values.")
     pairs = tuple(defaults.items())
     if columns is not None:
-        specs = {name: _spec(where, name, word) for name, word in columns}
+        specs = specs_of(where, columns)
         list(map(native, components_of(where, specs, columns, pairs)))
     return pairs
 
@@ -87,22 +103,42 @@ def components_of(
         ValueError: If a default has no component.
     """
     found = dict(defaults)
+    masked = {name for name, word in columns or () if isinstance(word, Nullable)}
+    masks = set(map(_mask_of, masked))
     for name in found:
-        if name not in specs:
-            there = ", ".join(map(repr, specs))
+        if name not in specs or name in masks:
+            there = ", ".join(repr(name) for name in specs if name not in masks)
             raise ValueError(f"{where}: there is no column {name!r} in {there}, as defaults has.")
     for name, word in columns or ():
-        if isinstance(word, Feature) and word.default is not None:
-            found.setdefault(name, word.default)
+        feature = word.dtype if isinstance(word, Nullable) else word
+        if isinstance(feature, Feature) and feature.default is not None:
+            found.setdefault(name, feature.default)
     return [
-        Component(name, spec, found.get(name), is_inferred=columns is None)
+        Component(name, spec, found.get(name), columns is None, name in masked)
         for name, spec in specs.items()
+        if name not in masks
     ]
 
 
 def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
-    """Returns the components that were asked for."""
-    return {name: _spec(where, name, word) for name, word in columns}
+    """Returns the components that were asked for, each with its mask behind it.
+
+    Raises:
+        TypeError: If a type cannot be a component's.
+        ValueError: If a mask has the name of another component.
+    """
+    specs: dict[str, Spec] = {}
+    for name, word in columns:
+        specs[name] = _spec(where, name, word)
+        if isinstance(word, Nullable):
+            mask = _mask_of(name)
+            if mask in dict(columns):
+                raise ValueError(
+                    f"{where}: the column {name!r} is hr.Nullable, and its mask has the name of "
+                    f"the column {mask!r}. Leave one out."
+                )
+            specs[mask] = Spec(np.dtype(np.bool_), ())
+    return specs
 
 
 def native(component: Component) -> engine.Given:
@@ -114,14 +150,30 @@ def native(component: Component) -> engine.Given:
     name, spec, default = component.name, component.spec, component.default
     shape = [size for size in spec.shape or () if size is not None]
     made = None if default is None else _default(name, spec, default)
-    code, is_text = engine_code(spec.dtype), spec.dtype is str
-    return name, code, is_text, spec.is_ragged, shape, made, component.is_inferred
+    code, num_lists = engine_code(spec.dtype), len(spec.shape or ()) - len(shape)
+    form = form_of(spec.dtype)
+    return name, code, form, num_lists, shape, made, component.is_inferred, component.has_mask
+
+
+def form_of(dtype: ElementType) -> str:
+    """Returns the engine's name for the meaning of values."""
+    if isinstance(dtype, type):
+        return {bytes: "", str: "str", Json: "json"}[dtype]
+    return dtype.name if dtype.kind in "mM" else ""
+
+
+def _mask_of(name: str) -> str:
+    return f"{name}_mask"
 
 
 def _spec(where: str, name: str, word: Any) -> Spec:
     what = f"{where}: the column {name!r}"
+    if isinstance(word, Nullable):
+        return _spec(where, name, word.dtype)
+    if word is Json:
+        return Spec(Json, ())
     if isinstance(word, Ragged):
-        return Spec(_type(what, word.dtype), (None,), is_ragged=True)
+        return Spec(_type(what, word.dtype), (None,) * word.ndim, is_ragged=True)
     if isinstance(word, Feature):
         return Spec(_type(what, word.dtype), tuple(word.shape))
     return Spec(_type(what, word), ())
@@ -136,11 +188,22 @@ def _type(what: str, word: Any) -> ElementType:
 
 def _default(name: str, spec: Spec, value: Any) -> Any:
     wrong = ValueError(f"the default of {name!r} is {value!r}, expected a value of {spec!r}.")
+    if spec.dtype is Json:
+        return np.array(json_text("defaults", name, value), object)
+    if spec.is_nested and _is_list(value) and len(value):
+        raise ValueError(
+            f"the default of {name!r} is {value!r}, expected []: lists of lists have no other one."
+        )
     shape = (len(value),) if spec.is_ragged and _is_list(value) else spec.shape
     if spec.is_ragged and not _is_list(value):
         raise wrong
     if isinstance(spec.dtype, type):
         return _strings(spec, value, shape, wrong)
+    if spec.dtype.kind in "mM":
+        times = exactly(value, spec.dtype) if np.size(value) else np.empty(0, spec.dtype)
+        if times is None or (spec.is_ragged and times.ndim != 1):
+            raise wrong
+        return _filled(carried(times), shape, wrong)
     try:
         made = np.asarray(value, spec.dtype)
     except (TypeError, ValueError, OverflowError) as error:

@@ -17,6 +17,7 @@ from headrace.pipeline.describe.specs import (
     Known,
     Specs,
     after,
+    batch_depth,
     gives_anything,
     static_specs,
     zipped,
@@ -122,7 +123,8 @@ def _next(
                 return learned("iterable", islice(_looked_at(stage), _MOST_TRIED))
         case stages.Map() | stages.FlatMap():
             made = _few(chain[:-1], stage, known, is_covered, how)
-            return learned(stage.name, islice(made, _MOST_TRIED))
+            is_batched = batch_depth(chain[:-1]) > 0
+            return learned(stage.name, islice(made, _MOST_TRIED), is_batched)
     raise AssertionError(f"the components of {stage!r} are known")
 
 

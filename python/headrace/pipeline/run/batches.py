@@ -17,8 +17,8 @@ from headrace.core.live_objects import Alive
 from headrace.core.processors import num_cores
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Iterable_, SkipErrors, Stage, parts_of
-from headrace.pipeline.describe.types import Spec, delivered
-from headrace.pipeline.plan.column_conversion import decoded
+from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.plan.column_conversion import shown
 from headrace.pipeline.plan.functions.python_functions import Lane
 from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.plan.planner import plan
@@ -513,7 +513,7 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
     """Returns a component as the program gets it."""
     if isinstance(column, tuple):
         return arrow_array(name, spec, *column)
-    return decoded(column) if spec.dtype is str else delivered(column, spec)
+    return shown(column, spec)
 
 
 def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | None]:

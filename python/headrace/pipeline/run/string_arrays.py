@@ -1,13 +1,15 @@
 """The strings of batches, as NumPy's arrays of objects or as Arrow's arrays."""
 
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.core.optional_dependencies import missing_arrow
-from headrace.pipeline.describe.types import Spec
+from headrace.pipeline.describe.objects.json_values import json_value
+from headrace.pipeline.describe.types import Json, Spec
 
 __all__ = ["StringKind", "arrow_array", "checked_kind"]
 
@@ -33,7 +35,7 @@ def checked_kind(kind: StringKind) -> StringKind:
 def arrow_array(
     name: str, spec: Spec, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
 ) -> Any:
-    """Makes an array of Arrow's over the bytes of strings, without a copy.
+    """Makes an array of Arrow's over the bytes of strings, without a copy; of JSON, objects.
 
     Args:
         name: The component.
@@ -44,6 +46,9 @@ def arrow_array(
     Raises:
         ValueError: If the strings are to be `str` and are not UTF-8.
     """
+    if spec.dtype is Json:
+        memory, ends = data.tobytes(), offsets.tolist()
+        return [json_value(memory[a:b]) for a, b in pairwise(ends)]
     pa = import_module("pyarrow")
     is_text = spec.dtype is str
     kind = pa.large_string() if is_text else pa.large_binary()

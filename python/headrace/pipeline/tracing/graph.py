@@ -18,8 +18,8 @@ from headrace.pipeline.tracing.values import TracedTensor
 __all__ = ["COMPUTES_WITHOUT", "TracedGraph"]
 
 COMPUTES_WITHOUT: Final = (
-    "Native functions can return bfloat16 as it is, but not compute with it. Convert it before in "
-    "a Python function: value.astype(np.float32)."
+    "Native functions can return bfloat16, times, and lists of lists as they are, but not compute "
+    "with them. Convert them before in a Python function: value.astype(np.float32)."
 )
 
 
@@ -70,7 +70,10 @@ class TracedGraph(Graph):
             ValueError: If the engine cannot compute it for each row.
         """
         if any(tensor.dtype == dtypes.resource for tensor in inputs):
-            raise TypeError(f"{self._name}: {op_type} got bfloat16. {COMPUTES_WITHOUT}")
+            raise TypeError(
+                f"{self._name}: {op_type} got bfloat16, a time or lists of lists. "
+                f"{COMPUTES_WITHOUT}"
+            )
         if op_type in _READS:
             attrs = {**(attrs or {}), _READS[op_type]: True}
         op = super().create_op(

@@ -105,7 +105,7 @@ def trace(
 
 
 def _argument(spec: Spec) -> Tensor:
-    if is_carried(spec.dtype):
+    if is_carried(spec.dtype) or spec.is_nested:
         # No operation computes with it; it can be handed on.
         return placeholder(dtypes.resource, spec.shape)
     dtype = dtypes.string if isinstance(spec.dtype, type) else dtypes.as_dtype(spec.dtype)
@@ -120,7 +120,7 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
         return None
     text = text.partition(" Error: ")[0].rstrip(".")
     if "resource" in text:
-        return TypeError(f"{text.replace('resource', 'bfloat16')}. {COMPUTES_WITHOUT}")
+        return TypeError(f"{text.replace('resource', 'bfloat16 or a time')}. {COMPUTES_WITHOUT}")
     return TypeError(
         f"{text}. Operations do not convert numbers by themselves: use headrace.ops.cast (hr.ops."
         "cast(value, 'float32')) on the tensor before."

@@ -8,7 +8,10 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.types import Spec, Specs
+from headrace.pipeline.describe.objects.json_values import json_value
+from headrace.pipeline.describe.objects.nested import nested_value
+from headrace.pipeline.describe.objects.passed import with_passed
+from headrace.pipeline.describe.types import Json, Spec, Specs
 from headrace.pipeline.plan.column_conversion import as_values, decoded
 from headrace.pipeline.plan.functions.first_results import FirstResults, digest_of, key_of
 from headrace.pipeline.plan.functions.global_generators import GlobalDraws
@@ -167,7 +170,10 @@ class Steps:
         if step.stage == "filter":
             return [values] if found else []
         if step.made is None:
-            return [list(found)] if step.stage == "flat_map" else [found]
+            given = dict(zip(step.given, values, strict=True))
+            if step.stage == "flat_map":
+                return [[with_passed(row, given, step.given) for row in found]]
+            return [with_passed(found, given, step.given)]
         if number + 1 < len(self._steps):
             return [as_values(step.where, found, step.made)]
         assert made_rows is not None
@@ -208,6 +214,10 @@ def _given(values: Sequence[Any], specs: Specs) -> list[Any]:
 
 
 def _as_given(value: Any, spec: Spec) -> Any:
+    if spec.dtype is Json:
+        return json_value(value)
+    if spec.is_nested:
+        return nested_value(value, spec, is_given=True)
     if spec.dtype is str:
         return decoded(value)
     if isinstance(value, np.ndarray):

@@ -16,7 +16,9 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from headrace.core import engine
-from headrace.pipeline.describe.types import Specs, carried, engine_code
+from headrace.pipeline.describe.objects.nested import nested_column, nested_value
+from headrace.pipeline.describe.objects.passed import without_passed
+from headrace.pipeline.describe.types import Spec, Specs, carried, engine_code
 from headrace.pipeline.plan.column_conversion import (
     batches_of,
     check_components,
@@ -307,20 +309,22 @@ class ProcessFunctions:
         specs = last.given if last.made is None else last.made
         try:
             columns = [
-                self._column(arena, place, name)
-                for name, place in zip(specs, made.columns, strict=True)
+                self._column(arena, place, name, spec)
+                for (name, spec), place in zip(specs.items(), made.columns, strict=True)
             ]
         except BaseException as raised:
             job.keep([], noted(raised, last.where))
             return
         job.finish(columns, made.num_rows, counts, error, None, failed, kept)
 
-    def _column(self, arena: Arena, place: tuple[Any, ...], name: str) -> engine.Column:
+    def _column(self, arena: Arena, place: tuple[Any, ...], name: str, spec: Spec) -> engine.Column:
         """Makes a column of what a worker has put into an arena."""
         kind = place[0]
         if kind == "strings" and len(place[1]) == 1 and not self._is_batched:
             return engine.Column.text(*strings_at(arena, place))
         found = Layout.found(arena, place)
+        if spec.is_nested:
+            return nested_column([nested_value(row, spec) for row in found], spec)
         if kind == "array" and not self._is_batched:
             return engine.Column.dense(carried(found), engine_code(found.dtype))
         values = list(found)
@@ -372,11 +376,13 @@ class LearnInProcess(ProcessFunctions):
         results, self._first = self._first, None
         if results is None or row > 0:
             return
+        is_many = self._stages[0].kind == "flat_map"
         columns = [values_of(job.column(n), spec) for n, spec in enumerate(self._given.values())]
         first = [next(iter(column)) for column in columns]
         example = dict(zip(self._given, first, strict=True))
         key = key_of(job.places()[0].tolist(), self._stages[0].seed is not None)
-        results.add(key, digest_of(example), made)
+        rows = [without_passed(row, example) for row in (made if is_many else [made])]
+        results.add(key, digest_of(example), rows if is_many else rows[0])
 
 
 def _remedy(code: int | None) -> str:

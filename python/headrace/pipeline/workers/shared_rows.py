@@ -31,8 +31,8 @@ class _Component:
         self.plain: Final = (
             None if isinstance(spec.dtype, type) else _PLAIN_TYPES.get(np.dtype(spec.dtype))
         )
-        # Strings, and what had different shapes before.
-        self.is_apart = is_apart or isinstance(spec.dtype, type)
+        # Strings, lists of lists, and what had different shapes before.
+        self.is_apart = is_apart or isinstance(spec.dtype, type) or spec.is_nested
         self.offset = 0
         self.rows: npt.NDArray[Any] | None = None
         self.values: list[Any] = []

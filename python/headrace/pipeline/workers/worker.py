@@ -249,7 +249,7 @@ def _picklable(step: Step, made: Any) -> Any:
 def _plain(where: str, made: Any) -> Any:
     if not isinstance(made, dict):
         return made
-    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic)
+    plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, dict)
     return {
         name: value if isinstance(value, (*plain, list, tuple)) else as_value(where, name, value)
         for name, value in made.items()

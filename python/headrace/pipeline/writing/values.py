@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from headrace.core.errors import InvalidArgumentError
+
 __all__ = ["Row", "Values", "values_of_example"]
 
 
@@ -31,7 +33,22 @@ Row: TypeAlias = Mapping[str, Values]
 
 
 def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:
-    """Returns the values of all components of an example, as a pipeline gives it."""
+    """Returns the values of all components of an example, as a pipeline gives it.
+
+    Raises:
+        InvalidArgumentError: If one is an object of JSON, lists of lists or a time, which files
+            are not written of.
+    """
+    for name, value in example.items():
+        is_time = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "mM"
+        if is_time or value is None or isinstance(value, (dict, list)):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"the component {name!r} is {type(value).__name__}, expected numbers, strings or "
+                "arrays of them. Convert it in map, for example with json.dumps or astype, or drop "
+                "it with select.",
+            )
     return {name: _values_of_component(value) for name, value in example.items()}
 
 

@@ -1,6 +1,7 @@
 //! The columns of a block: one component of many examples, without an object for each example.
 
 use crate::error::{Error, Result};
+use crate::pipeline::blocks::lists::{Lists, not_one_tensor};
 use crate::pipeline::blocks::stack::stack;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
@@ -19,6 +20,8 @@ pub enum Column {
     Text(Text),
     /// One list in each row: row `i` is `values[ends[i - 1]..ends[i]]`.
     Ragged(Ragged),
+    /// One list of lists in each row.
+    Lists(Lists),
     /// One tensor in each row, of any shape.
     Each(Arc<[Tensor]>),
     /// One batch in each row: the rows of the batch are a column of their own.
@@ -179,6 +182,7 @@ impl Column {
             Self::Dense(tensor) => tensor.shape().first().copied().unwrap_or(0),
             Self::Text(text) => text.len(),
             Self::Ragged(ragged) => ragged.ends.len(),
+            Self::Lists(lists) => lists.len(),
             Self::Each(tensors) => tensors.len(),
             Self::Batches(batches) => batches.len(),
         }
@@ -195,6 +199,7 @@ impl Column {
             Self::Dense(tensor) => tensor.num_bytes(),
             Self::Text(text) => text.num_bytes(),
             Self::Ragged(ragged) => ragged.values.num_bytes(),
+            Self::Lists(lists) => lists.inner().num_bytes(),
             Self::Each(tensors) => tensors.iter().map(Tensor::num_bytes).sum(),
             Self::Batches(batches) => batches.iter().map(Self::num_bytes).sum(),
         }
@@ -206,6 +211,7 @@ impl Column {
             Self::Dense(tensor) => held_by(tensor),
             Self::Text(text) => text.num_bytes() + size_of_val(&*text.spans),
             Self::Ragged(ragged) => held_by(&ragged.values) + size_of_val(&*ragged.ends),
+            Self::Lists(lists) => lists.held_bytes(),
             Self::Each(tensors) => size_of_val(&**tensors) + tensors.iter().map(held_by).sum::<usize>(),
             Self::Batches(batches) => size_of_val(&**batches) + batches.iter().map(Self::held_bytes).sum::<usize>(),
         }
@@ -217,6 +223,7 @@ impl Column {
             Self::Dense(tensor) => tensor.row(row),
             Self::Text(text) => Ok(Tensor::string(text.shared_row(row))),
             Self::Ragged(ragged) => ragged.row(row),
+            Self::Lists(_) => Err(not_one_tensor()),
             Self::Each(tensors) => Ok(tensors[row].clone()),
             Self::Batches(batches) => batches[row].to_tensor(),
         }
@@ -248,7 +255,7 @@ impl Column {
             Self::Text(text) => Ok(text.row(row)),
             Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
             Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
-            Self::Ragged(_) | Self::Batches(_) => Err(none()),
+            Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) => Err(none()),
         }
     }
 
@@ -258,6 +265,7 @@ impl Column {
             Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
             Self::Text(text) => text.spans[row].length,
             Self::Ragged(ragged) => ragged.row_length(row),
+            Self::Lists(lists) => lists.range(row).len(),
             Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
             Self::Batches(batches) => batches[row].len(),
         }
@@ -277,6 +285,7 @@ impl Column {
                 "its lists differ in length, expected rows of one shape. Use padded_batch, \
                  bucket_by_length or pack in place of batch",
             )),
+            Self::Lists(_) => Err(not_one_tensor()),
             Self::Each(tensors) => stack(tensors),
             Self::Batches(batches) => {
                 let tensors = batches.iter().map(Self::to_tensor).collect::<Result<Vec<_>>>()?;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::column::{Column, Ragged, Span, Text, look_ahead};
+use crate::pipeline::blocks::lists::Lists;
 use crate::pipeline::blocks::stack::check_alike;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
@@ -24,6 +25,7 @@ pub fn gather(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow>
         Column::Dense(_) => gather_dense(columns, rows).map(Column::Dense),
         Column::Text(_) => gather_text(columns, rows).map(Column::Text),
         Column::Ragged(_) => gather_ragged(columns, rows).map(Column::Ragged),
+        Column::Lists(_) => gather_lists(columns, rows).map(Column::Lists),
         Column::Each(_) => gather_each(columns, rows).map(Column::Each),
         Column::Batches(_) => gather_batches(columns, rows).map(Column::Batches),
     }
@@ -108,6 +110,25 @@ fn gather_ragged(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockR
     Ok(Ragged::new(gather_parts(&values, parts, num_values)?, ends))
 }
 
+fn gather_lists(columns: &[&Column], rows: impl ExactSizeIterator<Item = BlockRow> + Clone) -> Result<Lists> {
+    let lists = columns.iter().map(|column| match column {
+        Column::Lists(lists) => Ok(lists),
+        _ => Err(unlike()),
+    });
+    let lists = lists.collect::<Result<Vec<_>>>()?;
+    let refused = |refusal: allocate::Refusal| refusal.at("the ends of lists");
+    let mut ends = allocate::room(rows.len()).map_err(refused)?;
+    let mut num_lists = 0;
+    for (column, row) in rows.clone() {
+        num_lists += lists[column].range(row).len();
+        ends.push(num_lists);
+    }
+    let mut inner: Vec<BlockRow> = allocate::room(num_lists).map_err(refused)?;
+    inner.extend(rows.flat_map(|(column, row)| lists[column].range(row).map(move |list| (column, list))));
+    let columns: Vec<_> = lists.iter().map(|lists| lists.inner()).collect();
+    Ok(Lists::new(gather(&columns, inner.into_iter())?, ends))
+}
+
 /// Joins parts of vectors, each given by the number of its vector and its range; `num_values` in
 /// all.
 fn gather_parts(
@@ -182,6 +203,19 @@ mod tests {
             panic!("expected strings");
         };
         assert_eq!(gathered.rows().collect::<Vec<_>>(), [b"yy".as_slice(), b"z", b""]);
+    }
+
+    #[test]
+    fn lists_of_lists_keep_their_lengths() {
+        let values = Tensor::from_values(Shape::new(&[4]), vec![1_i64, 2, 3, 4]).unwrap();
+        let inner = Column::Ragged(Ragged::new(values, vec![1, 1, 3, 4]));
+        let a = Column::Lists(Lists::new(inner, vec![2, 2, 4]));
+        let gathered = gather(&[&a], [(0, 2), (0, 1), (0, 0)].into_iter()).unwrap();
+        let Column::Lists(lists) = &gathered else { panic!("expected lists of lists") };
+        assert_eq!([lists.range(0), lists.range(1), lists.range(2)], [0..2, 2..2, 2..4]);
+        let lengths: Vec<_> = (0..4).map(|list| lists.inner().row_length(list)).collect();
+        assert_eq!(lengths, [2, 1, 1, 0]);
+        assert!(gathered.to_tensor().unwrap_err().message().contains("Use padded_batch"));
     }
 
     #[test]

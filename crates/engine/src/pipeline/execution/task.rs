@@ -20,8 +20,6 @@ pub struct PythonTask {
     pub rows: Rows,
     /// The number of the pass, for sources.
     pub pass: u64,
-    /// The number of the file to read, for sources.
-    pub file: u64,
     /// The number of rows of the pass to skip, for sources.
     pub first: u64,
     /// The state of the function before and after the task.

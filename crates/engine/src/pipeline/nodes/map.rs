@@ -236,7 +236,6 @@ impl Map {
                 let task = PythonTask {
                     rows,
                     pass: 0,
-                    file: 0,
                     first: 0,
                     state,
                     stage,

@@ -41,10 +41,6 @@ pub enum Plan {
     Indexed(Arc<dyn Indexed>),
     /// Rows made by the thread of a Python worker.
     PythonSource(usize),
-    /// Rows of files, read by the thread of a Python worker.
-    PythonFiles(usize, Arc<[Arc<FileProvenance>]>),
-    /// Rows of one file, read by the thread of a Python worker.
-    PythonFile(usize, Arc<FileProvenance>),
     /// Plans one after the other.
     Concat(Arc<[Arc<Plan>]>),
     /// Rows of plans, drawn by their weights.
@@ -190,12 +186,7 @@ impl Plan {
     /// with the states of the iteration's beginning.
     pub(super) fn find_keepers(&self, states: Option<&Arc<FunctionStates>>, keepers: &mut Keepers) {
         match self {
-            Self::Files(..)
-            | Self::File(..)
-            | Self::Indexed(_)
-            | Self::PythonSource(_)
-            | Self::PythonFiles(..)
-            | Self::PythonFile(..) => {}
+            Self::Files(..) | Self::File(..) | Self::Indexed(_) | Self::PythonSource(_) => {}
             Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_keepers(states, keepers)),
             Self::Mix(inputs, mix) => {
                 keepers.are_cut_short |= !mix.goes_on;

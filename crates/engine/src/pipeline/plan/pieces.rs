@@ -71,8 +71,6 @@ impl Blocks {
 }
 
 impl PieceOptions {
-    /// One piece after the other.
-    pub(super) const IN_ORDER: Self = Self { seed: None, num_open: 1, blocks: None, shard: Self::ALL };
     /// All pieces.
     pub const ALL: (u64, u64) = (0, 1);
 }
@@ -109,7 +107,7 @@ impl Plan {
     /// True if there are files whose order may be changed.
     pub fn has_pieces(&self) -> bool {
         match self {
-            Self::Files(..) | Self::PythonFiles(..) => true,
+            Self::Files(..) => true,
             Self::Metered { plan, .. } => plan.has_pieces(),
             Self::Then(input, Step::Map(..) | Step::MapPython { .. } | Step::SkipErrors(_)) => input.has_pieces(),
             Self::Concat(inputs) | Self::Mix(inputs, _) => inputs.iter().any(|input| input.has_pieces()),
@@ -133,10 +131,6 @@ impl Plan {
     fn piece(self: &Arc<Self>, index: usize, piece: Option<&FilePiece>) -> Arc<Self> {
         Arc::new(match &**self {
             Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index, piece.cloned()),
-            Self::PythonFiles(python_worker, files) => match files.get(index) {
-                Some(file) => Self::PythonFile(*python_worker, Arc::clone(file)),
-                None => return Arc::clone(self),
-            },
             Self::Metered { plan, stage, counts_rows } => {
                 Self::Metered { plan: plan.piece(index, piece), stage: *stage, counts_rows: *counts_rows }
             }
@@ -169,10 +163,6 @@ impl Plan {
                 };
                 let num_pieces = pieces.as_ref().map_or(files.len() as u64, |pieces| pieces.len());
                 parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces, pieces });
-            }
-            Self::PythonFiles(_, files) => {
-                let num_pieces = files.len() as u64;
-                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces, pieces: None });
             }
             Self::Concat(inputs) => {
                 for (index, input) in inputs.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::pipeline::nodes::sources::indexed::{IndexedRows, Order};
 use crate::pipeline::nodes::sources::python_source::PythonSource;
 use crate::pipeline::nodes::take::behind;
 use crate::pipeline::nodes::zip::Zip;
-use crate::pipeline::plan::pieces::{PieceOptions, pieces};
+use crate::pipeline::plan::pieces::pieces;
 use crate::pipeline::plan::settings::Settings;
 use crate::pipeline::plan::shuffle::shuffled;
 use crate::pipeline::plan::{Mix, Plan};
@@ -50,11 +50,6 @@ impl Plan {
                 return Ok(Box::new(
                     PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
                 ));
-            }
-            Self::PythonFiles(..) => Box::new(pieces(self, &PieceOptions::IN_ORDER, pass, settings, distance, from)?),
-            Self::PythonFile(python_worker, file) => {
-                let source = PythonSource::of_file(*python_worker, file, settings.position(pass, distance));
-                return Ok(Box::new(source.from_checkpoint(from)?));
             }
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);

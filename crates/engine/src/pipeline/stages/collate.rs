@@ -3,8 +3,10 @@
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, Provenance};
 use crate::pipeline::blocks::column::Column;
+use crate::pipeline::blocks::lists::longest;
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::stages::pad_lists::pad_lists_of_lists;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
@@ -48,6 +50,14 @@ impl Padding {
     fn width(&self, longest: usize) -> usize {
         let boundary = self.boundaries.iter().find(|boundary| **boundary >= longest);
         boundary.copied().unwrap_or(longest).next_multiple_of(self.multiple_of.max(1))
+    }
+
+    /// The padded length at a depth of lists of lists. Boundaries are those of the lists in the rows.
+    fn width_at(&self, depth: usize, longest: usize) -> usize {
+        match depth {
+            0 => self.width(longest),
+            _ => longest.next_multiple_of(self.multiple_of.max(1)),
+        }
     }
 
     /// The padding value of a column of this type.
@@ -129,6 +139,15 @@ impl Collate {
                 Ok(column)
             }
             Column::Text(_) => Ok(column),
+            Column::Lists(lists) => {
+                let longest = longest(&column, 0..lists.len())?;
+                let widths: Vec<_> =
+                    (0..).zip(longest).map(|(depth, longest)| padding.width_at(depth, longest)).collect();
+                let Some(filler) = padding.values.get(index) else {
+                    return Err(Error::internal("no value to pad with"));
+                };
+                pad_lists_of_lists(&column, &widths, filler).map(Column::Dense)
+            }
             _ => {
                 let rows = tensors_of(&column)?;
                 match rows.iter().all(|row| row.shape().is_empty()) {

@@ -8,6 +8,7 @@ pub mod json;
 pub mod metered;
 pub mod native;
 pub mod pack;
+mod pad_lists;
 pub mod parse;
 pub mod select;
 pub mod sightings;

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from headrace.core import engine
+from headrace.pipeline.describe.objects.passed import with_passed
 from headrace.pipeline.describe.types import Specs
 from headrace.pipeline.plan.column_conversion import check_components, column_of, values_of
 from headrace.pipeline.plan.functions.first_calls import First
@@ -351,15 +352,16 @@ class LearnFunction(_Function):
         function = self.known(job, calls)
 
         def call(example: dict[str, Any], *draws: np.random.Generator) -> bool:
+            given = dict(example)
             made = function(example, *draws)
-            return self._learn(list(made) if self.gives_many else made)
+            found = list(made) if self.gives_many else [made]
+            return self._learn([with_passed(row, given, self._given) for row in found])
 
         drawing = _drawing(call, self._draws, job)
         kept = [number for number, is_kept in calls.of(drawing) if is_kept]
         job.keep(kept, calls.error, calls.state, calls.failed)
 
-    def _learn(self, made: Any) -> bool:
-        found = made if self.gives_many else [made]
+    def _learn(self, found: Sequence[Any]) -> bool:
         for row in found:
             for name, value in check_components(self.where, row).items():
                 spec_of(self.where, name, value)

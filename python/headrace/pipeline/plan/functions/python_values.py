@@ -12,7 +12,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from headrace.pipeline.describe.types import Spec, array_type
+from headrace.pipeline.describe.objects.json_values import is_object
+from headrace.pipeline.describe.objects.nested import NestedList
+from headrace.pipeline.describe.objects.passed import Passed
+from headrace.pipeline.describe.types import Json, Spec, array_type
 
 __all__ = [
     "as_value",
@@ -76,6 +79,8 @@ def has_type(given: Any, made: Any) -> bool:
 
 def spec_of(where: str, name: str, value: Any) -> Spec:
     """Returns the spec of a component of which a function gave this value."""
+    if (known := _known(value)) is not None:
+        return known
     made = as_value(where, name, value)
     if isinstance(made, bytes):
         return Spec(str if isinstance(value, str) else bytes, ())
@@ -86,8 +91,19 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
     return Spec(made.dtype, (None,) * made.ndim)
 
 
-def learned(where: str, examples: Iterable[Mapping[str, Any]]) -> dict[str, Spec] | None:
+def _known(value: Any) -> Spec | None:
+    """Returns the spec of a value that is not an array: an object of JSON, or lists of lists."""
+    if isinstance(value, (Passed, NestedList)):
+        return value.spec
+    return Spec(Json, ()) if is_object(value) else None
+
+
+def learned(
+    where: str, examples: Iterable[Mapping[str, Any]], is_batched: bool = False
+) -> dict[str, Spec] | None:
     """Returns the components of the first of some examples; None if there is none.
+
+    Objects of JSON are those of a batch if `is_batched`.
 
     Further examples are read while one of the components was an empty list in each example so far:
     it has the type of its first list that is not empty. If all are empty, the type is float64.
@@ -99,8 +115,12 @@ def learned(where: str, examples: Iterable[Mapping[str, Any]]) -> dict[str, Spec
             found = {name: spec_of(where, name, value) for name, value in example.items()}
             empty = set(found)
         for name in sorted(empty & example.keys()):
-            if has_type(example[name], as_value(where, name, example[name])):
-                found[name] = spec_of(where, name, example[name])
+            value = example[name]
+            is_known = _known(value) is not None
+            if is_known or has_type(value, as_value(where, name, value)):
+                spec = spec_of(where, name, value)
+                is_new = spec.dtype is Json and not isinstance(value, Passed)
+                found[name] = spec.batched(None) if is_batched and is_new else spec
                 empty.discard(name)
         if not empty:
             break

@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from headrace.core import engine
+from headrace.pipeline.describe.objects.nested import nested_column
 from headrace.pipeline.describe.types import Spec, Specs, carried, engine_code, is_carried
 from headrace.pipeline.plan.column_conversion import as_components, batches_of, column_of, typed
 
@@ -48,7 +49,7 @@ class Results:
         self._num_rows = 0
         self._rows: list[_Rows] = [
             _Objects(name, spec, is_batched)
-            if isinstance(spec.dtype, type)
+            if isinstance(spec.dtype, type) or spec.is_nested
             else _Numbers(name, spec, num_rows, is_batched)
             for name, spec in specs.items()
         ]
@@ -120,7 +121,7 @@ class _Numbers:
 
 
 class _Objects:
-    """Strings, and arrays of them."""
+    """Strings, arrays of them, and lists of lists."""
 
     def __init__(self, name: str, spec: Spec, is_batched: bool) -> None:
         self._name = name
@@ -136,4 +137,6 @@ class _Objects:
 
     def column(self) -> engine.Column:
         values, self._values = self._values, []
+        if self._spec.is_nested:
+            return nested_column(values, self._spec)
         return batches_of(values) if self._is_batched else column_of(self._name, values)

@@ -1,54 +1,111 @@
-//! Makes the engine's columns of Arrow's arrays. Numbers and the bytes of strings are not copied.
+//! Makes the engine's columns of Arrow's arrays.
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::pipeline::blocks::column::{Column, Ragged, Span, Text};
-use crate::pipeline::formats::arrow::types::{Lists, TableColumn};
-use crate::tensor::Tensor;
+use crate::pipeline::blocks::gather::gather;
+use crate::pipeline::blocks::lists::Lists;
+use crate::pipeline::formats::arrow::json_text::writer;
+pub use crate::pipeline::formats::arrow::leaves::{Fault, Made};
+use crate::pipeline::formats::arrow::leaves::{tensor, text, unexpected};
+use crate::pipeline::stages::component::{Component, Form, NULL, mask};
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
-use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
+use arrow_array::{Array, ArrayRef, BooleanArray, OffsetSizeTrait};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_schema::DataType;
-use bytemuck::Pod;
-use bytes::Bytes;
+use arrow_select::filter::filter;
 
-/// The first row of an array that has no value for the component: a null that is not NaN.
-pub fn first_null(column: &TableColumn, array: &dyn Array) -> Option<usize> {
-    let of_values = |values: &dyn Array| if is_float(column) { None } else { first_of(values.nulls()) };
-    if column.lists == Lists::None {
-        return of_values(array);
+/// The columns of a component, one row for each of an array: its values, and its mask if it has
+/// one. `filler` is a row of what nulls are. A fault names the first row at fault.
+pub fn columns(component: &Component, array: &ArrayRef, filler: Option<&Column>) -> Made<Vec<Column>> {
+    // Only an array of the type null is null without a buffer for it.
+    let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    let values = match (&nulls, filler) {
+        (None, _) => values(component, array)?,
+        (Some(nulls), Some(filler)) => filled(component, array, nulls, filler)?,
+        (Some(_), None) if component.form == Form::Json => values(component, array)?,
+        (Some(_), None) if is_float(component) && component.num_lists == 0 && component.shape.is_empty() => {
+            values(component, array)?
+        }
+        (Some(nulls), None) => {
+            let first = nulls.iter().position(|is_there| !is_there).unwrap_or(0);
+            return Err(null(component, first, "has a null"));
+        }
+    };
+    let is_there = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    let mask = component.has_mask.then(|| mask((0..array.len()).map(is_there))).transpose()?;
+    Ok([values].into_iter().chain(mask).collect())
+}
+
+fn null(component: &Component, row: usize, words: &str) -> Fault {
+    Fault::Value(row, format!("{words}, expected a value. {}", component.fillers()))
+}
+
+fn is_float(component: &Component) -> bool {
+    matches!(component.dtype, DType::Float16 | DType::Float32 | DType::Float64)
+}
+
+/// The values with `filler` in place of nulls.
+fn filled(component: &Component, array: &ArrayRef, nulls: &NullBuffer, filler: &Column) -> Made<Column> {
+    let is_there = BooleanArray::new(nulls.inner().clone(), None);
+    let internal = |error| Error::internal(format!("rows of a column cannot be selected: {error}"));
+    let there = filter(array, &is_there).map_err(internal)?;
+    let place = |index: usize| nulls.valid_indices().nth(index).unwrap_or(0);
+    let there = values(component, &there).map_err(|fault| match fault {
+        Fault::Value(index, text) => Fault::Value(place(index), text),
+        other => other,
+    })?;
+    let mut next = 0..;
+    let row = |is_there: bool| if is_there { (0, next.next().unwrap_or(0)) } else { (1, 0) };
+    let rows: Vec<_> = nulls.iter().map(row).collect();
+    Ok(gather(&[&there, filler], rows.into_iter())?)
+}
+
+/// The values of an array whose nulls are NaN, or JSON's null.
+fn values(component: &Component, array: &ArrayRef) -> Made<Column> {
+    let wrong = |fault: Fault| expected(component, fault);
+    if component.form == Form::Json {
+        return json(array).map_err(wrong);
     }
-    let of_lists = first_of(array.nulls());
-    let of_elements = match array.data_type() {
+    match (component.num_lists, component.shape.is_empty()) {
+        (0, true) if component.dtype == DType::String => text(component, array).map(Column::Text).map_err(wrong),
+        (0, true) => tensor(component, Shape::new(&[array.len()]), array).map(Column::Dense).map_err(wrong),
+        (0, false) => shaped(component, array),
+        (depth, _) => lists(component, array, depth),
+    }
+}
+
+/// A fault of a value with what is expected of it.
+fn expected(component: &Component, fault: Fault) -> Fault {
+    match fault {
+        Fault::Value(index, text) if text.ends_with('.') => Fault::Value(index, text),
+        Fault::Value(index, text) => {
+            let remedy = "Correct the file, or read the column as another type.";
+            Fault::Value(index, format!("{text}, expected {}. {remedy}", component.type_name()))
+        }
+        other => other,
+    }
+}
+
+/// The lists of an array: the end of each, and all their values.
+fn parts(array: &ArrayRef) -> Made<(Vec<usize>, ArrayRef)> {
+    match array.data_type() {
         DataType::LargeList(_) => {
             let lists = array.as_list::<i64>();
             let (first, values) = values_of(lists.value_offsets(), lists.values());
-            of_values(&values).map(|place| {
-                let end = first + place as i64;
-                lists.value_offsets()[1..].partition_point(|offset| *offset <= end)
-            })
+            let mut ends = allocate::room(lists.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
+            ends.extend(lists.value_offsets()[1..].iter().map(|end| (end - first).as_usize()));
+            Ok((ends, values))
         }
         DataType::FixedSizeList(_, length) => {
             let lists = array.as_fixed_size_list();
-            of_values(&lists.values()).map(|place| place / usize::try_from(*length).unwrap_or(1).max(1))
+            let length = usize::try_from(*length).unwrap_or(0);
+            Ok(((1..=lists.len()).map(|row| row * length).collect(), lists.values().clone()))
         }
-        _ => None,
-    };
-    of_lists.into_iter().chain(of_elements).min()
-}
-
-fn is_float(column: &TableColumn) -> bool {
-    matches!(column.element.dtype, DType::Float16 | DType::Float32 | DType::Float64)
-}
-
-fn first_of(nulls: Option<&NullBuffer>) -> Option<usize> {
-    nulls.filter(|nulls| nulls.null_count() > 0)?.iter().position(|is_valid| !is_valid)
+        kind => Err(unexpected(kind)),
+    }
 }
 
 /// The values of lists with these offsets, and the offset of the first of them.
@@ -57,116 +114,84 @@ fn values_of<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef) -> (O, ArrayR
     (first, values.slice(first.as_usize(), (end - first).as_usize()))
 }
 
-/// The column of an array without rows that [`first_null`] finds.
-pub fn column(column: &TableColumn, array: &ArrayRef) -> Result<Column> {
-    match (column.lists, array.data_type()) {
-        (Lists::None, _) if column.element.dtype == DType::String => text(array).map(Column::Text),
-        (Lists::None, _) => tensor(column.element.dtype, Shape::new(&[array.len()]), array).map(Column::Dense),
-        (Lists::Ragged, DataType::LargeList(_)) => {
-            let lists = array.as_list::<i64>();
-            let (first, values) = values_of(lists.value_offsets(), lists.values());
-            let mut ends = allocate::room(lists.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
-            ends.extend(lists.value_offsets()[1..].iter().map(|end| (end - first).as_usize()));
-            let values = tensor(column.element.dtype, Shape::new(&[values.len()]), &values)?;
-            Ok(Column::Ragged(Ragged::new(values, ends)))
-        }
-        (Lists::Fixed(length), DataType::FixedSizeList(..)) => {
-            let lists = array.as_fixed_size_list();
-            tensor(column.element.dtype, Shape::new(&[lists.len(), length]), lists.values()).map(Column::Dense)
-        }
-        (_, kind) => Err(unexpected(kind)),
-    }
-}
-
-fn unexpected(kind: &DataType) -> Error {
-    Error::internal(format!("a column was read as {kind}"))
-}
-
-/// Values as a tensor; a null is NaN.
-fn tensor(dtype: DType, shape: Shape, array: &ArrayRef) -> Result<Tensor> {
-    match array.data_type() {
-        DataType::Boolean => {
-            let bits = array.as_boolean().values();
-            let bytes = allocate::elements(dtype, &shape).collect(bits.iter().map(u8::from))?;
-            Tensor::from_bytes(dtype, shape, bytes.into())
-        }
-        DataType::Int8 => primitive::<Int8Type>(dtype, shape, array),
-        DataType::Int16 => primitive::<Int16Type>(dtype, shape, array),
-        DataType::Int32 => primitive::<Int32Type>(dtype, shape, array),
-        DataType::Int64 => primitive::<Int64Type>(dtype, shape, array),
-        DataType::UInt8 => primitive::<UInt8Type>(dtype, shape, array),
-        DataType::UInt16 => primitive::<UInt16Type>(dtype, shape, array),
-        DataType::UInt32 => primitive::<UInt32Type>(dtype, shape, array),
-        DataType::UInt64 => primitive::<UInt64Type>(dtype, shape, array),
-        DataType::Float16 => float::<Float16Type>(dtype, shape, array, half::f16::NAN),
-        DataType::Float32 => float::<Float32Type>(dtype, shape, array, f32::NAN),
-        DataType::Float64 => float::<Float64Type>(dtype, shape, array, f64::NAN),
-        _ => {
-            let text = text(array)?;
-            let strings = allocate::elements(DType::String, &shape);
-            Tensor::strings(shape.clone(), strings.collect((0..text.len()).map(|row| text.shared_row(row)))?)
-        }
-    }
-}
-
-fn primitive<T: ArrowPrimitiveType>(dtype: DType, shape: Shape, array: &ArrayRef) -> Result<Tensor> {
-    let values = array.as_primitive::<T>().values();
-    Tensor::from_bytes(dtype, shape, shared(values.inner()))
-}
-
-fn float<T>(dtype: DType, shape: Shape, array: &ArrayRef, missing: T::Native) -> Result<Tensor>
-where
-    T: ArrowPrimitiveType,
-    T::Native: Pod,
-{
-    let array = array.as_primitive::<T>();
-    if array.null_count() == 0 {
-        return Tensor::from_bytes(dtype, shape, shared(array.values().inner()));
-    }
-    let values: Vec<T::Native> =
-        allocate::elements(dtype, &shape).collect(array.iter().map(|value| value.unwrap_or(missing)))?;
-    Tensor::copied(dtype, shape, bytemuck::cast_slice(&values))
-}
-
-/// The strings of an array.
-fn text(array: &ArrayRef) -> Result<Text> {
-    let of = |data: &Buffer, offsets: &[i64]| -> Result<Text> {
-        let mut spans = allocate::room(array.len()).map_err(|refusal| refusal.at("the strings of a column"))?;
-        spans.extend(offsets.windows(2).map(|pair| {
-            let (start, end) = (pair[0].as_usize(), pair[1].as_usize());
-            Span { start, length: end - start }
-        }));
-        Ok(Text::new(shared(data), spans))
+fn lists(component: &Component, array: &ArrayRef, depth: usize) -> Made<Column> {
+    let (ends, inner) = parts(array)?;
+    let in_row = |fault: Fault| match fault {
+        Fault::Value(index, text) => Fault::Value(ends.partition_point(|end| *end <= index), text),
+        other => other,
     };
-    match array.data_type() {
-        DataType::LargeUtf8 => {
-            let strings = array.as_string::<i64>();
-            of(strings.values(), strings.value_offsets())
-        }
-        DataType::LargeBinary => {
-            let strings = array.as_binary::<i64>();
-            of(strings.values(), strings.value_offsets())
-        }
-        DataType::FixedSizeBinary(_) => {
-            let strings = array.as_fixed_size_binary();
-            let length = usize::try_from(strings.value_length()).unwrap_or(0);
-            let mut spans = allocate::room(array.len()).map_err(|refusal| refusal.at("the strings of a column"))?;
-            spans.extend((0..array.len()).map(|row| Span { start: row * length, length }));
-            Ok(Text::new(shared(strings.values()), spans))
-        }
-        kind => Err(unexpected(kind)),
+    check_elements(component, &inner).map_err(in_row)?;
+    if depth > 1 {
+        let inner = lists(component, &inner, depth - 1).map_err(in_row)?;
+        return Ok(Column::Lists(Lists::new(inner, ends)));
+    }
+    let values = tensor(component, Shape::new(&[inner.len()]), &inner);
+    let values = values.map_err(|fault| in_row(expected(component, in_list(fault))))?;
+    Ok(Column::Ragged(Ragged::new(values, ends)))
+}
+
+fn in_list(fault: Fault) -> Fault {
+    match fault {
+        Fault::Value(index, text) => Fault::Value(index, format!("has a list with a value that {text}")),
+        other => other,
     }
 }
 
-struct Shared(Buffer);
-
-impl AsRef<[u8]> for Shared {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_slice()
+/// Fails if an element of lists is null, and not a float.
+fn check_elements(component: &Component, elements: &ArrayRef) -> Made<()> {
+    let is_leaf = !elements.data_type().is_nested();
+    let first = elements.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    match first.and_then(|nulls| nulls.iter().position(|is_there| !is_there)) {
+        Some(index) if !(is_leaf && is_float(component)) => {
+            let remedy =
+                format!("Correct the file, or read it as JSON, with columns={{'{}': hr.Json}}.", component.name);
+            Err(Fault::Value(index, format!("has a list with a null in it, expected values. {remedy}")))
+        }
+        _ => Ok(()),
     }
 }
 
-/// The bytes of a buffer, which stays alive.
-fn shared(buffer: &Buffer) -> Bytes {
-    Bytes::from_owner(Shared(buffer.clone()))
+/// Lists of one shape.
+fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
+    let (mut elements, mut in_row) = (array.clone(), 1);
+    for size in component.shape.iter() {
+        let (ends, inner) = parts(&elements)?;
+        let mut start = 0;
+        let is_other = |end: &usize| *end - std::mem::replace(&mut start, *end) != *size;
+        if let Some(place) = ends.iter().position(is_other) {
+            let length = ends[place] - place.checked_sub(1).map_or(0, |before| ends[before]);
+            let fault = Fault::Value(place / in_row, format!("has a list of {length}"));
+            return Err(expected(component, fault));
+        }
+        in_row *= size;
+        let row = |index: usize| index / in_row.max(1);
+        check_elements(component, &inner).map_err(|fault| match fault {
+            Fault::Value(index, text) => Fault::Value(row(index), text),
+            other => other,
+        })?;
+        elements = inner;
+    }
+    let made = tensor(component, component.shape.batched(array.len()), &elements);
+    made.map(Column::Dense).map_err(|fault| match expected(component, in_list(fault)) {
+        Fault::Value(index, text) => Fault::Value(index / in_row.max(1), text),
+        other => other,
+    })
+}
+
+/// Values as JSON; nulls are JSON's.
+fn json(array: &ArrayRef) -> Made<Column> {
+    let mut text = String::new();
+    let mut spans = allocate::room(array.len()).map_err(|refusal| refusal.at("the values of a column"))?;
+    if array.data_type() == &DataType::Null {
+        spans.resize(array.len(), Span { start: 0, length: NULL.len() });
+        return Ok(Column::Text(Text::new(NULL.into(), spans)));
+    }
+    let write = writer(array);
+    for row in 0..array.len() {
+        let start = text.len();
+        write(row, &mut text)
+            .map_err(|fault| Fault::Value(row, format!("has a value that JSON does not hold: {fault}")))?;
+        spans.push(Span { start, length: text.len() - start });
+    }
+    Ok(Column::Text(Text::new(text.into(), spans)))
 }

@@ -1,4 +1,10 @@
 //! Arrow's types and arrays as those of the engine.
 
 pub mod columns;
+pub mod fields;
+mod json_text;
+mod leaves;
+mod normal;
+pub mod reader;
+pub mod selection;
 pub mod types;

@@ -1,132 +1,214 @@
-//! The columns of tables that components can be made of.
+//! Arrow's types: the components that can be made of them, and their names.
 
+use crate::pipeline::formats::arrow::json_text::unwritable;
+use crate::pipeline::stages::component::times::TimeUnit as Unit;
+use crate::pipeline::stages::component::{Component, Form};
 use crate::tensor::dtype::DType;
-use arrow_schema::{DataType, FieldRef, IntervalUnit, TimeUnit};
-use std::fmt;
+use crate::tensor::shape::Shape;
+use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 use std::sync::Arc;
 
-/// A component made of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableColumn {
-    /// The name of the column.
-    pub name: String,
-    /// The type of its elements.
-    pub element: Element,
-    /// The lists in its rows.
-    pub lists: Lists,
-}
+/// The deepest lists of lists that are a component.
+const MAX_LISTS: usize = 3;
 
-/// The type of elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
-    /// The type in tensors.
-    pub dtype: DType,
-    /// True for strings that are text.
-    pub is_text: bool,
-}
-
-/// The lists in the rows of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lists {
-    /// One element in each row.
-    None,
-    /// Lists of any length.
-    Ragged,
-    /// Lists of one length.
-    Fixed(usize),
-}
-
-impl TableColumn {
-    /// The component made of a column of this type; `None` if there is none.
-    pub fn of(name: &str, kind: &DataType) -> Option<Self> {
-        let (element, lists) = match kind {
-            DataType::List(values) | DataType::LargeList(values) => (Element::of(values.data_type())?, Lists::Ragged),
-            DataType::FixedSizeList(values, length) => {
-                (Element::of(values.data_type())?, Lists::Fixed(usize::try_from(*length).ok()?))
-            }
-            kind => (Element::of(kind)?, Lists::None),
-        };
-        Some(Self { name: name.to_owned(), element, lists })
+/// The component that a column of this type is if nobody says another one. The error says what to
+/// do.
+pub fn inferred(name: &str, kind: &DataType) -> Result<Component, String> {
+    let (mut sizes, mut inner) = (Vec::new(), kind);
+    while let DataType::FixedSizeList(values, length) = inner {
+        sizes.push(usize::try_from(*length).unwrap_or(0));
+        inner = values.data_type();
     }
+    let (mut num_lists, mut deepest) = (0, inner);
+    while let Some(values) = values_of(deepest) {
+        num_lists += 1;
+        deepest = values.data_type();
+    }
+    if num_lists > 0 {
+        // A list of any length within lists of one length makes all of them ragged.
+        num_lists += sizes.len();
+        sizes.clear();
+    }
+    let is_nested = matches!(deepest, DataType::Struct(_) | DataType::Map(..)) || num_lists > MAX_LISTS;
+    if is_nested {
+        return as_json(name, kind);
+    }
+    let (dtype, form) = leaf(name, deepest)?;
+    Ok(Component { num_lists, shape: Shape::new(&sizes), is_inferred: true, ..Component::of(name, dtype, form) })
+}
 
-    /// The least number of bytes that a row takes: numbers, and the positions of strings and lists.
-    pub fn row_bytes(&self) -> usize {
-        let element_bytes = match self.element.dtype {
-            DType::String => 2 * size_of::<usize>(),
-            dtype => dtype.size(),
-        };
-        match self.lists {
-            Lists::None => element_bytes,
-            Lists::Ragged => size_of::<usize>(),
-            Lists::Fixed(length) => element_bytes.saturating_mul(length),
+/// The component of JSON that a column is.
+fn as_json(name: &str, kind: &DataType) -> Result<Component, String> {
+    match unwritable(kind) {
+        None => Ok(Component { is_inferred: true, ..Component::of(name, DType::String, Form::Json) }),
+        Some((path, part)) => Err(format!(
+            "with {} in it, which JSON does not hold. Leave it out, or read the fields of it alone, such as \
+             columns={{'{name}.{path}': ...}}.",
+            words(&part)
+        )),
+    }
+}
+
+/// The values of lists; `None` if it is another type.
+pub fn values_of(kind: &DataType) -> Option<&FieldRef> {
+    match kind {
+        DataType::List(values)
+        | DataType::LargeList(values)
+        | DataType::ListView(values)
+        | DataType::LargeListView(values)
+        | DataType::FixedSizeList(values, _) => Some(values),
+        _ => None,
+    }
+}
+
+/// Arrow's unit of time as NumPy's.
+pub fn unit_of(unit: TimeUnit) -> Unit {
+    match unit {
+        TimeUnit::Second => Unit::Second,
+        TimeUnit::Millisecond => Unit::Millisecond,
+        TimeUnit::Microsecond => Unit::Microsecond,
+        TimeUnit::Nanosecond => Unit::Nanosecond,
+    }
+}
+
+/// The type and the form of single values.
+fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
+    let plain = |dtype| Ok((dtype, Form::Plain));
+    let typed = |words: &str| Err(format!("expected a type for it. Give {words}, with columns={{'{name}': ...}}."));
+    match kind {
+        DataType::Boolean => plain(DType::Bool),
+        DataType::Int8 => plain(DType::Int8),
+        DataType::Int16 => plain(DType::Int16),
+        DataType::Int32 => plain(DType::Int32),
+        DataType::Int64 => plain(DType::Int64),
+        DataType::UInt8 => plain(DType::UInt8),
+        DataType::UInt16 => plain(DType::UInt16),
+        DataType::UInt32 => plain(DType::UInt32),
+        DataType::UInt64 => plain(DType::UInt64),
+        DataType::Float16 => plain(DType::Float16),
+        DataType::Float32 => plain(DType::Float32),
+        DataType::Float64 => plain(DType::Float64),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok((DType::String, Form::Text)),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            plain(DType::String)
         }
-    }
-}
-
-impl TableColumn {
-    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
-        match self.lists {
-            Lists::None => write!(f, "Spec({name}, ())"),
-            Lists::Ragged => write!(f, "Spec({name}, (None,), ragged)"),
-            Lists::Fixed(length) => write!(f, "Spec({name}, ({length},))"),
+        DataType::Dictionary(_, values) => leaf(name, values),
+        DataType::Date32 => Ok((DType::Int64, Form::Instant(Unit::Day))),
+        DataType::Date64 => Ok((DType::Int64, Form::Instant(Unit::Millisecond))),
+        DataType::Timestamp(unit, _) => Ok((DType::Int64, Form::Instant(unit_of(*unit)))),
+        DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
+            Ok((DType::Int64, Form::Span(unit_of(*unit))))
         }
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            typed("np.float64 or str")
+        }
+        DataType::Null => typed("hr.Json, or leave the column out, since it has no values"),
+        _ => Err("expected another type. Leave it out: name the others, with columns=[...].".to_owned()),
     }
 }
 
-impl fmt::Display for TableColumn {
-    /// As Python writes the `Spec` of the component.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match (self.element.dtype, self.element.is_text) {
-            (DType::String, true) => "str",
-            (DType::String, false) => "bytes",
-            (DType::Float16, _) => "float16",
-            (DType::Float32, _) => "float32",
-            (DType::Float64, _) => "float64",
-            (dtype, _) => return self.write(f, &dtype.to_string()),
+/// Fails with words if a component cannot be made of a column of this type.
+pub fn check(component: &Component, kind: &DataType) -> Result<(), String> {
+    if component.form == Form::Json {
+        return match unwritable(kind) {
+            None => Ok(()),
+            Some(_) => Err(as_json(&component.name, kind).err().unwrap_or_default()),
         };
-        self.write(f, name)
     }
-}
-
-impl Element {
-    fn of(kind: &DataType) -> Option<Self> {
-        let is_text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-        let dtype = match kind {
-            DataType::Boolean => DType::Bool,
-            DataType::Int8 => DType::Int8,
-            DataType::Int16 => DType::Int16,
-            DataType::Int32 => DType::Int32,
-            DataType::Int64 => DType::Int64,
-            DataType::UInt8 => DType::UInt8,
-            DataType::UInt16 => DType::UInt16,
-            DataType::UInt32 => DType::UInt32,
-            DataType::UInt64 => DType::UInt64,
-            DataType::Float16 => DType::Float16,
-            DataType::Float32 => DType::Float32,
-            DataType::Float64 => DType::Float64,
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => DType::String,
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-                DType::String
-            }
-            DataType::Dictionary(_, values) => return Self::of(values),
-            _ => return None,
+    if component.is_inferred {
+        let alike = |is: &Component| {
+            (is.dtype, is.form, is.num_lists, &is.shape)
+                == (component.dtype, component.form, component.num_lists, &component.shape)
         };
-        Some(Self { dtype, is_text })
+        return match inferred(&component.name, kind).as_ref() {
+            Ok(is) if alike(is) => Ok(()),
+            _ => Err(format!(
+                "expected {}, as in the first file. Write the files with the same types, or give its type, with \
+                 columns={{'{}': ...}}.",
+                component.type_name(),
+                component.name
+            )),
+        };
+    }
+    let mut inner = kind;
+    let num_axes = component.num_lists.max(component.shape.len());
+    for axis in 0..num_axes {
+        let has_length = |length: i32| {
+            let wanted = component.shape.get(axis);
+            wanted.is_none_or(|wanted| usize::try_from(length).is_ok_and(|length| length == *wanted))
+        };
+        inner = match inner {
+            DataType::FixedSizeList(_, length) if !has_length(*length) => return Err(unfit(component)),
+            kind => values_of(kind).ok_or_else(|| unfit(component))?.data_type(),
+        };
+    }
+    match is_read_as(component, inner) {
+        true => Ok(()),
+        false => Err(unfit(component)),
     }
 }
 
-/// The type as which a column is read: without dictionaries, and with offsets that any size of
-/// strings and lists fits.
+fn unfit(component: &Component) -> String {
+    format!("expected {}. Read it as another type, with columns={{'{}': ...}}.", component.type_name(), component.name)
+}
+
+/// True if single values of a type can be read as those of a component.
+fn is_read_as(component: &Component, kind: &DataType) -> bool {
+    let is_text = matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let is_bytes =
+        matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_));
+    let is_float = matches!(kind, DataType::Float16 | DataType::Float32 | DataType::Float64);
+    match (component.form, component.dtype, kind) {
+        (_, _, DataType::Dictionary(_, values)) => is_read_as(component, values),
+        (Form::Text, _, _) => is_text || is_bytes || kind.is_decimal(),
+        (Form::Instant(_), _, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)) => true,
+        (Form::Instant(_), _, _) => is_text,
+        (Form::Span(_), _, _) => matches!(kind, DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_)),
+        (Form::Json, _, _) => true,
+        (Form::Plain, DType::String, _) => is_text || is_bytes,
+        (Form::Plain, DType::Bool, _) => kind == &DataType::Boolean,
+        (Form::Plain, DType::Float16 | DType::Float32 | DType::Float64, _) => {
+            is_float || kind.is_integer() || kind.is_decimal()
+        }
+        (Form::Plain, _, _) => kind.is_integer(),
+    }
+}
+
+/// The least number of bytes that a row of a component takes: numbers, and the positions of strings
+/// and lists.
+pub fn row_bytes(component: &Component) -> usize {
+    let element_bytes = match component.dtype {
+        DType::String => 2 * size_of::<usize>(),
+        dtype => dtype.size(),
+    };
+    match component.num_lists {
+        0 => element_bytes.saturating_mul(component.shape.num_elements()),
+        _ => size_of::<usize>(),
+    }
+}
+
+/// The type as which a column is read: without dictionaries and views, and with offsets that any
+/// size of strings and lists fits.
 pub fn read_as(kind: &DataType) -> DataType {
-    let values = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(read_as(field.data_type())));
+    let same = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(read_as(field.data_type())));
     match kind {
         DataType::Dictionary(_, values) => read_as(values),
         DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
         DataType::Binary | DataType::BinaryView => DataType::LargeBinary,
-        DataType::List(field) | DataType::LargeList(field) => DataType::LargeList(values(field)),
-        DataType::FixedSizeList(field, length) => DataType::FixedSizeList(values(field), *length),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => DataType::LargeList(same(field)),
+        DataType::FixedSizeList(field, length) => DataType::FixedSizeList(same(field), *length),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(same).collect()),
+        DataType::Map(entries, is_sorted) => DataType::Map(same(entries), *is_sorted),
         kind => kind.clone(),
     }
+}
+
+/// A field of the type as which it is read.
+pub fn field_read_as(field: &Field) -> Field {
+    field.clone().with_data_type(read_as(field.data_type()))
 }
 
 /// The name of a type, as pyarrow writes it.

@@ -45,8 +45,8 @@ impl OpenFile {
     pub fn open(file: &FileProvenance, known: Option<&Status>) -> Result<Self> {
         let opened = file.begin_parts(known)?.wait().map_err(|error| match file.name.url() {
             Some(_) if error.code() == Code::InvalidArgument => Error::invalid_argument(format!(
-                "{}: its storage gives whole files alone, expected one that gives parts of them, as Parquet needs. Copy \
-                 the file to this machine.",
+                "{}: its storage gives whole files alone, expected one that gives parts of them, as files of tables \
+                 need. Copy the file to this machine.",
                 file.name.text()
             )),
             _ => error,
@@ -81,10 +81,10 @@ impl OpenFile {
             && let Some(start) = start.checked_sub(*first).and_then(|start| usize::try_from(start).ok())
             && let Some(bytes) = end.get(start..).and_then(|rest| rest.get(..length))
         {
-            return allocate::copied(bytes).map(Into::into).map_err(|refusal| as_io(refusal.at("a footer of Parquet")));
+            return allocate::copied(bytes).map(Into::into).map_err(|refusal| as_io(refusal.at("a footer")));
         }
         let bytes = allocate::zeros(length);
-        let mut bytes = bytes.map_err(|refusal| as_io(refusal.at("a part of a Parquet file")))?;
+        let mut bytes = bytes.map_err(|refusal| as_io(refusal.at("a part of a file")))?;
         self.file.read(&mut bytes, start)?;
         Ok(bytes)
     }

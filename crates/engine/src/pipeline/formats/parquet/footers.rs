@@ -3,15 +3,18 @@
 use crate::error::{Error, Result};
 use crate::files::storage::Status;
 use crate::pipeline::blocks::file_provenance::FileProvenance;
-use crate::pipeline::formats::arrow::types::{TableColumn, read_as, words};
+use crate::pipeline::formats::arrow::reader::{ColumnKind, Reader, Readers, Wanted, kinds};
+use crate::pipeline::formats::arrow::types::field_read_as;
 use crate::pipeline::formats::parquet::file::{OpenFile, arrow_metadata};
+use crate::pipeline::formats::parquet::statistics::may_be_met;
 use crate::run::check_current;
 use crate::sync::Mutex;
-use arrow_schema::{Field, Schema};
-use parquet::arrow::ProjectionMask;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Compression;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
+use parquet::basic::{Compression, Type};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,16 +38,6 @@ pub fn chunk_range(column: &ColumnChunkMetaData) -> Range<u64> {
     let number = |number: i64| u64::try_from(number).unwrap_or(0);
     let start = number(column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset()));
     start..start.saturating_add(number(column.compressed_size()))
-}
-
-/// A column of a file, whether a component can be made of it or not.
-pub struct ColumnKind {
-    /// Its name.
-    pub name: String,
-    /// The component; `None` if there is none.
-    pub column: Option<TableColumn>,
-    /// The type of the column, in words.
-    pub words: String,
 }
 
 /// The row groups of a file that have rows.
@@ -78,20 +71,38 @@ pub struct Projection {
     pub metadata: ArrowReaderMetadata,
     /// The wanted columns.
     pub mask: ProjectionMask,
-    /// The place of each wanted column among those that are read.
-    pub places: Vec<usize>,
+    /// The readers of the components.
+    pub readers: Readers,
 }
 
-/// The columns of a file, in order.
-pub fn parquet_columns(file: &FileProvenance) -> Result<Vec<ColumnKind>> {
+/// The columns of a file: those of these names, or all.
+pub fn parquet_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
     let footer = Arc::new(OpenFile::open(file, None)?.footer(file)?);
-    let metadata = arrow_metadata(file, footer, ArrowReaderOptions::new())?;
-    Ok(metadata.schema().fields().iter().map(|field| kind(field)).collect())
+    let metadata = metadata_of(file, footer)?;
+    kinds(file, metadata.schema().fields(), wanted)
 }
 
-fn kind(field: &Field) -> ColumnKind {
-    let column = TableColumn::of(field.name(), field.data_type());
-    ColumnKind { name: field.name().clone(), column, words: words(field.data_type()) }
+/// The footer with the types of Arrow. Timestamps of 96 bits are microseconds, of which 64 bits hold
+/// all years, unless a program of Arrow has written what they were.
+fn metadata_of(file: &FileProvenance, footer: Arc<ParquetMetaData>) -> Result<ArrowReaderMetadata> {
+    let metadata = arrow_metadata(file, Arc::clone(&footer), ArrowReaderOptions::new())?;
+    let descriptor = footer.file_metadata().schema_descr();
+    let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
+    let is_long = |column: &ColumnDescPtr| column.physical_type() == Type::INT96 && column.path().parts().len() == 1;
+    let roots: Vec<_> = (0..descriptor.num_columns())
+        .filter(|leaf| is_long(&descriptor.column(*leaf)))
+        .map(|leaf| descriptor.get_column_root_idx(leaf))
+        .collect();
+    if roots.is_empty() || pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
+        return Ok(metadata);
+    }
+    let field = |(root, field): (usize, &Arc<Field>)| match roots.contains(&root) {
+        true => Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None))),
+        false => Arc::clone(field),
+    };
+    let fields: Vec<_> = metadata.schema().fields().iter().enumerate().map(field).collect();
+    let schema = Arc::new(Schema::new(fields).with_metadata(metadata.schema().metadata().clone()));
+    arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))
 }
 
 /// The number of rows of each file.
@@ -102,16 +113,18 @@ pub fn parquet_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
     })
 }
 
-/// The row groups of files that must have these columns.
-pub fn tables(files: &[Arc<FileProvenance>], columns: &[TableColumn]) -> Result<Vec<FileTable>> {
+/// The row groups of files that must have these columns, without those in which no row can meet the
+/// conditions.
+pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<FileTable>> {
+    let Some(first) = files.first() else { return Ok(Vec::new()) };
     each(files, |file| {
         let open = OpenFile::open(file, None)?;
-        let projection = Projection::of(file, open.footer(file)?, columns)?;
+        let projection = Projection::of(file, open.footer(file)?, wanted, first)?;
         let mut first_row: u64 = 0;
         let mut groups = Vec::new();
         for (number, group) in projection.footer().row_groups().iter().enumerate() {
             let num_rows = num_rows(file, group)?;
-            if num_rows > 0 {
+            if num_rows > 0 && may_be_met(&projection, group) {
                 let (offset_bytes, num_bytes) = projection.extent(file, group, number)?;
                 let ranges = if open.is_remote() { projection.first_ranges(group) } else { Arc::default() };
                 groups.push(RowGroup { number, first_row, num_rows, offset_bytes, num_bytes, ranges });
@@ -131,7 +144,10 @@ fn num_rows(file: &FileProvenance, group: &RowGroupMetaData) -> Result<u64> {
 
 /// Calls a function for each file, several at the same time. Returns the error of the first file
 /// that has one.
-fn each<T: Send>(files: &[Arc<FileProvenance>], work: impl Fn(&FileProvenance) -> Result<T> + Sync) -> Result<Vec<T>> {
+pub fn each<T: Send>(
+    files: &[Arc<FileProvenance>],
+    work: impl Fn(&FileProvenance) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let num_threads = match files.iter().any(|file| file.name.url().is_some()) {
         // They wait most of the time.
         true => MAX_THREADS[1],
@@ -161,25 +177,27 @@ fn each<T: Send>(files: &[Arc<FileProvenance>], work: impl Fn(&FileProvenance) -
 }
 
 impl Projection {
-    /// Fails unless the file has these columns.
-    pub fn of(file: &FileProvenance, footer: ParquetMetaData, columns: &[TableColumn]) -> Result<Self> {
+    /// Fails unless the components can be read from the file. `first` is the first of all files.
+    pub fn of(file: &FileProvenance, footer: ParquetMetaData, wanted: &Wanted, first: &FileProvenance) -> Result<Self> {
         let footer = Arc::new(footer);
-        let metadata = arrow_metadata(file, Arc::clone(&footer), ArrowReaderOptions::new())?;
+        let metadata = metadata_of(file, Arc::clone(&footer))?;
         let fields = metadata.schema().fields();
-        let roots = columns.iter().map(|column| find(file, fields, column)).collect::<Result<Vec<_>>>()?;
-        let wanted = |(index, field): (usize, &Arc<Field>)| match roots.contains(&index) {
-            true => Arc::new(field.as_ref().clone().with_data_type(read_as(field.data_type()))),
+        let readers = Readers::new(file, fields, wanted, first)?;
+        let read_as = |(index, field): (usize, &Arc<Field>)| match readers.roots().contains(&index) {
+            true => Arc::new(field_read_as(field)),
             false => Arc::clone(field),
         };
-        let read: Vec<_> = fields.iter().enumerate().map(wanted).collect();
+        let read: Vec<_> = fields.iter().enumerate().map(read_as).collect();
         let schema = Arc::new(Schema::new(read).with_metadata(metadata.schema().metadata().clone()));
-        let mask = ProjectionMask::roots(footer.file_metadata().schema_descr(), roots.iter().copied());
+        let mask = leaves(footer.file_metadata().schema_descr(), &readers);
         let metadata = arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))?;
-        // Columns are read in the order of the file.
-        let mut sorted = roots.clone();
-        sorted.sort_unstable();
-        let places = roots.iter().map(|root| sorted.partition_point(|other| other < root)).collect();
-        Ok(Self { metadata, mask, places })
+        Ok(Self { metadata, mask, readers })
+    }
+
+    /// The number of columns of Parquet that are read: those of the fields of a struct are apart.
+    pub fn num_leaves(&self) -> usize {
+        let num_columns = self.footer().file_metadata().schema_descr().num_columns();
+        (0..num_columns).filter(|leaf| self.mask.leaf_included(*leaf)).count()
     }
 
     /// The whole footer.
@@ -236,38 +254,17 @@ impl Projection {
     }
 }
 
-/// The number of a column, which a file must have once and with its type.
-fn find(file: &FileProvenance, fields: &[Arc<Field>], column: &TableColumn) -> Result<usize> {
-    let name = file.name.text();
-    let mut found = fields.iter().enumerate().filter(|(_, field)| field.name() == &column.name);
-    let (Some((index, field)), others) = (found.next(), found.count()) else {
-        let there: Vec<_> = fields.iter().map(|field| format!("'{}'", field.name())).collect();
-        return Err(Error::invalid_argument(format!(
-            "{name}: there is no column '{}', expected one of {}.",
-            column.name,
-            there.join(", ")
-        )));
+/// The columns of Parquet that readers need.
+fn leaves(schema: &SchemaDescriptor, readers: &Readers) -> ProjectionMask {
+    let is_needed = |leaf: usize| {
+        let column = schema.column(leaf);
+        let parts = column.path().parts();
+        readers.iter().any(|reader: &Reader| {
+            let mut rest = parts.iter().skip(1);
+            // The names of lists stand between those of fields.
+            reader.root() == Some(schema.get_column_root_idx(leaf))
+                && reader.path().iter().all(|name| rest.any(|part| part == name))
+        })
     };
-    if others > 0 {
-        return Err(Error::invalid_argument(format!(
-            "{name}: there are {} columns '{}', expected one. Rename one of them, or leave them out, with \
-             columns=[...].",
-            others + 1,
-            column.name
-        )));
-    }
-    match TableColumn::of(field.name(), field.data_type()) {
-        Some(is) if is == *column => Ok(index),
-        Some(is) => Err(Error::invalid_argument(format!(
-            "{name}: the column '{}' is {is}, expected {column}, as in the first file. Write the files with the same \
-             types.",
-            column.name
-        ))),
-        None => Err(Error::invalid_argument(format!(
-            "{name}: the column '{}' is {}, expected {column}, as in the first file. Write the files with the same \
-             types.",
-            column.name,
-            words(field.data_type())
-        ))),
-    }
+    ProjectionMask::leaves(schema, (0..schema.num_columns()).filter(|leaf| is_needed(*leaf)))
 }

@@ -1,16 +1,18 @@
 //! Parquet files. A row group is a part of its own: several are read at the same time, each from
 //! its beginning to its end.
 
-mod file;
-mod footers;
+pub mod file;
+pub mod footers;
 mod pages;
 mod row_group;
+mod statistics;
 
-pub use footers::{ColumnKind, parquet_columns, parquet_counts};
+pub use footers::{parquet_columns, parquet_counts};
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::file_provenance::{BegunParts, FileProvenance};
-use crate::pipeline::formats::arrow::types::TableColumn;
+use crate::pipeline::formats::arrow::reader::Wanted;
+use crate::pipeline::formats::arrow::types::row_bytes;
 use crate::pipeline::formats::parquet::file::{OpenFile, check_unchanged};
 use crate::pipeline::formats::parquet::footers::{FileTable, Projection, RowGroup, tables};
 use crate::pipeline::formats::parquet::pages::Pages;
@@ -29,23 +31,26 @@ const FOOTERS_BYTES: usize = 16 << 20;
 
 /// Some columns of Parquet files, each with these row groups.
 pub struct Parquet {
-    columns: Arc<[TableColumn]>,
+    wanted: Wanted,
+    first: Option<Arc<FileProvenance>>,
     tables: Vec<FileTable>,
     /// The footers that were used last, by the numbers of their files; the last one is the last.
     footers: Mutex<VecDeque<(u64, Arc<Projection>)>>,
 }
 
 impl Parquet {
-    /// Reads the footers of all files, and checks that each has these columns. Also returns the row
-    /// groups that have rows, as parts of the files.
-    pub fn new(files: &[Arc<FileProvenance>], columns: Vec<TableColumn>) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
-        let tables = tables(files, &columns)?;
+    /// Reads the footers of all files, and checks that each has these components. Rows meet
+    /// all conditions. Also returns the
+    /// row groups that have rows, as parts of the files.
+    pub fn new(files: &[Arc<FileProvenance>], wanted: Wanted) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
+        let tables = tables(files, &wanted)?;
         let part = |(file, table): (&Arc<FileProvenance>, &FileTable)| {
             let file = Arc::clone(file);
             (0..table.groups.len()).map(move |part| file.in_part(part)).collect::<Vec<_>>()
         };
         let parts = files.iter().zip(&tables).flat_map(part).collect();
-        Ok((Self { columns: columns.into(), tables, footers: Mutex::default() }, parts))
+        let first = files.first().cloned();
+        Ok((Self { wanted, first, tables, footers: Mutex::default() }, parts))
     }
 
     fn group(&self, file: &FileProvenance) -> Result<(&FileTable, &RowGroup)> {
@@ -64,7 +69,8 @@ impl Parquet {
         if let Some((_, projection)) = known {
             return Ok(projection);
         }
-        let projection = Arc::new(Projection::of(file, open.footer(file)?, &self.columns)?);
+        let first = self.first.as_deref().unwrap_or(file);
+        let projection = Arc::new(Projection::of(file, open.footer(file)?, &self.wanted, first)?);
         let mut footers = self.footers.lock();
         footers.push_back((file.number, Arc::clone(&projection)));
         let mut num_bytes: usize = footers.iter().map(|(_, footer)| footer.memory_bytes()).sum();
@@ -93,13 +99,13 @@ impl Format for Parquet {
         let (open, coming) = open;
         check_unchanged(file, &table.status, open.status())?;
         let projection = self.projection(file, &open)?;
-        let pages = Pages::new(file, &open, projection.footer().row_group(group.number), self.columns.len());
+        let pages = Pages::new(file, &open, projection.footer().row_group(group.number), projection.num_leaves());
         let pages = match coming {
             Some(coming) => pages.with(&group.ranges, coming)?,
             None => pages,
         };
-        let columns = Arc::clone(&self.columns);
-        Ok(Box::new(RowGroupScan::new(file, (open, pages), projection, columns, group.clone(), at)?))
+        let least_bytes = self.wanted.components.iter().map(row_bytes).sum();
+        Ok(Box::new(RowGroupScan::new(file, (open, pages), projection, least_bytes, group.clone(), at)?))
     }
 
     fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
@@ -120,7 +126,7 @@ impl Format for Parquet {
     /// A page and a dictionary of each column; of a remote file what is requested at once, too.
     fn open_bytes(&self, file: &FileProvenance) -> usize {
         let Ok((_, group)) = self.group(file) else { return 0 };
-        let most = PAGE_BYTES.saturating_mul(self.columns.len() as u64);
+        let most = PAGE_BYTES.saturating_mul(self.wanted.components.len() as u64);
         let requested = group.ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));
         usize::try_from(group.num_bytes.min(most).saturating_add(requested)).unwrap_or(usize::MAX)
     }

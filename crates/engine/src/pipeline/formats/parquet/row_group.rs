@@ -1,10 +1,9 @@
 //! Reads a row group from its beginning to its end.
 
 use crate::error::{Error, Lost, Result};
-use crate::pipeline::blocks::block::{Block, FileProvenance, Provenance};
+use crate::pipeline::blocks::block::{Block, FileProvenance};
 use crate::pipeline::execution::budget::Charge;
-use crate::pipeline::formats::arrow::columns::{column, first_null};
-use crate::pipeline::formats::arrow::types::TableColumn;
+use crate::pipeline::formats::arrow::reader::Cut;
 use crate::pipeline::formats::parquet::BLOCK_BYTES;
 use crate::pipeline::formats::parquet::file::{OpenFile, Parsed, check_unchanged, failed, guarded};
 use crate::pipeline::formats::parquet::footers::{Projection, RowGroup};
@@ -27,7 +26,6 @@ pub struct RowGroupScan {
     open: OpenFile,
     pages: Pages,
     projection: Arc<Projection>,
-    columns: Arc<[TableColumn]>,
     group: RowGroup,
     /// The number of its next row.
     next_row: u64,
@@ -49,7 +47,7 @@ impl RowGroupScan {
         file: &Arc<FileProvenance>,
         (open, pages): (OpenFile, Pages),
         projection: Arc<Projection>,
-        columns: Arc<[TableColumn]>,
+        least_bytes: usize,
         group: RowGroup,
         at: RecordPosition,
     ) -> Result<Self> {
@@ -57,11 +55,10 @@ impl RowGroupScan {
         if next_row > group.num_rows {
             return Err(crate::pipeline::checkpoint::damaged());
         }
-        let least_bytes = columns.iter().map(|column| column.row_bytes() as u64).sum();
-        let row_bytes = (group.num_bytes / group.num_rows).max(least_bytes).max(1);
+        let row_bytes = (group.num_bytes / group.num_rows).max(least_bytes as u64).max(1);
         let block_rows = (BLOCK_BYTES as u64 / row_bytes).clamp(1, MAX_ROWS);
         let (file, reader, pending, fault, lost) = (Arc::clone(file), None, None, None, None);
-        Ok(Self { file, open, pages, projection, columns, group, next_row, reader, block_rows, pending, fault, lost })
+        Ok(Self { file, open, pages, projection, group, next_row, reader, block_rows, pending, fault, lost })
     }
 
     fn reader(&self, mask: &ProjectionMask, first: u64, block_rows: u64) -> Parsed<ParquetRecordBatchReader> {
@@ -179,20 +176,10 @@ impl RowGroupScan {
         }
     }
 
-    /// The first row without a value, and its column.
-    fn first_null<'a>(&'a self, rows: &RecordBatch) -> Option<(usize, &'a TableColumn)> {
-        let columns = self.columns.iter().zip(&self.projection.places);
-        let nulls = columns.filter_map(|(column, place)| Some((first_null(column, rows.column(*place))?, column)));
-        nulls.min_by_key(|(row, _)| *row)
-    }
-
-    fn block(&mut self, rows: &RecordBatch, mut charge: Charge) -> Result<Block> {
-        let columns = self.columns.iter().zip(&self.projection.places);
-        let columns = columns.map(|(wanted, place)| column(wanted, rows.column(*place)));
+    fn block(&mut self, cut: Cut, mut charge: Charge) -> Result<Block> {
         let first = self.group.first_row + self.next_row;
-        let provenance = Provenance::Run(Arc::clone(&self.file), first);
-        let block = Block::new(columns.collect::<Result<_>>()?, rows.num_rows(), provenance)?;
-        self.next_row += rows.num_rows() as u64;
+        self.next_row += cut.num_read as u64;
+        let block = cut.block(&self.file, first)?;
         charge.correct(block.held_bytes());
         Ok(block.charged(charge))
     }
@@ -212,33 +199,34 @@ impl Scan for RowGroupScan {
         if self.lost.is_some() {
             return Ok(None);
         }
-        let rows = match self.pending.take() {
-            Some(rows) => rows,
-            None => {
-                if let Some((error, rest)) = self.fault.take() {
-                    self.lost = Some(rest);
-                    return Err(error.losing(Lost::Records(rest)));
+        loop {
+            let rows = match self.pending.take() {
+                Some(rows) => rows,
+                None => {
+                    if let Some((error, rest)) = self.fault.take() {
+                        self.lost = Some(rest);
+                        return Err(error.losing(Lost::Records(rest)));
+                    }
+                    match self.read()? {
+                        Some(rows) => rows,
+                        None => return self.check_unchanged().map(|()| None),
+                    }
                 }
-                match self.read()? {
-                    Some(rows) => rows,
-                    None => return self.check_unchanged().map(|()| None),
-                }
+            };
+            let cut = self.projection.readers.cut(&rows)?;
+            let behind = |count: usize| (count < rows.num_rows()).then(|| rows.slice(count, rows.num_rows() - count));
+            if cut.num_rows > 0 {
+                self.pending = behind(cut.num_read);
+                return self.block(cut, charge).map(Some);
             }
-        };
-        let Some((null, column)) = self.first_null(&rows) else { return self.block(&rows, charge).map(Some) };
-        if null > 0 {
-            self.pending = Some(rows.slice(null, rows.num_rows() - null));
-            return self.block(&rows.slice(0, null), charge).map(Some);
+            self.next_row += cut.num_read as u64;
+            if let Some(text) = cut.fault {
+                self.pending = behind(cut.num_read + 1);
+                self.lost = Some(1);
+                let text = format!("{}: {}{text}", self.file.name.text(), self.place(self.next_row));
+                return Err(Error::invalid_argument(text));
+            }
         }
-        let error = Error::invalid_argument(format!(
-            "{}: {}the column '{}' has a null, expected a value. Fill it, or leave the column out, with columns=[...].",
-            self.file.name.text(),
-            self.place(self.next_row),
-            column.name
-        ));
-        self.pending = (rows.num_rows() > 1).then(|| rows.slice(1, rows.num_rows() - 1));
-        self.lost = Some(1);
-        Err(error)
     }
 
     fn go_on(&mut self) -> bool {

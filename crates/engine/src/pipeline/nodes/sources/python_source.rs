@@ -21,8 +21,6 @@ pub struct PythonSource {
     /// A different number for each node, so that the Python worker knows when a pass begins anew.
     start: u64,
     file_provenance: Arc<FileProvenance>,
-    /// The number of the file whose rows are made.
-    file: u64,
     /// The number of rows of the pass to skip.
     first: u64,
     /// The number of rows so far, including the skipped ones.
@@ -50,7 +48,6 @@ impl PythonSource {
             stage,
             start,
             file_provenance,
-            file: 0,
             first,
             num_rows,
             ring,
@@ -60,12 +57,6 @@ impl PythonSource {
             error,
             state,
         }
-    }
-
-    /// The rows of one file in a pass.
-    pub fn of_file(python_worker: usize, file: &Arc<FileProvenance>, position: Position) -> Self {
-        let file_provenance = file.in_pass(position.pass);
-        Self { file_provenance, file: file.number, ..Self::new(python_worker, position) }
     }
 
     /// Continues from a checkpoint. The rows before it are made and skipped, from the beginning or
@@ -92,22 +83,11 @@ impl Node for PythonSource {
             let num_bytes = self.size_estimate.task_bytes().unwrap_or(wanted_bytes);
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
             let (slot, size_estimate) = (self.ring.start(Checkpoint::default()), self.size_estimate.clone());
-            let (pass, file, first, stage) = (self.start, self.file, self.first, self.stage);
+            let (pass, first, stage) = (self.start, self.first, self.stage);
             let (rows, state) = (Rows::new(), FunctionState::new(self.state.take(), None));
             let skipper = None;
-            let task = PythonTask {
-                rows,
-                pass,
-                file,
-                first,
-                state,
-                stage,
-                charge,
-                wanted_bytes,
-                size_estimate,
-                skipper,
-                slot,
-            };
+            let task =
+                PythonTask { rows, pass, first, state, stage, charge, wanted_bytes, size_estimate, skipper, slot };
             context.start_python(self.python_worker, task)?;
         }
         while self.error.is_none()

@@ -155,8 +155,7 @@ mod tests {
     use std::sync::Arc;
 
     fn component(name: &str, dtype: DType, default: Option<Tensor>) -> Component {
-        let (is_text, is_list, shape) = (false, false, Shape::new(&[]));
-        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default, is_inferred: false }
+        Component { default, ..Component::of(name, dtype, Form::Plain) }
     }
 
     /// Rows of these records, of a file of four fields. The last and the third are selected.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Fields;
 use crate::pipeline::blocks::column::{Column, Span, Text};
 use crate::pipeline::formats::is_flag;
-use crate::pipeline::stages::component::Component;
+use crate::pipeline::stages::component::{Component, Form};
 use crate::pipeline::stages::csv::Words;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
@@ -253,7 +253,7 @@ impl Strings {
             spans: room(count)?,
             empty: empty.map(|bytes| bytes.to_vec()).unwrap_or_default(),
             missing: missing.clone(),
-            is_text: component.is_text,
+            is_text: component.form == Form::Text,
             refusal: None,
         })
     }

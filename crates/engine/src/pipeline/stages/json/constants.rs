@@ -57,6 +57,16 @@ fn string_end(line: &[u8], start: usize) -> usize {
     line.len()
 }
 
+/// JSON with marked strings, with their words again.
+pub fn restored(text: &str) -> Cow<'_, str> {
+    let marked = |word: &str| format!("\"\\u0000{word}\"");
+    let word = |(word, _): &(&[u8], f64)| String::from_utf8_lossy(word).into_owned();
+    WORDS.iter().map(word).fold(Cow::Borrowed(text), |text, word| match text.contains(&marked(&word)) {
+        true => Cow::Owned(text.replace(&marked(&word), &word)),
+        false => text,
+    })
+}
+
 /// The number of a marked string, and its word.
 pub fn constant(text: &str) -> Option<(&str, f64)> {
     let word = text.strip_prefix(MARK)?;
@@ -82,6 +92,9 @@ mod tests {
         ] {
             assert_eq!(String::from_utf8_lossy(&replaced(line.as_bytes())), expected);
         }
+        let text = r#"[NaN, {"a": -Infinity, "b": Infinity}, "NaN"]"#;
+        let marked = replaced(text.as_bytes());
+        assert_eq!(restored(std::str::from_utf8(&marked).unwrap()), text);
         assert_eq!(constant("\0-Infinity"), Some(("-Infinity", f64::NEG_INFINITY)));
         assert_eq!(constant("NaN"), None);
     }

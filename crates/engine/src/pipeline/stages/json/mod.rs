@@ -54,9 +54,9 @@ impl JsonFields {
             if column.len() == row && !column.push_default() {
                 let name = &component.name;
                 return Err(format!(
-                    "there is no '{name}', or it is null, expected {}. Give a value for it, with defaults={{'{name}': \
-                     ...}}.",
-                    component.type_name()
+                    "there is no '{name}', or it is null, expected {}. {}",
+                    component.type_name(),
+                    component.fillers()
                 ));
             }
         }
@@ -90,7 +90,8 @@ impl Stage for JsonFields {
                 Error::invalid_argument(format!("{row_provenance}{misfit}"))
             })?;
         }
-        let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<_>>()?;
+        let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<Vec<_>>>()?;
+        let columns = columns.into_iter().flatten().collect();
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 
@@ -102,12 +103,11 @@ impl Stage for JsonFields {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::stages::component::Form;
     use crate::tensor::dtype::DType;
-    use crate::tensor::shape::Shape;
 
     fn component(name: &str, dtype: DType, is_list: bool) -> Component {
-        let (is_text, shape) = (true, Shape::new(&[]));
-        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default: None, is_inferred: false }
+        Component { num_lists: usize::from(is_list), ..Component::of(name, dtype, Form::Plain) }
     }
 
     /// The columns of these lines, for the keys `m.id` and `l`.
@@ -118,7 +118,7 @@ mod tests {
         for (row, line) in lines.iter().enumerate() {
             fields.parse(line.as_bytes(), row, &mut columns)?;
         }
-        Ok(columns.into_iter().map(|column| column.finish().unwrap()).collect())
+        Ok(columns.into_iter().flat_map(|column| column.finish().unwrap()).collect())
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Walks through a JSON object, takes the wanted values, and skips the rest.
 
-use crate::pipeline::stages::component::Component;
-use crate::pipeline::stages::json::constants::constant;
+use crate::pipeline::stages::component::{Component, Form};
+use crate::pipeline::stages::json::constants::{constant, restored};
 use crate::pipeline::stages::json::values::Values;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use serde_json::value::RawValue;
 use std::fmt;
 
 /// The wanted keys of an object.
@@ -188,10 +191,10 @@ impl Value<'_, '_> {
         found: Unexpected,
         push: impl FnOnce(&mut dyn Values) -> bool,
     ) -> std::result::Result<(), E> {
-        let Component { shape, is_list, .. } = &self.state.components[self.component];
+        let component = &self.state.components[self.component];
         let column = &mut *self.state.columns[self.component];
         let is_new = column.len() == self.state.row;
-        if *is_list || !shape.is_empty() || !is_new || !push(column) {
+        if component.is_list() || !component.shape.is_empty() || !is_new || !push(column) {
             let words = if is_new { found.to_string() } else { "given twice".to_owned() };
             return Err(self.state.wrong(self.component, words));
         }
@@ -204,7 +207,25 @@ impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
-        json.deserialize_any(self)
+        let component = &self.state.components[self.component];
+        if component.form != Form::Json {
+            return json.deserialize_any(self);
+        }
+        let text = <&RawValue>::deserialize(json)?.get();
+        let is_filled = component.default.is_some() || component.has_mask;
+        if text == "null" && is_filled {
+            return Ok(());
+        }
+        let column = &mut *self.state.columns[self.component];
+        if column.len() != self.state.row {
+            return Err(self.state.wrong(self.component, "given twice"));
+        }
+        let is_taken = match self.state.has_constants {
+            true => column.push_json(&restored(text)),
+            false => column.push_json(text),
+        };
+        column.end_row();
+        is_taken.then_some(()).ok_or_else(|| D::Error::custom("JSON for numbers"))
     }
 }
 
@@ -223,19 +244,17 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
         let Self { component, state } = self;
-        let Component { shape, is_list, .. } = &state.components[component];
+        let components = state.components;
         if state.columns[component].len() != state.row {
             return Err(state.wrong(component, "given twice"));
         }
-        let dims: &[usize] = if *is_list { &[] } else { shape };
-        if !*is_list && dims.is_empty() {
-            return Err(state.wrong(component, "a list"));
-        }
-        let wanted = dims.first().copied();
+        let wanted = match &components[component] {
+            found if found.is_list() => None,
+            found if found.shape.is_empty() => return Err(state.wrong(component, "a list")),
+            found => Some(found.shape[0]),
+        };
         let mut length = 0;
-        while let Some(()) =
-            list.next_element_seed(Element { component, inner: dims.get(1..).unwrap_or(&[]), state })?
-        {
+        while let Some(()) = list.next_element_seed(Element { component, depth: 1, state })? {
             length += 1;
         }
         if wanted.is_some_and(|wanted| wanted != length) {
@@ -253,14 +272,16 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
 /// An element of a list, or a list of such elements.
 struct Element<'a, 'b> {
     component: usize,
-    /// The dimensions of the element.
-    inner: &'a [usize],
+    /// The number of lists around it.
+    depth: usize,
     state: &'a mut State<'b>,
 }
 
 impl Element<'_, '_> {
     fn one<E: serde::de::Error>(self, found: Unexpected, push: impl FnOnce(&mut dyn Values) -> bool) -> Taken<E> {
-        match self.inner.is_empty() && push(&mut *self.state.columns[self.component]) {
+        let component = &self.state.components[self.component];
+        let is_deepest = self.depth == component.num_lists.max(component.shape.len());
+        match is_deepest && push(&mut *self.state.columns[self.component]) {
             true => Ok(()),
             false => Err(self.state.wrong(self.component, format_args!("a list with {found} in it"))),
         }
@@ -289,18 +310,21 @@ impl<'de> Visitor<'de> for Element<'_, '_> {
     visit_single_values!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
-        let Self { component, inner, state } = self;
-        let Some((wanted, inner)) = inner.split_first() else {
-            return Err(state.wrong(component, "a list of lists"));
-        };
+        let Self { component, depth, state } = self;
+        let Component { num_lists, shape, .. } = &state.components[component];
+        let wanted = shape.get(depth).copied();
+        if depth >= *num_lists && wanted.is_none() {
+            return Err(state.wrong(component, format_args!("a list of {}lists", "lists of ".repeat(depth - 1))));
+        }
         let mut length = 0;
-        while let Some(()) = list.next_element_seed(Element { component, inner, state })? {
+        while let Some(()) = list.next_element_seed(Element { component, depth: depth + 1, state })? {
             length += 1;
         }
-        match length == *wanted {
-            true => Ok(()),
-            false => Err(state.wrong(component, format_args!("a list with a list of {length} in it"))),
+        if wanted.is_some_and(|wanted| wanted != length) {
+            return Err(state.wrong(component, format_args!("a list with a list of {length} in it")));
         }
+        state.columns[component].end_list(depth);
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, _: A) -> Taken<A::Error> {

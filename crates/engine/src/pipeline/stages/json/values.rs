@@ -1,13 +1,13 @@
 //! The values of one component of JSON objects: single values, lists, or arrays of one shape.
 
 use crate::error::Result;
-use crate::pipeline::blocks::column::{Column, Ragged, Span, Text};
-use crate::pipeline::stages::component::Component;
-use crate::tensor::Tensor;
+use crate::pipeline::blocks::column::{Column, Ragged};
+use crate::pipeline::blocks::lists::Lists;
+use crate::pipeline::stages::component::elements::{Element, Flag};
+use crate::pipeline::stages::component::{Component, Form, mask};
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
-use crate::text::written::is_given_back;
 use bytes::Bytes;
 use half::f16;
 
@@ -25,8 +25,15 @@ pub trait Values {
     /// Adds a string.
     fn push_text(&mut self, value: &str) -> bool;
 
+    /// Adds a value as JSON.
+    fn push_json(&mut self, value: &str) -> bool;
+
     /// Adds the default for a missing row; returns whether there is one.
     fn push_default(&mut self) -> bool;
+
+    /// Ends a list within the list of a row: at depth 1 one of its elements, at depth 2 an element
+    /// of those.
+    fn end_list(&mut self, depth: usize);
 
     /// Ends a row: the elements since the last row form one.
     fn end_row(&mut self);
@@ -34,12 +41,15 @@ pub trait Values {
     /// The number of rows.
     fn len(&self) -> usize;
 
-    /// All rows.
-    fn finish(self: Box<Self>) -> Result<Column>;
+    /// All rows, and the mask if the component has one.
+    fn finish(self: Box<Self>) -> Result<Vec<Column>>;
 }
 
 /// Room for `count` rows of a component.
 pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>> {
+    if matches!(component.form, Form::Span(_)) {
+        return Err(component.unsupported("json_lines"));
+    }
     Ok(match component.dtype {
         DType::Bool => boxed::<Flag>(component, count)?,
         DType::Int8 => boxed::<i8>(component, count)?,
@@ -58,166 +68,15 @@ pub fn values_of(component: &Component, count: usize) -> Result<Box<dyn Values>>
     })
 }
 
-/// The type of an element of a component.
-trait Element: Clone + 'static {
-    fn of_int(_: i128) -> Option<Self> {
-        None
-    }
-
-    fn of_float(_: f64) -> Option<Self> {
-        None
-    }
-
-    fn of_flag(_: bool) -> Option<Self> {
-        None
-    }
-
-    fn of_text(_: &str) -> Option<Self> {
-        None
-    }
-
-    /// True if the element gives the integer back.
-    fn int_given_back(_: i128) -> bool {
-        true
-    }
-
-    /// True if the element gives the text of the number back.
-    fn float_given_back(_: f64) -> bool {
-        true
-    }
-
-    /// The elements of a default.
-    fn all_of(tensor: &Tensor) -> Result<Vec<Self>>;
-
-    /// A tensor of these elements.
-    fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor>;
-
-    /// One value in each row.
-    fn column(elements: Vec<Self>) -> Result<Column> {
-        Self::tensor(Shape::new(&[elements.len()]), elements).map(Column::Dense)
-    }
-}
-
-/// A boolean, which tensors hold as a byte.
-#[derive(Clone, Copy)]
-struct Flag(u8);
-
-/// Implements a function of [`Element`]; functions that return a bool get the given one.
-macro_rules! given {
-    (int_given_back($value:ident: $from:ty) $body:expr) => {
-        fn int_given_back($value: $from) -> bool {
-            $body
-        }
-    };
-    (float_given_back($value:ident: $from:ty) $body:expr) => {
-        fn float_given_back($value: $from) -> bool {
-            $body
-        }
-    };
-    ($function:ident($value:ident: $from:ty) $body:expr) => {
-        fn $function($value: $from) -> Option<Self> {
-            $body
-        }
-    };
-}
-
-macro_rules! implement_element {
-    ($($number:ty { $($function:ident($value:ident: $from:ty) $body:expr),* })*) => {
-        $(impl Element for $number {
-            $(given!{$function($value: $from) $body})*
-
-            fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
-                tensor.values::<Self>().map(<[Self]>::to_vec)
-            }
-
-            fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor> {
-                Tensor::from_values(shape, elements)
-            }
-        })*
-    };
-}
-
-implement_element! {
-    i8 { of_int(value: i128) value.try_into().ok() }
-    i16 { of_int(value: i128) value.try_into().ok() }
-    i32 { of_int(value: i128) value.try_into().ok() }
-    i64 { of_int(value: i128) value.try_into().ok() }
-    u8 { of_int(value: i128) value.try_into().ok() }
-    u16 { of_int(value: i128) value.try_into().ok() }
-    u32 { of_int(value: i128) value.try_into().ok() }
-    u64 { of_int(value: i128) value.try_into().ok() }
-    f16 {
-        of_int(value: i128) Self::of_float(value as f64),
-        of_float(value: f64) {
-            let narrow = f16::from_f64(value);
-            is_rounded(narrow.into(), value, f16::EPSILON.into()).then_some(narrow)
-        }
-    }
-    f32 {
-        of_int(value: i128) Some(value as f32),
-        of_float(value: f64) {
-            let narrow = value as f32;
-            (narrow.is_normal() || is_rounded(narrow.into(), value, f32::EPSILON.into())).then_some(narrow)
-        },
-        int_given_back(value: i128) (value as f32) as i128 == value,
-        float_given_back(value: f64) is_given_back(value as f32, value)
-    }
-    f64 {
-        of_int(value: i128) Some(value as f64),
-        of_float(value: f64) Some(value),
-        int_given_back(value: i128) (value as f64) as i128 == value
-    }
-}
-
-/// True if a value differs from the text by rounding alone.
-fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
-    !value.is_finite() || (narrow - value).abs() <= step * value.abs()
-}
-
-impl Element for Flag {
-    fn of_flag(value: bool) -> Option<Self> {
-        Some(Self(value.into()))
-    }
-
-    fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
-        Ok(tensor.bytes().iter().copied().map(Self).collect())
-    }
-
-    fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor> {
-        Tensor::from_values(shape, elements.into_iter().map(|Self(byte)| byte).collect())?.with_dtype(DType::Bool)
-    }
-}
-
-impl Element for Bytes {
-    fn of_text(value: &str) -> Option<Self> {
-        Some(Self::copy_from_slice(value.as_bytes()))
-    }
-
-    fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
-        Ok(tensor.string_values().to_vec())
-    }
-
-    fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor> {
-        Tensor::strings(shape, elements)
-    }
-
-    fn column(elements: Vec<Self>) -> Result<Column> {
-        let refused = |refusal: Refusal| refusal.at("the strings of JSON objects");
-        let mut buffer: Vec<u8> = allocate::room(elements.iter().map(Bytes::len).sum()).map_err(refused)?;
-        let mut spans = allocate::room(elements.len()).map_err(refused)?;
-        for string in elements {
-            spans.push(Span { start: buffer.len(), length: string.len() });
-            buffer.extend_from_slice(&string);
-        }
-        Ok(Column::Text(Text::new(buffer.into(), spans)))
-    }
-}
-
 struct Elements<T> {
     elements: Vec<T>,
     /// The end of each row.
     ends: Vec<usize>,
-    default: Option<Vec<T>>,
+    /// The end of each list within the lists of rows, for each depth.
+    inner_ends: Vec<Vec<usize>>,
+    filler: Option<Vec<T>>,
+    /// True for each row that has a value.
+    mask: Vec<bool>,
     component: Component,
 }
 
@@ -226,7 +85,9 @@ fn boxed<T: Element>(component: &Component, count: usize) -> Result<Box<dyn Valu
     Ok(Box::new(Elements::<T> {
         elements: allocate::room(count).map_err(refused)?,
         ends: allocate::room(count).map_err(refused)?,
-        default: component.default.as_ref().map(T::all_of).transpose()?,
+        inner_ends: vec![Vec::new(); component.num_lists.saturating_sub(1)],
+        filler: component.filler()?.as_ref().map(T::all_of).transpose()?,
+        mask: Vec::new(),
         component: component.clone(),
     }))
 }
@@ -235,11 +96,27 @@ impl<T: Element> Elements<T> {
     fn push(&mut self, element: Option<T>) -> bool {
         element.map(|element| self.elements.push(element)).is_some()
     }
+
+    /// The number of elements, or of lists, at a depth.
+    fn count(&self, depth: usize) -> usize {
+        self.inner_ends.get(depth).map_or(self.elements.len(), Vec::len)
+    }
+
+    fn end(&mut self, is_there: bool) {
+        self.ends.push(self.count(0));
+        if self.component.has_mask {
+            self.mask.push(is_there);
+        }
+    }
+
+    fn is_time(&self) -> bool {
+        matches!(self.component.form, Form::Instant(_))
+    }
 }
 
 impl<T: Element> Values for Elements<T> {
     fn push_int(&mut self, value: i128) -> bool {
-        let is_kept = !self.component.is_inferred || T::int_given_back(value);
+        let is_kept = !self.is_time() && (!self.component.is_inferred || T::int_given_back(value));
         self.push(T::of_int(value).filter(|_| is_kept))
     }
 
@@ -253,33 +130,56 @@ impl<T: Element> Values for Elements<T> {
     }
 
     fn push_text(&mut self, value: &str) -> bool {
+        match self.component.form {
+            Form::Instant(unit) => self.push(unit.of_text(value).and_then(|time| T::of_int(time.into()))),
+            _ => self.push(T::of_text(value)),
+        }
+    }
+
+    fn push_json(&mut self, value: &str) -> bool {
         self.push(T::of_text(value))
     }
 
     fn push_default(&mut self) -> bool {
-        let Some(default) = &self.default else { return false };
-        self.elements.extend_from_slice(default);
-        self.end_row();
+        let Some(filler) = &self.filler else { return false };
+        self.elements.extend_from_slice(filler);
+        self.end(false);
         true
     }
 
+    fn end_list(&mut self, depth: usize) {
+        let count = self.count(depth);
+        if let Some(ends) = self.inner_ends.get_mut(depth - 1) {
+            ends.push(count);
+        }
+    }
+
     fn end_row(&mut self) {
-        self.ends.push(self.elements.len());
+        self.end(true);
     }
 
     fn len(&self) -> usize {
         self.ends.len()
     }
 
-    fn finish(self: Box<Self>) -> Result<Column> {
-        let Self { elements, ends, component, .. } = *self;
-        if component.is_list {
+    fn finish(self: Box<Self>) -> Result<Vec<Column>> {
+        let Self { elements, ends, mut inner_ends, component, mask: are_there, .. } = *self;
+        let column = if component.is_list() {
             let values = T::tensor(Shape::new(&[elements.len()]), elements)?;
-            return Ok(Column::Ragged(Ragged::new(values, ends)));
-        }
-        match component.shape.is_empty() {
-            true => T::column(elements),
-            false => T::tensor(component.shape.batched(ends.len()), elements).map(Column::Dense),
-        }
+            match inner_ends.pop() {
+                None => Column::Ragged(Ragged::new(values, ends)),
+                Some(deepest) => {
+                    let innermost = Column::Ragged(Ragged::new(values, deepest));
+                    let outer = inner_ends.into_iter().rev().chain([ends]);
+                    outer.fold(innermost, |inner, ends| Column::Lists(Lists::new(inner, ends)))
+                }
+            }
+        } else if component.shape.is_empty() {
+            T::column(elements)?
+        } else {
+            T::tensor(component.shape.batched(ends.len()), elements).map(Column::Dense)?
+        };
+        let mask = component.has_mask.then(|| mask(are_there.into_iter())).transpose()?;
+        Ok([column].into_iter().chain(mask).collect())
     }
 }

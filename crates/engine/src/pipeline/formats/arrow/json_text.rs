@@ -1,0 +1,250 @@
+//! Values of Arrow's arrays as JSON, as Python's `json` writes them.
+//!
+//! Floats have the shortest text that float64 gives back; `NaN`, `Infinity` and `-Infinity` are
+//! words. Times are text in ISO 8601, decimals are text, and maps are objects if their keys are
+//! strings, else lists of pairs.
+
+use arrow_array::cast::AsArray;
+use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DecimalType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_schema::{DataType, TimeUnit};
+use std::collections::HashSet;
+use std::fmt::{Display, Write};
+
+/// The part of a type that JSON does not hold: its path within the type, and the type there.
+pub fn unwritable(kind: &DataType) -> Option<(String, DataType)> {
+    match kind {
+        DataType::Dictionary(_, values) => unwritable(values),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => unwritable(field.data_type()),
+        DataType::Struct(fields) => fields.iter().find_map(|field| {
+            let (path, kind) = unwritable(field.data_type())?;
+            let dot = if path.is_empty() { "" } else { "." };
+            Some((format!("{}{dot}{path}", field.name()), kind))
+        }),
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_)
+        | DataType::Duration(_)
+        | DataType::Interval(_)
+        | DataType::Union(..)
+        | DataType::RunEndEncoded(..) => Some((String::new(), kind.clone())),
+        _ => None,
+    }
+}
+
+/// The error says what JSON does not hold.
+type Written = std::result::Result<(), String>;
+/// Writes the value of a row behind a text.
+type Writer<'a> = Box<dyn Fn(usize, &mut String) -> Written + 'a>;
+
+/// Writes row `row` of an array, as JSON, behind a text. The array is of a type that
+/// [`super::types::read_as`] gives.
+pub fn writer(array: &ArrayRef) -> Writer<'_> {
+    let write = of_values(array);
+    Box::new(move |row, text| match array.is_null(row) {
+        true => {
+            text.push_str("null");
+            Ok(())
+        }
+        false => write(row, text),
+    })
+}
+
+fn of_values(array: &ArrayRef) -> Writer<'_> {
+    match array.data_type() {
+        DataType::Boolean => {
+            let flags = array.as_boolean();
+            Box::new(move |row, text| shown(text, flags.value(row)))
+        }
+        DataType::Int8 => integers::<Int8Type>(array),
+        DataType::Int16 => integers::<Int16Type>(array),
+        DataType::Int32 => integers::<Int32Type>(array),
+        DataType::Int64 => integers::<Int64Type>(array),
+        DataType::UInt8 => integers::<UInt8Type>(array),
+        DataType::UInt16 => integers::<UInt16Type>(array),
+        DataType::UInt32 => integers::<UInt32Type>(array),
+        DataType::UInt64 => integers::<UInt64Type>(array),
+        DataType::Float16 => floats::<Float16Type>(array),
+        DataType::Float32 => floats::<Float32Type>(array),
+        DataType::Float64 => floats::<Float64Type>(array),
+        DataType::LargeUtf8 => {
+            let strings = array.as_string::<i64>();
+            Box::new(move |row, text| quoted(text, strings.value(row)))
+        }
+        DataType::Decimal32(..) => decimals::<Decimal32Type>(array),
+        DataType::Decimal64(..) => decimals::<Decimal64Type>(array),
+        DataType::Decimal128(..) => decimals::<Decimal128Type>(array),
+        DataType::Decimal256(..) => decimals::<Decimal256Type>(array),
+        DataType::Date32 => times::<Date32Type, _>(array, as_date::<Date32Type>, ""),
+        DataType::Date64 => times::<Date64Type, _>(array, |value| dated(as_datetime::<Date64Type>(value)), ""),
+        DataType::Time32(TimeUnit::Second) => clock::<Time32SecondType>(array),
+        DataType::Time32(_) => clock::<Time32MillisecondType>(array),
+        DataType::Time64(TimeUnit::Microsecond) => clock::<Time64MicrosecondType>(array),
+        DataType::Time64(_) => clock::<Time64NanosecondType>(array),
+        DataType::Timestamp(unit, zone) => {
+            let zone = if zone.is_some() { "+00:00" } else { "" };
+            match unit {
+                TimeUnit::Second => instants::<TimestampSecondType>(array, zone),
+                TimeUnit::Millisecond => instants::<TimestampMillisecondType>(array, zone),
+                TimeUnit::Microsecond => instants::<TimestampMicrosecondType>(array, zone),
+                TimeUnit::Nanosecond => instants::<TimestampNanosecondType>(array, zone),
+            }
+        }
+        DataType::LargeList(_) => {
+            let lists = array.as_list::<i64>();
+            let (offsets, write) = (lists.value_offsets(), writer(lists.values()));
+            Box::new(move |row, text| listed(text, &write, offsets[row] as usize..offsets[row + 1] as usize))
+        }
+        DataType::FixedSizeList(_, length) => {
+            let lists = array.as_fixed_size_list();
+            let (length, write) = (usize::try_from(*length).unwrap_or(0), writer(lists.values()));
+            Box::new(move |row, text| listed(text, &write, row * length..(row + 1) * length))
+        }
+        DataType::Struct(fields) => {
+            let structs = array.as_struct();
+            let fields: Vec<_> =
+                fields.iter().map(|field| field.name().as_str()).zip(structs.columns().iter().map(writer)).collect();
+            Box::new(move |row, text| {
+                bracketed(text, ['{', '}'], fields.iter(), |text, (name, write)| {
+                    quoted(text, name)?;
+                    text.push(':');
+                    write(row, text)
+                })
+            })
+        }
+        DataType::Map(..) => maps(array),
+        other => {
+            let other = other.clone();
+            Box::new(move |_, _| Err(format!("{other} is not held by JSON")))
+        }
+    }
+}
+
+fn shown(text: &mut String, value: impl Display) -> Written {
+    write!(text, "{value}").map_err(|error| error.to_string())
+}
+
+fn quoted(text: &mut String, value: impl AsRef<str>) -> Written {
+    let written = serde_json::to_string(value.as_ref()).map_err(|error| error.to_string())?;
+    text.push_str(&written);
+    Ok(())
+}
+
+fn bracketed<T>(
+    text: &mut String,
+    [open, close]: [char; 2],
+    items: impl Iterator<Item = T>,
+    write: impl Fn(&mut String, T) -> Written,
+) -> Written {
+    text.push(open);
+    for (number, item) in items.enumerate() {
+        if number > 0 {
+            text.push(',');
+        }
+        write(text, item)?;
+    }
+    text.push(close);
+    Ok(())
+}
+
+fn listed(text: &mut String, write: &Writer<'_>, rows: std::ops::Range<usize>) -> Written {
+    bracketed(text, ['[', ']'], rows, |text, row| write(row, text))
+}
+
+fn integers<T: ArrowPrimitiveType<Native: Display>>(array: &ArrayRef) -> Writer<'_> {
+    let values = array.as_primitive::<T>();
+    Box::new(move |row, text| shown(text, values.value(row)))
+}
+
+fn floats<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &ArrayRef) -> Writer<'_> {
+    let values = array.as_primitive::<T>();
+    Box::new(move |row, text| match values.value(row).into() {
+        value if value.is_nan() => shown(text, "NaN"),
+        f64::INFINITY => shown(text, "Infinity"),
+        f64::NEG_INFINITY => shown(text, "-Infinity"),
+        value => {
+            text.push_str(&serde_json::to_string(&value).map_err(|error| error.to_string())?);
+            Ok(())
+        }
+    })
+}
+
+fn decimals<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Writer<'_> {
+    let values: &PrimitiveArray<T> = array.as_primitive::<T>();
+    Box::new(move |row, text| quoted(text, values.value_as_string(row)))
+}
+
+/// Times as `shown` makes them; a value that it does not hold is an error.
+fn times<'a, T, S>(array: &'a ArrayRef, made: impl Fn(i64) -> Option<S> + 'a, zone: &'static str) -> Writer<'a>
+where
+    T: ArrowPrimitiveType<Native: Into<i64>>,
+    S: std::fmt::Debug,
+{
+    let values = array.as_primitive::<T>();
+    Box::new(move |row, text| {
+        let value: i64 = values.value(row).into();
+        match made(value) {
+            // chrono's debug form is that of ISO 8601.
+            Some(time) => shown(text, format_args!("\"{time:?}{zone}\"")),
+            None => Err(format!("{value} is out of the range of times")),
+        }
+    })
+}
+
+/// The date of midnight.
+fn dated(time: Option<chrono::NaiveDateTime>) -> Option<chrono::NaiveDate> {
+    time.filter(|time| time.time() == chrono::NaiveTime::MIN).map(|time| time.date())
+}
+
+fn clock<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef) -> Writer<'_> {
+    times::<T, _>(array, as_time::<T>, "")
+}
+
+fn instants<'a, T: ArrowPrimitiveType<Native: Into<i64>>>(array: &'a ArrayRef, zone: &'static str) -> Writer<'a> {
+    times::<T, _>(array, as_datetime::<T>, zone)
+}
+
+fn maps(array: &ArrayRef) -> Writer<'_> {
+    let maps = array.as_map();
+    let offsets = maps.value_offsets();
+    let range = |row: usize| offsets[row] as usize..offsets[row + 1] as usize;
+    let (keys, values) = (maps.keys(), writer(maps.values()));
+    if keys.data_type() != &DataType::LargeUtf8 {
+        let keys = writer(keys);
+        return Box::new(move |row, text| {
+            bracketed(text, ['[', ']'], range(row), |text, entry| {
+                text.push('[');
+                keys(entry, text)?;
+                text.push(',');
+                values(entry, text)?;
+                text.push(']');
+                Ok(())
+            })
+        });
+    }
+    let keys = keys.as_string::<i64>();
+    Box::new(move |row, text| {
+        let mut seen = HashSet::new();
+        if let Some(twice) = range(row).map(|entry| keys.value(entry)).find(|key| !seen.insert(*key)) {
+            return Err(format!("a map has the key '{twice}' twice"));
+        }
+        bracketed(text, ['{', '}'], range(row), |text, entry| {
+            quoted(text, keys.value(entry))?;
+            text.push(':');
+            values(entry, text)
+        })
+    })
+}

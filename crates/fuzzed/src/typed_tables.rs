@@ -1,0 +1,62 @@
+//! Targets for Parquet and Arrow files.
+
+use crate::file::File;
+use crate::pipelines::read;
+use headrace_engine::error::Result;
+use headrace_engine::pipeline::blocks::block::FileProvenance;
+use headrace_engine::pipeline::formats::{
+    ColumnKind, Condition, Format, Ipc, Op, Parquet, Value, Wanted, arrow_columns, parquet_columns,
+};
+use headrace_engine::pipeline::stages::component::{Component, Form};
+use headrace_engine::tensor::dtype::DType;
+use std::sync::Arc;
+
+/// A byte of a file stands for at most about so many of a page.
+const MOST_TIMES: usize = 1024;
+
+/// A Parquet file: its columns as they are, as JSON, and the rows that meet a condition.
+pub fn parquet(data: &[u8]) -> usize {
+    let Ok(file) = File::new(data) else { return 0 };
+    let file = file.file_provenance();
+    let Ok(found) = parquet_columns(&file, None) else { return data.len() };
+    for wanted in wanted(&found) {
+        if let Ok((format, parts)) = Parquet::new(&[Arc::clone(&file)], wanted) {
+            read_all(&format, &parts);
+        }
+    }
+    data.len() * MOST_TIMES
+}
+
+/// An Arrow file or stream, in the same ways.
+pub fn arrow(data: &[u8]) -> usize {
+    let Ok(file) = File::new(data) else { return 0 };
+    let file = file.file_provenance();
+    let Ok(found) = arrow_columns(&file, None) else { return data.len() };
+    for wanted in wanted(&found) {
+        let made: Result<_> = Ipc::new(&[Arc::clone(&file)], &wanted);
+        if let Ok((format, parts)) = made {
+            read_all(&format, &parts);
+        }
+    }
+    data.len() * MOST_TIMES
+}
+
+fn read_all(format: &dyn Format, parts: &[Arc<FileProvenance>]) {
+    parts.iter().for_each(|part| drop(read(format, part, None)));
+}
+
+fn wanted(found: &[(String, ColumnKind)]) -> Vec<Wanted> {
+    let inferred = found.iter().filter_map(|(_, kind)| kind.component.clone().ok());
+    let components: Vec<_> = inferred.map(|component| Component { has_mask: true, ..component }).collect();
+    let json = found.iter().map(|(name, _)| Component::of(name, DType::String, Form::Json)).collect();
+    let single =
+        components.iter().find(|found| found.dtype == DType::Int64 && !found.is_list() && found.shape.is_empty());
+    let condition = |component: &Component| Condition {
+        component: component.clone(),
+        op: Op::AtLeast,
+        values: vec![Value::Integer(3)],
+    };
+    let conditions = single.map(condition).into_iter().collect();
+    let of = |components, conditions| Wanted { components, conditions, constants: Vec::new() };
+    vec![of(components.clone(), Vec::new()), of(json, Vec::new()), of(components, conditions)]
+}

@@ -1,0 +1,74 @@
+"""Values of JSON: Python objects in functions and in batches, text in the engine."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["is_object", "json_text", "json_value"]
+
+
+def json_value(text: Any) -> Any:
+    """Returns the object of a text; of an array, or a list, a list of objects.
+
+    An empty text is None: it fills a batch up.
+    """
+    if isinstance(text, np.ndarray):
+        text = text.tolist()
+    if isinstance(text, list):
+        return [json_value(item) for item in text]
+    return json.loads(text) if text else None
+
+
+def json_text(where: str, name: str, value: Any) -> bytes:
+    """Returns an object as text.
+
+    Args:
+        where: The stage and its function, in words.
+        name: The component.
+        value: What the function gave.
+
+    Raises:
+        TypeError: If JSON does not hold it.
+        ValueError: If it contains itself.
+    """
+    try:
+        _check_keys(value)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    except (TypeError, RecursionError) as error:
+        raise TypeError(
+            f"{where}: the component {name!r} is hr.Json, and holds what JSON does not: {error}. "
+            "Give dicts with str keys, lists, str, numbers, bool and None."
+        ) from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # Half of a surrogate pair.
+        return json.dumps(value, separators=(",", ":"), default=_plain).encode()
+
+
+def is_object(value: Any) -> bool:
+    """Returns whether a value is a dict, or a list with one in it: no array holds it."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_object, value))
+    return isinstance(value, Mapping)
+
+
+def _check_keys(value: Any) -> None:
+    """Refuses keys that would come back as other ones."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not a str")
+            _check_keys(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check_keys(item)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufOU":
+        return value.tolist()
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not a value of JSON")

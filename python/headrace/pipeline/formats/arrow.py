@@ -1,0 +1,75 @@
+"""Arrow IPC files and streams, also of Feather and of `datasets`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core import engine
+from headrace.pipeline.describe.pipeline import Pipeline
+from headrace.pipeline.formats.conditions import Where
+from headrace.pipeline.formats.table_files import Columns, TableFiles, as_table_columns
+from headrace.pipeline.plan.paths import Paths, as_paths
+
+__all__ = ["Arrow", "arrow"]
+
+
+@dataclass(frozen=True)
+class Arrow(TableFiles):
+    """Rows of Arrow files."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "arrow"
+
+    @property
+    def piece(self) -> str:
+        """The word for what one thread reads from its beginning to its end."""
+        return "record batch"
+
+    def found(self, path: bytes, names: Sequence[str] | None) -> Any:
+        """Returns the columns of a file: those of these names, or all."""
+        return engine.arrow_columns(path, names)
+
+    def num_rows(self, files: Sequence[bytes]) -> list[int]:
+        """Returns the number of rows of each file."""
+        return engine.arrow_counts(files)
+
+    def rows(
+        self,
+        files: Sequence[bytes],
+        given: Sequence[engine.Given],
+        conditions: Sequence[Any],
+        constants: Sequence[Any],
+    ) -> tuple[engine.Plan, int]:
+        """Returns the plan for components, and the number of record batches of the files."""
+        return engine.arrow_rows(files, given, conditions, constants)
+
+
+def arrow(
+    paths: Paths,
+    columns: Columns | None = None,
+    where: Where | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Pipeline:
+    """Reads Arrow IPC files and streams. An example has a component for each column.
+
+    Feather files of version 2 are such files, and `datasets` keeps streams on disk. Buffers may be
+    compressed with LZ4 or zstd. Types, nulls and directories are those of `parquet`.
+
+    The places of all record batches are looked for before the first batch, in the footer of a file,
+    and from message to message in a stream. All threads read record batches, several at the same
+    time, each as a whole.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: As for `parquet`.
+        where: As for `parquet`, without statistics: all record batches are read.
+        defaults: As for `parquet`.
+
+    Raises:
+        TypeError: If a path is invalid, a column is not a name, or a type cannot be a component's.
+        ValueError: If there are no paths or no columns, or a default is not a value of its column.
+    """
+    chosen = as_table_columns("arrow", columns, defaults, where)
+    return Pipeline((Arrow(as_paths("arrow", paths), *chosen),))

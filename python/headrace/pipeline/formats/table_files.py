@@ -1,0 +1,198 @@
+"""Files with typed columns: what Parquet and Arrow have in common."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from headrace.core import engine
+from headrace.core.errors import InvalidArgumentError
+from headrace.pipeline.describe.source import InferredSource, SourcePlan
+from headrace.pipeline.describe.types import ElementType, Json, Spec, element_of
+from headrace.pipeline.formats.conditions import Condition, as_where, given_condition, is_met
+from headrace.pipeline.formats.partitions import (
+    Partitions,
+    constant,
+    partitions_of,
+    spec_of_values,
+)
+from headrace.pipeline.plan.column_options import (
+    Pairs,
+    as_columns,
+    as_defaults,
+    components_of,
+    native,
+    specs_of,
+)
+from headrace.pipeline.plan.paths import find_files
+
+__all__ = ["Columns", "TableFiles", "as_table_columns"]
+
+# What a program may give as columns: names, or types by name.
+Columns: TypeAlias = Sequence[str] | Mapping[str, Any]
+# A column as the engine describes it: see `_TableColumn` of the native module.
+_Found: TypeAlias = tuple[str, tuple[int, str, int, list[int]] | None, str]
+
+
+@dataclass(frozen=True)
+class TableFiles(InferredSource):
+    """Rows of files with typed columns.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        columns: The names of the wanted columns; None for all, or if types are given.
+        types: The types of the wanted columns; None to take those of the first file.
+        defaults: The values for some columns where they are null, or missing in a file.
+        where: Conditions that rows meet.
+    """
+
+    is_reachable: ClassVar[bool] = True
+    is_kept_for_shuffle: ClassVar[bool] = True
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+    types: Pairs | None = None
+    defaults: Pairs = ()
+    where: tuple[Condition, ...] = ()
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components, if their types are given."""
+        return None if self.types is None else specs_of(self.name, self.types)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns that are wanted; None for all of the first file."""
+        return self.columns if self.types is None else tuple(self.spec or ())
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the columns that the first file has, and those that directories name."""
+        files = self.files()
+        partitions = partitions_of(self.name, files)
+        wanted = None if self.columns is None else [n for n in self.columns if n not in partitions]
+        first = next(iter(self._kept(partitions, files)), 0)
+        own = self._own_specs(files[first], wanted)
+        named = {name: spec_of_values(values) for name, values in partitions.items()}
+        specs = {name: spec for name, spec in own.items() if name not in named} | named
+        return specs if self.columns is None else {name: specs[name] for name in self.columns}
+
+    def counts(self) -> Sequence[int] | None:
+        """Returns how many rows each file has, as the file says; None with conditions."""
+        if self.where:
+            return None
+        with engine.op_errors():
+            return self.num_rows(self.files())
+
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+        return "the components are the columns of the first file"
+
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan: pieces of files, whose places the files say."""
+        found = self.files()
+        partitions = partitions_of(self.name, found)
+        places = self._kept(partitions, found)
+        files = [found[place] for place in places]
+        if not files:
+            return SourcePlan(engine.Plan.concat([]), found)
+        components = components_of(self.name, specs, self.types, self.defaults)
+        names = [component.name for component in components]
+        constants = [
+            (
+                names.index(name),
+                constant(self.name, name, specs[name], [values[place] for place in places]),
+            )
+            for name, values in partitions.items()
+            if name in names
+        ]
+        conditions = self._conditions(files[0], partitions)
+        with engine.op_errors():
+            given = list(map(native, components))
+            plan, num_pieces = self.rows(files, given, conditions, constants)
+        return SourcePlan(plan, files, num_parallel=num_pieces)
+
+    def _own_specs(self, path: bytes, names: Sequence[str] | None) -> dict[str, Spec]:
+        with engine.op_errors():
+            found = self.found(path, names)
+        return {name: _spec(os.fsdecode(path), name, column) for name, column in found}
+
+    def _kept(self, partitions: Partitions, files: Sequence[bytes]) -> list[int]:
+        """Returns the numbers of the files whose directories meet the conditions on them."""
+        named = [condition for condition in self.where if condition[0] in partitions]
+        return [
+            number
+            for number in range(len(files))
+            if all(is_met(partitions[one[0]][number], one) for one in named)
+        ]
+
+    def _conditions(self, path: bytes, partitions: Partitions) -> list[Any]:
+        """Returns the conditions on columns of files."""
+        conditions = [one for one in self.where if one[0] not in partitions]
+        if not conditions:
+            return []
+        specs = self._own_specs(path, list(dict.fromkeys(name for name, _, _ in conditions)))
+        return [given_condition(self.name, specs[one[0]], one) for one in conditions]
+
+    def files(self) -> list[bytes]:
+        """Returns the paths of its files, in order."""
+        return list(find_files(self.name, self.paths))
+
+    @abstractmethod
+    def found(self, path: bytes, names: Sequence[str] | None) -> list[tuple[str, _Found]]:
+        """Returns the columns of a file: those of these names, or all."""
+
+    @abstractmethod
+    def num_rows(self, files: Sequence[bytes]) -> list[int] | None:
+        """Returns the number of rows of each file; None if it is not known."""
+
+    @abstractmethod
+    def rows(
+        self,
+        files: Sequence[bytes],
+        given: Sequence[engine.Given],
+        conditions: Sequence[Any],
+        constants: Sequence[Any],
+    ) -> tuple[engine.Plan, int]:
+        """Returns the plan for components, and the number of pieces of the files."""
+
+
+def as_table_columns(
+    where: str, columns: object, defaults: object, conditions: object
+) -> tuple[tuple[str, ...] | None, Pairs | None, Pairs, tuple[Condition, ...]]:
+    """Returns the names of the wanted columns, or their types, the defaults and the conditions.
+
+    Raises:
+        TypeError: If they are neither names nor types.
+        ValueError: If there are none, or a default is not a value of its column.
+    """
+    if isinstance(columns, Mapping):
+        types = as_columns(where, columns)
+        return None, types, as_defaults(where, defaults, types), as_where(where, conditions)
+    if isinstance(columns, (str, bytes)) or not (columns is None or isinstance(columns, Sequence)):
+        raise TypeError(f"{where}: columns is {columns!r}, expected a list of names, or a dict.")
+    if not all(isinstance(name, str) for name in columns or ()):
+        raise TypeError(f"{where}: columns is {columns!r}, expected a list of names.")
+    if columns is not None and not columns:
+        raise ValueError(f"{where}: columns is empty, expected at least one.")
+    names = None if columns is None else tuple(columns)
+    if names is not None and len(set(names)) < len(names):
+        raise ValueError(f"{where}: columns has a name twice, expected each once: {list(names)}.")
+    return names, None, as_defaults(where, defaults, None), as_where(where, conditions)
+
+
+def _spec(path: str, name: str, column: _Found) -> Spec:
+    words, found, remedy = column
+    if found is None:
+        raise InvalidArgumentError(None, None, f"{path}: the column {name!r} is {words}, {remedy}")
+    code, form, num_lists, shape = found
+    axes = (None,) * num_lists if num_lists else tuple(shape)
+    return Spec(_element(code, form), axes, num_lists > 0)
+
+
+def _element(code: int, form: str) -> ElementType:
+    if form == "json":
+        return Json
+    return np.dtype(form) if form not in ("", "str") else element_of(code, form == "str")

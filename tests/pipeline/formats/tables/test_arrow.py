@@ -1,0 +1,156 @@
+"""Arrow IPC files and streams, and damaged ones; pyarrow is the oracle."""
+
+import random
+
+import numpy as np
+import pytest
+from tests.pipeline.formats.tables.made import plain, random_table
+
+import headrace as hr
+from headrace import testing
+from headrace.core import errors
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+
+
+def table(num_rows=200, first=0):
+    numbers = range(first, first + num_rows)
+    words = pa.array([f"word {n % 7}" for n in numbers], pa.string()).dictionary_encode()
+    return pa.table(
+        {"n": pa.array(numbers, pa.int64()), "s": words, "l": [[n] * 3 for n in numbers]}
+    )
+
+
+def write(path, table, new=None, rows=13, **options):
+    with (new or pa.ipc.new_file)(
+        path, table.schema, options=pa.ipc.IpcWriteOptions(**options)
+    ) as w:
+        w.write_table(table, max_chunksize=rows)
+    return path
+
+
+def numbers(pipe):
+    return [int(example["n"]) for example in pipe]
+
+
+@pytest.mark.parametrize("new", ["new_file", "new_stream"])
+@pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
+def test_files_and_streams_of_any_compression(tmp_path, new, codec):
+    write(tmp_path / "a.arrow", table(), getattr(pa.ipc, new), compression=codec)
+    pipe = hr.arrow(tmp_path / "a.arrow")
+    rows = [
+        {name: plain(value, table().schema.field(name).type) for name, value in row.items()}
+        for row in pipe
+    ]
+    assert rows == table().to_pylist()
+    assert len(pipe) == 200
+    assert "record batch" in pipe.describe() or pipe.describe()
+
+
+def test_feather_and_legacy_streams(tmp_path):
+    feather.write_feather(table(), tmp_path / "a.feather", chunksize=50)
+    assert numbers(hr.arrow(tmp_path / "a.feather")) == list(range(200))
+    write(tmp_path / "b.arrow", table(), pa.ipc.new_stream, use_legacy_format=True)
+    assert numbers(hr.arrow(tmp_path / "b.arrow")) == list(range(200))
+    write(tmp_path / "c.arrow", table(), use_legacy_format=True)
+    assert numbers(hr.arrow(tmp_path / "c.arrow")) == list(range(200))
+    (tmp_path / "d.feather").write_bytes(b"FEA1" + bytes(200) + b"FEA1")
+    with pytest.raises(errors.InvalidArgumentError, match=r"d.feather: it is of Feather's first"):
+        list(hr.arrow(tmp_path / "d.feather"))
+
+
+def test_dictionaries_that_grow_and_change(tmp_path):
+    first = pa.array(["a", "b"]).dictionary_encode()
+    other = pa.array(["c", "a"]).dictionary_encode()
+    schema = pa.schema([("s", first.type)])
+    for name, options in [("a", {"emit_dictionary_deltas": True}), ("b", {})]:
+        path = tmp_path / f"{name}.arrows"
+        with pa.ipc.new_stream(path, schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+            for column in (first, pa.array(["a", "b", "d"]).dictionary_encode(), other):
+                writer.write_batch(pa.record_batch([column], schema))
+        texts = [row["s"] for row in hr.arrow(path)]
+        assert texts == ["a", "b", "a", "b", "d", "c", "a"]
+
+
+def test_the_order_is_that_of_files_and_rows_for_any_threads_and_memory(tmp_path):
+    first = 0
+    for number, count in enumerate((100, 0, 1, 57)):
+        write(tmp_path / f"{number}.arrow", table(count, first))
+        first += count
+    pipe = hr.arrow(tmp_path, ["n", "s"])
+    assert len(pipe) == first
+    for num_threads in (1, 2, 7):
+        for memory_bytes in (16 << 20, None):
+            limited = pipe.options(num_threads=num_threads, memory_bytes=memory_bytes)
+            assert numbers(limited) == list(range(first))
+    assert numbers(pipe.skip(95).take(30)) == list(range(95, 125))
+    assert numbers(pipe.shard(1, 3)) == list(range(1, first, 3))
+    orders = [numbers(pipe.shuffle(1, 7, num_open=1).epoch(epoch)) for epoch in range(2)]
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(numbers(pipe.shuffle(seed=7))) == list(range(first))
+    testing.assert_resumes(pipe.shuffle(10, 7, num_open=3).epochs(2), every=11)
+
+
+def test_blocks_of_a_large_batch_do_not_keep_it(tmp_path):
+    rows = pa.table({"n": np.arange(1 << 20)})
+    write(tmp_path / "a.arrow", rows, rows=1 << 20)
+    pipe = hr.arrow(tmp_path / "a.arrow").options(memory_bytes=32 << 20).batch(1 << 16)
+    assert sum(int(batch["n"].sum()) for batch in pipe) == (1 << 20) * ((1 << 20) - 1) // 2
+
+
+def test_a_file_that_is_cut_short_is_refused(tmp_path):
+    path = write(tmp_path / "a.arrow", table())
+    whole = path.read_bytes()
+    stream = write(tmp_path / "b.arrow", table(), pa.ipc.new_stream).read_bytes()
+    for data, kind, message in [
+        (whole[:-3], errors.DataLossError, "mark 'ARROW1', so it is cut short"),
+        (whole[:8], errors.DataLossError, "8 bytes do not end with a footer"),
+        (whole[:-10] + b"\xff\xff\xff\x7fARROW1", errors.DataLossError, "cut short"),
+        (stream[:3000], errors.DataLossError, "message at byte .* beyond its 3000 bytes"),
+        (stream + stream, errors.InvalidArgumentError, "bytes behind the end of the stream"),
+        (b"", errors.InvalidArgumentError, "its 0 bytes do not begin with the columns"),
+        (b"hello world, this is text", errors.InvalidArgumentError, "do not begin with|it is"),
+        (b"PAR1" + whole, errors.InvalidArgumentError, "it is .*Parquet"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(kind, match=f"(?s)a.arrow: .*{message}"):
+            list(hr.arrow(path))
+
+
+def test_flipped_bytes_give_rows_or_an_error(tmp_path):
+    rows = random_table(
+        {"n": pa.int32(), "s": pa.string(), "l": pa.list_(pa.int8())}, 30, 0, random.Random(7)
+    )
+    draws = random.Random(7)
+    num_errors = 0
+    for new, codec in [
+        (pa.ipc.new_file, None),
+        (pa.ipc.new_stream, "lz4"),
+        (pa.ipc.new_file, "zstd"),
+    ]:
+        path = write(tmp_path / "a.arrow", rows, new, compression=codec)
+        whole = path.read_bytes()
+        for _ in range(60):
+            data = bytearray(whole)
+            data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
+            path.write_bytes(data)
+            try:
+                # Bytes of numbers have no checksum.
+                asked = {"n": hr.Nullable(np.int32), "s": hr.Nullable(bytes)}
+                # A list would make room for as many rows as a batch claims.
+                for _ in hr.arrow(path, asked):
+                    pass
+            except (errors.DataLossError, errors.InvalidArgumentError) as error:
+                assert "a.arrow" in str(error)  # noqa: PT017
+                num_errors += 1
+    assert num_errors > 20
+
+
+def test_a_file_that_changes_is_an_error(tmp_path):
+    path = write(tmp_path / "a.arrow", table(5000))
+    with iter(hr.arrow(path).options(num_threads=1, memory_bytes=64 << 20)) as batches:
+        next(batches)
+        write(path, table(5001))
+        with pytest.raises(errors.AbortedError, match=r"a.arrow.*the file changed while"):
+            list(batches)

@@ -1,0 +1,171 @@
+"""Columns of JSON lines that no single number or string holds."""
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import testing
+from headrace.core import errors
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Writes objects, or texts, as lines and returns the path."""
+
+    def write(*rows):
+        texts = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path = tmp_path / "a.jsonl"
+        path.write_text("\n".join(texts))
+        return path
+
+    return write
+
+
+CHAT = [
+    {"id": 1, "messages": [{"role": "user", "content": "é"}, {"role": "assistant", "content": ""}]},
+    {"id": 2, "messages": []},
+    {"id": 3, "messages": [{"role": "user", "content": "x", "calls": [{"n": [1.5, None]}]}]},
+]
+
+
+def test_chat_data_are_python_objects(lines):
+    pipe = hr.json_lines(lines(*CHAT), {"id": int, "messages": hr.Json})
+    assert list(pipe) == CHAT
+    [batch] = pipe.batch(3)
+    assert batch["messages"] == [row["messages"] for row in CHAT]
+    sizes = pipe.map(lambda row: {**row, "size": len(row["messages"])})
+    assert [(row["messages"], row["size"]) for row in sizes] == [
+        (row["messages"], len(row["messages"])) for row in CHAT
+    ]
+    assert sizes.spec["messages"] == hr.Spec(hr.Json, ())
+    testing.assert_resumes(sizes.shuffle(seed=7).batch(2))
+
+
+def test_any_value_is_an_object_with_its_numbers_and_constants(lines):
+    values = ["x", 1, 2**70, -0.5, True, None, [], {}, [[1], {"NaN": "NaN"}], "\\u0000NaN"]
+    texts = ['{"a": [NaN, {"b": -Infinity}]}', '{"a": 1e400}']
+    pipe = hr.json_lines(lines(*[{"a": value} for value in values], *texts), {"a": hr.Json})
+    found = [row["a"] for row in pipe]
+    assert found[: len(values)] == values
+    assert np.isnan(found[len(values)][0])
+    assert found[len(values)][1] == {"b": -float("inf")}
+
+
+def test_objects_are_text_in_native_functions(lines):
+    @hr.native
+    def both(example):
+        return {"a": example["a"], "b": example["a"]}
+
+    pipe = hr.json_lines(lines({"a": {"k": [1, 2]}}), {"a": hr.Json}).map(both)
+    assert list(pipe) == [{"a": {"k": [1, 2]}, "b": {"k": [1, 2]}}]
+
+
+def test_lists_of_lists_are_ragged(lines):
+    rows = [{"a": [[1, 2], []], "b": [[["x"]]]}, {"a": [], "b": [[]]}]
+    asked = {"a": hr.Ragged(np.int16, ndim=2), "b": hr.Ragged(str, ndim=3)}
+    found = list(hr.json_lines(lines(*rows), asked))
+    assert [[inner.tolist() for inner in row["a"]] for row in found] == [row["a"] for row in rows]
+    assert found[0]["a"][0].dtype == np.int16
+    [batch] = hr.json_lines(lines(*rows), asked).padded_batch(2)
+    assert batch["a"].tolist() == [[[1, 2], [0, 0]], [[0, 0], [0, 0]]]
+    for text, words in [
+        ('{"a": [1], "b": []}', "'a' is a list with integer `1` in it, expected list of lists of"),
+        ('{"a": [[[1]]], "b": []}', "'a' is a list of lists of lists, expected"),
+        ('{"a": [null], "b": []}', "'a' is a list with null in it, expected"),
+    ]:
+        with pytest.raises(errors.InvalidArgumentError, match=f"a.jsonl: line 1: {words}"):
+            list(hr.json_lines(lines(text), asked))
+
+
+def test_missing_values_have_a_mask(lines):
+    asked = {
+        "a": hr.Nullable(int),
+        "s": hr.Nullable(str),
+        "o": hr.Nullable(hr.Json),
+        "m.l": hr.Nullable(hr.Ragged(float)),
+    }
+    rows = [{"a": 1, "s": "x", "o": [1], "m": {"l": [0.5]}}, {"a": None, "m": None}]
+    pipe = hr.json_lines(lines(*rows), asked)
+    assert list(pipe.spec) == [name + end for name in asked for end in ("", "_mask")]
+    [batch] = pipe.padded_batch(2)
+    assert all(batch[f"{name}_mask"].tolist() == [True, False] for name in asked)
+    assert batch["a"].tolist() == [1, 0]
+    assert batch["s"].tolist() == ["x", ""]
+    assert batch["o"] == [[1], None]
+    assert batch["m.l"].tolist() == [[0.5], [0]]
+    defaults = {"a": 9, "o": {"none": True}}
+    [batch] = hr.json_lines(lines(*rows), asked, defaults=defaults).padded_batch(2)
+    assert (batch["a"].tolist(), batch["o"]) == ([1, 9], [[1], {"none": True}])
+    assert batch["o_mask"].tolist() == [True, False]
+
+
+def test_a_missing_object_is_an_error_and_null_is_none(lines):
+    path = lines({"o": None}, {})
+    rows = iter(hr.json_lines(path, {"o": hr.Json}).batch(1))
+    assert next(rows)["o"] == [None]
+    message = (
+        r"line 2: there is no 'o', or it is null, expected JSON. Give a value for it, with def"
+    )
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        next(rows)
+    filled = hr.json_lines(path, {"o": hr.Json}, defaults={"o": {"k": 1}})
+    assert [row["o"] for row in filled] == [{"k": 1}, {"k": 1}]
+
+
+def test_times_are_read_from_text(lines):
+    path = lines({"t": "2024-01-02T03:04:05.5Z"}, {"t": "2024-01-02 05:04+02:00"}, {"t": "noon"})
+    rows = iter(hr.json_lines(path, {"t": "datetime64[ms]"}).batch(1))
+    assert next(rows)["t"][0] == np.datetime64("2024-01-02T03:04:05.500")
+    assert next(rows)["t"].tolist() == [datetime.datetime(2024, 1, 2, 3, 4)]
+    message = "line 3: 't' is string \"noon\", expected datetime64.ms.. Correct the line"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        next(rows)
+    with pytest.raises(TypeError, match=r"'t' is .*timedelta64.*which JSON does not write"):
+        hr.json_lines(path, {"t": "timedelta64[s]"})
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"line 1: 't' is .*, expected datetime64.s"
+    ):
+        list(hr.json_lines(path, {"t": "datetime64[s]"}))
+
+
+def test_what_a_function_returns_for_objects_is_checked(lines):
+    path = lines({"a": {"k": 1}})
+    pipe = hr.json_lines(path, {"a": hr.Json})
+    for value, words in [({1: 2}, "the key 1 is not a str"), ({"k": b"x"}, "bytes is not a value")]:
+        with pytest.raises(TypeError, match=f"component 'a' is hr.Json, .*{words}"):
+            list(pipe.map(lambda row, value=value: {"a": value}))
+    given = pipe.map(lambda row: {"a": {"n": np.int64(3), "l": np.arange(2)}})
+    assert list(given) == [{"a": {"n": 3, "l": [0, 1]}}]
+
+
+def test_objects_go_through_processes_threads_and_batched_functions(lines):
+    pipe = hr.json_lines(lines(*CHAT), {"id": int, "messages": hr.Json})
+    expected = [{**row, "n": len(row["messages"])} for row in CHAT]
+    for options in ({"num_threads": 2}, {"num_processes": 1}):
+        assert list(pipe.map(counted, **options)) == expected
+    batches = pipe.batch(2).map(longest)
+    assert [batch["messages"] for batch in batches] == [
+        [row["messages"] for row in CHAT[:2]],
+        [row["messages"] for row in CHAT[2:]],
+    ]
+    assert [batch["most"].tolist() for batch in batches] == [2, 1]
+    flat = pipe.flat_map(lambda row: [{"m": message} for message in row["messages"]])
+    assert [row["m"] for row in flat] == [m for row in CHAT for m in row["messages"]]
+    kept = pipe.filter(lambda row: bool(row["messages"]))
+    assert [row["id"] for row in kept] == [1, 3]
+
+
+def counted(row):
+    return {**row, "n": len(row["messages"])}
+
+
+def longest(batch):
+    return {"messages": batch["messages"], "most": np.array(max(map(len, batch["messages"])))}
+
+
+def test_iterables_give_objects(lines):
+    rows = [{"a": {"k": n}, "n": n} for n in range(5)]
+    assert list(hr.iterable(lambda: iter(rows))) == rows
