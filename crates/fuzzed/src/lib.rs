@@ -16,7 +16,6 @@ mod saved;
 mod tables;
 mod tar;
 mod tensors;
-mod typed_tables;
 
 use peak_alloc::PeakAlloc;
 
@@ -52,8 +51,8 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "tensor_proto", body: tensors::tensor_proto, times: 64, besides: PARSER_BYTES },
     Target { name: "csv", body: tables::csv, times: 16, besides: FILE_BYTES },
     Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
-    Target { name: "parquet", body: typed_tables::parquet, times: 16, besides: TABLE_BYTES },
-    Target { name: "arrow", body: typed_tables::arrow, times: 16, besides: TABLE_BYTES },
+    Target { name: "parquet", body: tables::typed::parquet, times: 16, besides: TABLE_BYTES },
+    Target { name: "arrow", body: tables::typed::arrow, times: 16, besides: TABLE_BYTES },
     Target { name: "index", body: index::index, times: 16, besides: FILE_BYTES },
     Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
     Target { name: "token_index", body: tar::token_index, times: 16, besides: FILE_BYTES },

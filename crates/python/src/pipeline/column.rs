@@ -8,7 +8,7 @@ use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::arrow::Strings;
 use headrace_engine::pipeline::blocks::column;
-use headrace_engine::pipeline::blocks::lists::Lists;
+use headrace_engine::pipeline::blocks::column::Lists;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use numpy::PyArray1;

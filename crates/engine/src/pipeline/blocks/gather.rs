@@ -1,8 +1,7 @@
 //! Copies rows of several columns into one column.
 
 use crate::error::{Error, Result};
-use crate::pipeline::blocks::column::{Column, Ragged, Span, Text, look_ahead};
-use crate::pipeline::blocks::lists::Lists;
+use crate::pipeline::blocks::column::{Column, Lists, Ragged, Span, Text, look_ahead};
 use crate::pipeline::blocks::stack::check_alike;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;

@@ -7,7 +7,6 @@ pub mod block;
 pub mod column;
 pub mod file_provenance;
 pub mod gather;
-pub mod lists;
 pub mod part_counts;
 pub mod provenance;
 pub mod row_id;

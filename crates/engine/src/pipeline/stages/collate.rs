@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::block::{Block, Provenance};
-use crate::pipeline::blocks::column::Column;
-use crate::pipeline::blocks::lists::longest;
+use crate::pipeline::blocks::column::{Column, longest};
 use crate::pipeline::blocks::rows::Rows;
 use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::stages::pad_lists::pad_lists_of_lists;

@@ -86,8 +86,7 @@ fn fill(column: &Column, rows: Range<usize>, widths: &[usize], filled: &mut dyn 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::blocks::column::Ragged;
-    use crate::pipeline::blocks::lists::Lists;
+    use crate::pipeline::blocks::column::{Lists, Ragged};
 
     #[test]
     fn lists_of_lists_are_padded_at_each_depth() {

@@ -1,9 +1,8 @@
 //! Makes the engine's columns of Arrow's arrays.
 
 use crate::error::Error;
-use crate::pipeline::blocks::column::{Column, Ragged, Span, Text};
+use crate::pipeline::blocks::column::{Column, Lists, Ragged, Span, Text};
 use crate::pipeline::blocks::gather::gather;
-use crate::pipeline::blocks::lists::Lists;
 use crate::pipeline::formats::arrow::json_text::writer;
 pub use crate::pipeline::formats::arrow::leaves::{Fault, Made};
 use crate::pipeline::formats::arrow::leaves::{tensor, text, unexpected};
@@ -180,12 +179,14 @@ fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
 
 /// Values as JSON; nulls are JSON's.
 fn json(array: &ArrayRef) -> Made<Column> {
-    let mut text = String::new();
-    let mut spans = allocate::room(array.len()).map_err(|refusal| refusal.at("the values of a column"))?;
+    let refused = |refusal: allocate::Refusal| refusal.at("the values of a column");
     if array.data_type() == &DataType::Null {
-        spans.resize(array.len(), Span { start: 0, length: NULL.len() });
+        let span = Span { start: 0, length: NULL.len() };
+        let spans = allocate::copies(array.len(), span).map_err(refused)?;
         return Ok(Column::Text(Text::new(NULL.into(), spans)));
     }
+    let mut text = String::new();
+    let mut spans = allocate::room(array.len()).map_err(refused)?;
     let write = writer(array);
     for row in 0..array.len() {
         let start = text.len();

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::blocks::file_provenance::FileProvenance;
-use crate::pipeline::formats::ipc::messages::{Batch, Place, Table, damaged, message};
+use crate::pipeline::formats::ipc::messages::{Batch, MOST_TIMES, Place, Table, damaged, message};
 use crate::tensor::allocate;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
@@ -13,9 +13,6 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// The most bytes that a byte of a compressed buffer stands for: a block of zstd that repeats one
-/// byte, and a match of LZ4.
-const MOST_TIMES: [u64; 2] = [48 << 10, 256];
 /// A compressed buffer begins with the number of its bytes before compression.
 const PREFIX_BYTES: usize = 8;
 

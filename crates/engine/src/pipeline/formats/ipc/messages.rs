@@ -9,7 +9,7 @@ use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::pipeline::formats::parquet::file::OpenFile;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, Endianness, Message, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, FieldRef, SchemaRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +25,9 @@ const OLD_FEATHER: &[u8] = b"FEA1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Bytes that are read at once to find the next message.
 const WINDOW_BYTES: usize = 4096;
+/// The most bytes that a byte of a compressed buffer stands for: a block of zstd that repeats one
+/// byte, and a match of LZ4.
+pub const MOST_TIMES: [u64; 2] = [48 << 10, 256];
 /// The most bytes of metadata of a message.
 const MAX_METADATA_BYTES: u64 = 256 << 20;
 const COPY_AGAIN: &str = "The file is damaged; copy it again.";
@@ -163,6 +166,17 @@ impl Table {
         Ok(table)
     }
 
+    /// The most rows that a body of so many bytes can hold, if there is a column with a bit or more
+    /// for each row.
+    fn most_rows(&self, body_bytes: u64, is_compressed: bool) -> u64 {
+        let takes_bits = |field: &FieldRef| field.data_type().is_primitive() || field.data_type() == &DataType::Boolean;
+        let times = if is_compressed { 8 * MOST_TIMES[0] } else { 8 };
+        match self.schema.fields().iter().any(takes_bits) {
+            true => body_bytes.saturating_mul(times),
+            false => u64::MAX,
+        }
+    }
+
     /// Adds a message. Returns the number of rows up to there.
     fn add(&mut self, file: &FileProvenance, message: &Message<'_>, place: Place, first_row: u64) -> Result<u64> {
         let at = place.offset;
@@ -177,6 +191,11 @@ impl Table {
                 let num_rows = u64::try_from(batch.length())
                     .map_err(|_| damaged(file, format!("the record batch at byte {at} has less than no rows")))?;
                 let (is_compressed, num_dictionaries) = (batch.compression().is_some(), self.dictionaries.len());
+                if num_rows > self.most_rows(place.body_bytes, is_compressed) {
+                    let text =
+                        format!("the record batch at byte {at} claims {num_rows} rows, which its values do not fill");
+                    return Err(damaged(file, text));
+                }
                 if num_rows > 0 {
                     self.batches.push(Batch { place, first_row, num_rows, is_compressed, num_dictionaries });
                 }

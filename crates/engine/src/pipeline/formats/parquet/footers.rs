@@ -6,7 +6,7 @@ use crate::pipeline::blocks::file_provenance::FileProvenance;
 use crate::pipeline::formats::arrow::reader::{ColumnKind, Reader, Readers, Wanted, kinds};
 use crate::pipeline::formats::arrow::types::field_read_as;
 use crate::pipeline::formats::parquet::file::{OpenFile, arrow_metadata};
-use crate::pipeline::formats::parquet::statistics::may_be_met;
+use crate::pipeline::formats::parquet::statistics::Described;
 use crate::run::check_current;
 use crate::sync::Mutex;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
@@ -124,7 +124,8 @@ pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<File
         let mut groups = Vec::new();
         for (number, group) in projection.footer().row_groups().iter().enumerate() {
             let num_rows = num_rows(file, group)?;
-            if num_rows > 0 && may_be_met(&projection, group) {
+            let described = Described { schema: projection.metadata.schema(), footer: projection.footer() };
+            if num_rows > 0 && described.may_be_met(&projection.readers, group) {
                 let (offset_bytes, num_bytes) = projection.extent(file, group, number)?;
                 let ranges = if open.is_remote() { projection.first_ranges(group) } else { Arc::default() };
                 groups.push(RowGroup { number, first_row, num_rows, offset_bytes, num_bytes, ranges });

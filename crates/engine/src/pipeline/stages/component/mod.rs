@@ -4,8 +4,7 @@ pub mod elements;
 pub mod times;
 
 use crate::error::{Error, Result};
-use crate::pipeline::blocks::column::{Column, Ragged, Text};
-use crate::pipeline::blocks::lists::Lists;
+use crate::pipeline::blocks::column::{Column, Lists, Ragged, Text};
 use crate::pipeline::stages::component::times::TimeUnit;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;

@@ -1,8 +1,7 @@
 //! The values of one component of JSON objects: single values, lists, or arrays of one shape.
 
 use crate::error::Result;
-use crate::pipeline::blocks::column::{Column, Ragged};
-use crate::pipeline::blocks::lists::Lists;
+use crate::pipeline::blocks::column::{Column, Lists, Ragged};
 use crate::pipeline::stages::component::elements::{Element, Flag};
 use crate::pipeline::stages::component::{Component, Form, mask};
 use crate::tensor::allocate::{self, Refusal};
@@ -85,7 +84,7 @@ fn boxed<T: Element>(component: &Component, count: usize) -> Result<Box<dyn Valu
     Ok(Box::new(Elements::<T> {
         elements: allocate::room(count).map_err(refused)?,
         ends: allocate::room(count).map_err(refused)?,
-        inner_ends: vec![Vec::new(); component.num_lists.saturating_sub(1)],
+        inner_ends: (1..component.num_lists).map(|_| Vec::new()).collect(),
         filler: component.filler()?.as_ref().map(T::all_of).transpose()?,
         mask: Vec::new(),
         component: component.clone(),

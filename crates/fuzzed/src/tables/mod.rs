@@ -1,5 +1,7 @@
 //! Targets for CSV and JSON lines.
 
+pub mod typed;
+
 use crate::file::File;
 use crate::kernels::{attrs, nothing, run, string, strings};
 use crate::packed::Packed;
