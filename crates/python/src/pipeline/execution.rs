@@ -61,6 +61,9 @@ pub struct Execution {
     keeps_origins: bool,
 }
 
+/// A record: its file, its number, and its offset in the uncompressed file if that is known.
+type Found = (Vec<u8>, u64, Option<u64>);
+
 /// The current work of a worker: the number of its thread, a word for the work, its duration so far
 /// in seconds, and the stage.
 type WorkerSnapshot = (u64, &'static str, f64, Option<usize>);
@@ -232,7 +235,7 @@ impl Execution {
 
     /// The records that the row returned last but `num_left` was made of: for each the file, the
     /// number of the record, and its offset in the uncompressed file, if that can be found.
-    fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<(Vec<u8>, u64, Option<u64>)>> {
+    fn origins(&self, py: Python<'_>, num_left: u64) -> PyResult<Vec<Found>> {
         let found = {
             let last = self.last();
             let row = last.num_rows.checked_sub(num_left + 1).and_then(|row| last.origins.get(row as usize));

@@ -13,6 +13,9 @@ use crate::sync::Mutex;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+/// A record that a row was read from: its file and its number.
+pub type Origin = (Arc<FileProvenance>, u64);
+
 /// A file that rows were read from, or another source of rows, in one pass over it.
 #[derive(Clone, Debug)]
 pub struct FileProvenance {
@@ -35,7 +38,7 @@ pub struct FileProvenance {
     /// For rows made of several others: the number of those from each part of a mixture.
     pub parts: Option<Arc<[u64]>>,
     /// For rows made of several others: the records of those, if they are remembered.
-    pub made_of: Option<Arc<[(Arc<Self>, u64)]>>,
+    pub made_of: Option<Arc<[Origin]>>,
     /// For a remote file: the cache of its parts, if any.
     pub cache: Option<Arc<Cache>>,
     /// For a remote file: the opening in progress.

@@ -2,7 +2,7 @@
 //! their records.
 
 use crate::pipeline::blocks::block::Block;
-use crate::pipeline::blocks::file_provenance::FileProvenance;
+use crate::pipeline::blocks::file_provenance::{FileProvenance, Origin};
 use crate::pipeline::blocks::rows::Rows;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub fn add_part(block: &Block, row: usize, counts: &mut [u64]) {
 }
 
 /// The records that row `row` of a block was made of, as far as they are remembered.
-pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<(Arc<FileProvenance>, u64)>) {
+pub fn add_origins(block: &Block, row: usize, origins: &mut Vec<Origin>) {
     let Some(origin) = block.row_provenance(row) else { return };
     match &origin.file.made_of {
         Some(made_of) => origins.extend(made_of.iter().cloned()),
@@ -43,7 +43,7 @@ impl Remembered {
         if self.num_parts == 0 && !self.keeps_origins {
             return Arc::clone(file);
         }
-        let (mut counts, mut origins) = (vec![0; self.num_parts], Vec::new());
+        let (mut counts, mut origins): (Vec<_>, Vec<_>) = ((0..self.num_parts).map(|_| 0).collect(), Vec::new());
         for (block, row) in rows.iter() {
             add_part(block, row, &mut counts);
             if self.keeps_origins {

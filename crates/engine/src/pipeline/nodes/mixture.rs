@@ -40,7 +40,7 @@ impl Mixture {
     pub fn new(weights: Weights, goes_on: bool, (seed, pass): (u64, u64)) -> Self {
         let num_inputs = weights.schedule.first().map_or(0, |(_, weights)| weights.len());
         let random = Philox::new(seed.cast_signed(), pass.cast_signed());
-        let (has_ended, taken) = (vec![false; num_inputs], vec![0; num_inputs]);
+        let (has_ended, taken) = ((0..num_inputs).map(|_| false).collect(), (0..num_inputs).map(|_| 0).collect());
         let (current, border) = (None, None);
         let mut mixture = Self { random, weights, has_ended, goes_on, place: 0, taken, current, border };
         mixture.look();

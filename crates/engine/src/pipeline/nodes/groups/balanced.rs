@@ -61,6 +61,8 @@ fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
     if num_ranks == 1 {
         return groups;
     }
+    // Fewer groups than ranks are one round.
+    let num_ranks = num_ranks.min(groups.len());
     let mut places: Vec<_> = groups.into_iter().enumerate().collect();
     places.sort_by_key(|(place, group)| (Reverse(group.cost), *place));
     let mut rounds: Vec<Vec<_>> = Vec::new();
@@ -69,7 +71,7 @@ fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
         rounds.push(places.by_ref().take(num_ranks).collect());
     }
     rounds.sort_by_key(|round| (Reverse(round.len()), round.iter().map(|(place, _)| *place).min()));
-    let mut costs = vec![0_u128; num_ranks];
+    let mut costs: Vec<_> = (0..num_ranks).map(|_| 0_u128).collect();
     let mut ordered = Vec::new();
     for round in rounds {
         // The groups have descending costs.
@@ -108,7 +110,8 @@ mod tests {
         assert_eq!(ordered.len(), 11);
         let (mut found, mut wanted): (Vec<_>, _) = (ordered.iter().map(|group| group.cost).collect(), costs);
         assert!(found[8..].iter().all(|cost| *cost <= found[..8].iter().copied().max().unwrap_or(0)));
-        (found.sort_unstable(), wanted.sort_unstable());
+        found.sort_unstable();
+        wanted.sort_unstable();
         assert_eq!(found, wanted);
     }
 }
