@@ -268,6 +268,13 @@ def _mixture(
             "filter, pack or skip_errors does. Write that stage into the parts, or resume with the "
             "same ones."
         )
+    kinds = {type(stage) for stage in chain[1:]}
+    if is_changed and {stages.Epochs, stages.Shard} <= kinds:
+        raise ValueError(
+            "resume: the parts and weights of mix cannot be others than in the pipeline that the "
+            "state was taken with, since epochs and shard stand behind mix. Loop over "
+            "pipe.epoch(n) instead of epochs, or resume with the same ones."
+        )
     return None if found is None else MixtureResumed(found["counts"], found["place"], is_changed)
 
 

@@ -181,6 +181,15 @@ def test_changes_behind_a_window_are_refused():
     list(pipe.resume(state_of(pipe)))
 
 
+def test_changes_of_shards_of_epochs_are_refused():
+    def rank(weights):
+        return two(weights=weights).epochs(2).shard(0, 2).batch(4)
+
+    state = state_of(rank([1, 1]))
+    with pytest.raises(ValueError, match="epochs and shard stand behind mix"):
+        rank([1, 9]).resume(state, allow={"weights"})
+
+
 def test_there_is_no_digest_after_a_change():
     state = state_of(two(weights=[1, 1]).batch(8))
     batches = two(weights=[1, 9]).batch(8).resume(state, allow={"weights"})
