@@ -150,8 +150,8 @@ mod tests {
     use crate::numbering::Numbering;
     use crate::pipeline::blocks::column::{Span, Text};
     use crate::pipeline::blocks::file_provenance::FileProvenance;
+    use crate::pipeline::stages::component::Form;
     use crate::tensor::Tensor;
-    use crate::tensor::shape::Shape;
     use std::sync::Arc;
 
     fn component(name: &str, dtype: DType, default: Option<Tensor>) -> Component {
