@@ -128,6 +128,6 @@ mod tests {
         assert_eq!(misread(&bytes(&[1, 2, 3, 5_000]), DType::UInt32), Some("327680003".to_owned()));
         assert_eq!(misread(&bytes(&[1, 2, 3, 0]), DType::UInt32), None);
         assert_eq!(misread(&bytes(&[1, 40_000]), DType::UInt16), None);
-        assert_eq!(misread(&bytes(&[1, 2, 3, 65_535]), DType::Int64), Some((-281_470_681_612_287_i64).to_string()));
+        assert_eq!(misread(&bytes(&[1, 2, 3, 65_535]), DType::Int64), Some((-281_462_091_677_695_i64).to_string()));
     }
 }
