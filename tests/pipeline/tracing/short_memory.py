@@ -210,9 +210,17 @@ def _source_of(function: Any) -> str:
     return inspect.getsource(function)
 
 
+def _load_modules() -> None:
+    """Loads what a pipeline loads when it is first used, which children may have no memory for."""
+    traced = hr.native(lambda example: {"y": example["x"]})
+    with iter(hr.arrays({"x": [0]}).map(traced, seed=3).options(num_threads=1)) as batches:
+        next(batches)
+
+
 def failures(names: list[str]) -> Iterator[str]:
     """Yields what ends a process: the name of an operation, and how."""
     given, known = _given(), programs()
+    _load_modules()
     for name in names or sorted(known):
         call = _called(known[name], given, name in AT_RANDOM)
         statuses = [in_child(call, more) for more in MORE_BYTES]

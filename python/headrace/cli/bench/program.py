@@ -34,7 +34,7 @@ def pipeline_of(where: str) -> Pipeline:
         raise Failure(f"{where}: expected a file and a name. {_EXAMPLE}")
     if os.path.isfile(path):
         module = _imported(path)
-    elif all(part.isidentifier() for part in path.split(".")):
+    elif all(part.isidentifier() for part in path.split(".")) and not path.endswith(".py"):
         module = _module(path)
     else:
         raise Failure(f"{path}: there is no such file. {_EXAMPLE}")
