@@ -93,7 +93,7 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
         12 => window(&pieces(&files, 2, PieceOptions::ALL, None)),
         13 => epochs(&window(&pieces(&files, 3, PieceOptions::ALL, Some(30)))),
         14 => pieces(&then(&files, Step::SkipErrors(0)), 2, (1, 2), Some(50)),
-        _ => window(&pieces(&Arc::new(Plan::Concat(both())), 16, (0, 2), Some(9))),
+        _ => window(&pieces(&Arc::new(Plan::Concat(both())), 3, (0, 2), Some(9))),
     }
 }
 

@@ -55,9 +55,9 @@ impl Place {
             Some((name, revision)) => (name, revision.replace("%2F", "/").replace("%2f", "/")),
             None => (name, String::new()),
         };
-        if let Some(long) = LONG_REVISIONS.iter().find(|long| format!("{revision}/{path}").starts_with(*long)) {
+        let long = LONG_REVISIONS.iter().filter(|_| revision == "refs");
+        if let Some((long, behind)) = long.filter_map(|long| Some((long, path.strip_prefix(&long[5..])?))).next() {
             // The rest of its name is one part more.
-            let behind = &path[long.len() - "refs/".len()..];
             let (last, rest) = behind.split_once('/').unwrap_or((behind, ""));
             revision = format!("{long}{last}");
             path = rest;
