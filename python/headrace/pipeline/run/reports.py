@@ -2,6 +2,7 @@
 
 import os
 import time
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -41,11 +42,13 @@ class Reports:
     _report: Report
 
     @property
+    @abstractmethod
     def _has_begun(self) -> bool:
-        raise NotImplementedError
+        """True once the engine works for the iteration."""
 
+    @abstractmethod
     def _begin_now(self) -> None:
-        raise NotImplementedError
+        """Begins, unless it has begun."""
 
     @property
     def skipped(self) -> list[Skipped]:
