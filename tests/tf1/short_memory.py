@@ -153,7 +153,9 @@ CALLS.update(
         "bincount": lambda g: tf.bincount(g.ids),
         "histogram_fixed_width": lambda g: tf.histogram_fixed_width(g.floats, [0.0, 2.0]),
         "matmul": lambda g: tf.matmul(g.floats, g.floats, transpose_a=True),
-        "tensordot": lambda g: tf.tensordot(g.floats, np.ones((4, 9), np.float32), 1),
+        "tensordot": lambda g: tf.tensordot(
+            g.tensor(np.ones((COUNT, 4), np.float32), [None, 4]), np.ones((4, 9), np.float32), 1
+        ),
         "softmax": lambda g: tf.nn.softmax(g.floats),
         "log_softmax": lambda g: tf.nn.log_softmax(g.floats),
         "elu": lambda g: tf.nn.elu(g.floats),

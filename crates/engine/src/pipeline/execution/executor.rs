@@ -54,6 +54,8 @@ struct State {
     num_called: usize,
     outputs: VecDeque<Given>,
     is_consumer_waiting: bool,
+    /// The number of outputs that the consumer needs at once: one to take, more to look ahead.
+    num_awaited: usize,
     /// Returned after the outputs.
     error: Option<Error>,
     is_closed: bool,
@@ -92,7 +94,8 @@ type Guard<'a> = MutexGuard<'a, State>;
 impl State {
     /// True if the nodes should be polled, and no thread does it.
     fn must_ask(&self, max_outputs: usize) -> bool {
-        self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < max_outputs
+        let enough = max_outputs.max(self.num_awaited);
+        self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < enough
     }
 
     fn is_over(&self) -> bool {
@@ -126,6 +129,7 @@ impl Executor {
             num_called: 0,
             outputs: VecDeque::new(),
             is_consumer_waiting: false,
+            num_awaited: 1,
             error: None,
             is_closed: false,
             is_refused: false,
@@ -306,6 +310,7 @@ impl Executor {
             self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(given) = state.outputs.pop_front() {
+            state.num_awaited = 1;
             // The consumer's rows are not charged, so there is room for the next ones.
             let wake = self.note_taken(&mut state);
             drop(state);
@@ -364,18 +369,20 @@ impl Executor {
     }
 
     /// Polls the nodes until one more output waits than now, or waits for tasks, for at most
-    /// `timeout`. Returns false if no more can come.
+    /// `timeout`. The one may be made where there is no room in the budget, as if none waited.
+    /// Returns false if no more can come.
     pub fn look_ahead(&self, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         let enough = state.outputs.len() + 1;
+        state.num_awaited = enough;
+        state.is_changed = true;
+        if state.must_ask(enough) {
+            state = self.ask(state, enough);
+        }
         if !state.is_over() && state.outputs.len() < enough {
-            if state.must_ask(enough) {
-                state = self.ask(state, enough);
-            } else {
-                state.is_consumer_waiting = true;
-                state = self.has_output.wait_timeout(state, timeout);
-                state.is_consumer_waiting = false;
-            }
+            state.is_consumer_waiting = true;
+            state = self.has_output.wait_timeout(state, timeout);
+            state.is_consumer_waiting = false;
         }
         !state.is_over()
     }
@@ -417,7 +424,7 @@ impl Executor {
         let mut tasks = Tasks::new(self.has_python.len());
         while !state.is_closed && state.is_changed && state.outputs.len() < enough {
             state.is_changed = false;
-            let is_starving = state.outputs.is_empty();
+            let is_starving = state.outputs.len() < state.num_awaited;
             let is_stuck = is_starving && state.num_running == 0 && state.tasks.is_empty();
             drop(state);
             let is_refused = Cell::new(false);
@@ -449,7 +456,7 @@ impl Executor {
                 Ok(Poll::Pending) => {
                     let is_idle = state.num_running == 0 && state.tasks.is_empty();
                     // While outputs wait for the consumer, taking them will make room.
-                    if is_idle && is_starving && !state.is_changed && !state.is_closed {
+                    if is_idle && state.outputs.is_empty() && !state.is_changed && !state.is_closed {
                         state.error = Some(Error::internal("a pipeline waits for tasks that were never started"));
                     }
                     state.error.is_some()
