@@ -94,6 +94,45 @@ def test_sizes_tell_of_records_of_one_length(tmp_path):
     assert said(pipe).endswith("; its examples come from about 4 of 4 files")
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Files of 10 row groups, and a class for each file."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    directory = tmp_path_factory.mktemp("tables")
+    for file in range(200):
+        table = pa.table({"text": [f"{file:03}"] * 100, "row": range(100)})
+        pq.write_table(table, directory / f"{file:03}.parquet", row_group_size=10)
+    return directory
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"window": 10_000},
+        {"window": 100, "num_open": 4},
+        {"window": 1000, "num_open": 64},
+        {"window": 2000, "num_open": 1, "files": "in order"},
+    ],
+)
+def test_footers_tell_of_row_groups(tables, arguments):
+    pipe = hr.parquet(tables).shuffle(seed=1, **arguments)
+    assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.12, abs=1)
+
+
+def test_a_condition_leaves_the_number_of_rows_open(tables):
+    few = hr.parquet(tables, where=[("text", "<", "040")])
+    unknown = "and whether from more is unknown"
+    assert said(few.shuffle(window=100, seed=1)).endswith(
+        f"; its first 1,000 examples come from about 13 of 40 files at least, {unknown}"
+    )
+    assert said(few.shuffle(seed=1)).endswith(
+        "; from how many of 40 files its first 1,000 examples come is unknown"
+    )
+    none = hr.parquet(tables, where=[("text", "<", "000")])
+    assert said(none.shuffle(window=100, seed=1)).endswith("16 at once")
+
+
 def test_files_that_are_not_there_are_not_the_matter_of_describe(tmp_path):
     assert said(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith("16 at once")
     assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at once")

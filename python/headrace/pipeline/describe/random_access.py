@@ -121,7 +121,7 @@ def may_have_index(source: Stage) -> bool:
     match source:
         case stages.Files(kind="tfrecords" | "text_lines", compression=None | "auto"):
             return True
-        case Source(is_reachable=True):
+        case Source(is_reachable=True, is_kept_for_shuffle=False):
             return getattr(source, "compression", None) in (None, "auto")
     return False
 

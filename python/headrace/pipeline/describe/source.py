@@ -82,6 +82,10 @@ class Source(Stage, ABC):
         """
         return None
 
+    def num_pieces(self) -> Sequence[int] | None:
+        """Returns how many pieces each file has, read from footers; None if each is one piece."""
+        return None
+
     def records(self) -> engine.Plan | None:
         """Returns a plan of the records of its files, to look up their indexes; None if none."""
         return None

@@ -86,6 +86,19 @@ class TableFiles(InferredSource):
         with engine.op_errors():
             return self.num_rows(self.files())
 
+    def num_pieces(self) -> list[int]:
+        """Returns how many pieces of each file may have rows that meet the conditions."""
+        found = self.files()
+        partitions = partitions_of(self.name, found)
+        places = self._kept(partitions, found)
+        numbers = [0] * len(found)
+        if places:
+            conditions = self._conditions(found[places[0]], partitions)
+            with engine.op_errors():
+                for place in places:
+                    _, numbers[place] = self.rows([found[place]], [], conditions, [])
+        return numbers
+
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
         return "the components are the columns of the first file"

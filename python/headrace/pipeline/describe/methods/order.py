@@ -164,10 +164,10 @@ class OrderMethods(Chain):
         Pieces of text lines, JSON lines and records of fixed lengths need no index. CSV,
         TFRecords and tar archives are indexed when the first piece of a file is read (CSV since a
         line end between quotes ends no record). The borders are kept as the offsets of a full
-        shuffle are. A compressed file is one piece, and so is one of Parquet, `files` or
-        `image_folder`. Line numbers in errors, `with_origin`, `split` and random draws need the
-        number of the lines before a piece: they are counted when the first one is asked for,
-        which reads the file once more.
+        shuffle are. A compressed file is one piece, and so are a file of `files` or `image_folder`
+        and a row group of Parquet. Line numbers in errors, `with_origin`, `split` and random draws
+        need the number of the lines before a piece: they are counted when the first one is asked
+        for, which reads the file once more.
 
         Args:
             window: The number of waiting examples from which the next is drawn, each equally

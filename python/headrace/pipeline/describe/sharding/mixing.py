@@ -159,17 +159,18 @@ def _parts(
 def _files(source: Stage, shuffle: stages.Shuffle, options: Mapping[str, Any]) -> list[_File]:
     """Returns the files of a source; none if they are not on this machine."""
     paths = getattr(source, "paths", ())
-    if any(map(storage.is_remote, paths)) or (
-        isinstance(source, Source) and source.piece != "file"
-    ):
+    if any(map(storage.is_remote, paths)):
         return []
     found = list(map(os.fsdecode, find_files(source.name, paths)))
     counts = counts_of(source, index_files(options))
+    known: Sequence[int | None] = counts or [None] * len(found)
+    own = source.num_pieces() if isinstance(source, Source) else None
+    if own is not None:
+        return [file for file in map(_File, own, known) if file.num_pieces]
     pieces = [1] * len(found)
     is_whole = source.name in _FORMATS_OF_WHOLE_FILES or not _is_uncompressed(source, found)
     if shuffle.block_bytes is not None and not is_whole:
         pieces = [max(1, -(-size // shuffle.block_bytes)) for size in storage.sizes(found)]
-    known: Sequence[int | None] = counts or [None] * len(found)
     return list(map(_File, pieces, known))
 
 

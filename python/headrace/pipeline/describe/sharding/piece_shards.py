@@ -6,6 +6,7 @@ from typing import Final
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.random_access import is_read_late, needs_scan, reads_files
 from headrace.pipeline.describe.sharding.window_files import files_before
+from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
 
 __all__ = ["check_pieces", "read_by_shard", "shard_of_pieces"]
@@ -79,7 +80,7 @@ def read_by_shard(chain: Sequence[Stage], index: int) -> str:
     if not isinstance(shard, stages.Shard) or shard.count == 1 or not reads_files(before):
         return ""
     if shard.by == "piece":
-        return f"; it reads 1 of {shard.count} files, others in each epoch"
+        return f"; it reads 1 of {shard.count} {_pieces(before)}, others in each epoch"
     full = [n for n, s in enumerate(before) if isinstance(s, stages.Shuffle) and s.window is None]
     if full and is_read_late(chain, full[-1]):
         scan = ", and the scan" if needs_scan(before) else ""
@@ -95,6 +96,20 @@ def _window(chain: Sequence[Stage]) -> int | None:
         if not isinstance(stage, _OF_EXAMPLES):
             return None
     return None
+
+
+def _pieces(chain: Sequence[Stage]) -> str:
+    """Returns the word for the pieces of files that ranks divide."""
+    is_in_blocks = any(getattr(stage, "block_bytes", None) is not None for stage in chain)
+    words = {"piece" if is_in_blocks and word == "file" else word for word in _words(chain)}
+    return f"{words.pop() if len(words) == 1 else 'piece'}s"
+
+
+def _words(chain: Sequence[Stage]) -> set[str]:
+    source = chain[0]
+    if parts := stages.parts_of(source):
+        return {word for part in parts for word in _words(part)}
+    return {source.piece if isinstance(source, Source) else "file"}
 
 
 def _has_mix(chain: Sequence[Stage]) -> bool:

@@ -32,11 +32,9 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
         chain: The stages before the shuffle.
         shuffle: A shuffle over a window.
     """
-    if not (names := _names(chain)):
+    if not (names := _names(chain, shuffle.block_bytes)):
         return "the examples reach the window in their order"
     files = " and ".join(dict.fromkeys(names))
-    if shuffle.block_bytes is not None:
-        files = f"pieces of {shuffle.block_bytes:,} bytes of {files}"
     order = "in another order in each epoch" if shuffle.files == "shuffled" else "in their order"
     at_once = "one after the other" if shuffle.num_open == 1 else f"{shuffle.num_open} at once"
     return f"it reads {files} {order}, {at_once}"
@@ -44,7 +42,7 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
 
 def files_before(chain: Sequence[Stage]) -> list[str]:
     """Returns the names of the sources whose files a window behind these stages may reorder."""
-    return _names(chain)
+    return _names(chain, None)
 
 
 def is_reordered(chain: Sequence[Stage]) -> bool:
@@ -57,16 +55,22 @@ def is_reordered(chain: Sequence[Stage]) -> bool:
     return isinstance(source, (stages.Files, Source))
 
 
-def _names(chain: Sequence[Stage]) -> list[str]:
-    """Returns the sources whose pieces may be read in another order, in words."""
+def _names(chain: Sequence[Stage], block_bytes: int | None) -> list[str]:
+    """Returns the sources whose pieces may be read in another order, in words.
+
+    Args:
+        chain: The stages before the window.
+        block_bytes: The size of the pieces of files; None for whole files.
+    """
     source, *behind = chain
     if any(isinstance(stage, _ORDERED) for stage in behind):
         return []
+    blocks = "" if block_bytes is None else f"pieces of {block_bytes:,} bytes of "
     match source:
         case stages.Concat(parts=parts) | stages.Mix(parts=parts):
-            return [name for part in parts for name in _names(part)]
-        case stages.Files():
-            return [f"the files of {source.name}"]
+            return [name for part in parts for name in _names(part, block_bytes)]
+        case stages.Files() | Source(has_pieces=True, piece="file"):
+            return [f"{blocks}the files of {source.name}"]
         case Source(has_pieces=True, piece=piece):
             return [f"the {piece}s of {source.name}"]
     return []

@@ -1,0 +1,93 @@
+"""Ranks that `torchrun` starts: equally many steps, all examples, and other numbers of ranks."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
+    pytest.mark.timeout(300),
+]
+
+# Lines in each file, of different numbers.
+SIZES = (101, 37, 160)
+NUM_EPOCHS = 2
+# So many that the examples until then divide by each number of ranks.
+SAVED_STEP = 6
+BATCH_SIZE = 4
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    path = tmp_path_factory.mktemp("lines")
+    for number, size in enumerate(SIZES):
+        text = "".join(f"{number}-{line:03}\n" for line in range(size))
+        (path / f"{number}.txt").write_text(text)
+    return path
+
+
+def kept_lines():
+    """The lines that the filter of the program keeps, as often as they come in all epochs."""
+    lines = (f"{n}-{line:03}" for n, size in enumerate(SIZES) for line in range(size))
+    return Counter({line: NUM_EPOCHS for line in lines if not line.endswith("3")})
+
+
+def run_ranks(directory, world, results, state=None):
+    """Starts the program as so many ranks, and returns the steps and the state of each."""
+    results.mkdir()
+    state_file = results / "state"
+    if state is not None:
+        state_file.write_text(json.dumps(state))
+    program = Path(__file__).with_name("torchrun_training.py")
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
+    done = subprocess.run(
+        [sys.executable, *torchrun, program, directory, results, state_file],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads((results / f"{rank}.json").read_text()) for rank in range(world)]
+
+
+@pytest.fixture(scope="module")
+def two(directory, tmp_path_factory):
+    return run_ranks(directory, 2, tmp_path_factory.mktemp("two") / "results")
+
+
+def lines_of(steps):
+    return Counter(line for step in steps for line in step)
+
+
+def check_padding(given, expected, world):
+    """Checks that all lines came, and that only the end of an epoch repeats some."""
+    assert expected - given == Counter()
+    assert (given - expected).total() <= NUM_EPOCHS * (world - 1)
+
+
+def test_two_ranks_have_equally_many_steps_and_all_examples(two):
+    lengths = [list(map(len, rank["steps"])) for rank in two]
+    assert lengths[0] == lengths[1]
+    check_padding(sum((lines_of(rank["steps"]) for rank in two), Counter()), kept_lines(), 2)
+
+
+@pytest.mark.parametrize(("saved_rank", "world"), [(0, 1), (1, 3)])
+def test_another_number_of_ranks_continues_where_two_stood(
+    saved_rank, world, directory, two, tmp_path
+):
+    before = sum((lines_of(rank["steps"][:SAVED_STEP]) for rank in two), Counter())
+    assert before.total() == 2 * SAVED_STEP * BATCH_SIZE
+    # The state of any rank serves all ranks.
+    rest = run_ranks(directory, world, tmp_path / "results", two[saved_rank]["state"])
+    lengths = [list(map(len, rank["steps"])) for rank in rest]
+    assert lengths == [lengths[0]] * world
+    after = sum((lines_of(rank["steps"]) for rank in rest), Counter())
+    check_padding(before + after, kept_lines(), world)
