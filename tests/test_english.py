@@ -1,10 +1,11 @@
 """Plain English: first lines of docstrings, words to avoid, and the width of prose on pages."""
 
 import ast
+import functools
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ AVOID = {
     r"(?<!there )\b(are|were) no (?=[a-z])(?!longer|more|less|other|place|such|fewer|larger"
     r"|smaller)": "are not",
 }
+ANY_TO_AVOID = re.compile("|".join(AVOID), re.IGNORECASE)
 # Code, and words that are quoted.
 QUOTED = re.compile(r"`+[^`]*`+|\"[^\"]*\"")
 
@@ -36,16 +38,22 @@ def python_files() -> list[Path]:
     return [path for folder in PYTHON for path in sorted((TOP / folder).rglob("*.py"))]
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yields the line and the text of each docstring."""
+@functools.cache
+def docstrings(path: Path) -> list[tuple[int, str]]:
+    """Returns the line and the text of each docstring."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, kinds) and (text := ast.get_docstring(node)):
-            yield node.body[0].lineno, text
+    return [
+        (node.body[0].lineno, text)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, kinds) and (text := ast.get_docstring(node))
+    ]
 
 
 def comments(source: str) -> Iterator[tuple[int, str]]:
     """Yields the line and the text of each comment, without those for tools."""
+    # Dividing a file into tokens takes long, and few files need it.
+    if not any("#" in line and ANY_TO_AVOID.search(line) for line in source.splitlines()):
+        return
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:)", token.string):
             yield token.start[0], token.string
@@ -73,13 +81,14 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def faults(lines: Iterator[tuple[int, str]], place: str) -> list[str]:
+def faults(lines: Iterable[tuple[int, str]], place: str) -> list[str]:
     """Returns the words to avoid that stand in texts, with their places."""
     return [
         f"{place}:{number}: '{found[0]}', write: {better}"
         for number, text in lines
+        if ANY_TO_AVOID.search(unquoted := QUOTED.sub("", text).replace("\n", " "))
         for words, better in AVOID.items()
-        for found in re.finditer(words, QUOTED.sub("", text).replace("\n", " "), re.IGNORECASE)
+        for found in re.finditer(words, unquoted, re.IGNORECASE)
     ]
 
 
@@ -87,7 +96,7 @@ def test_a_docstring_says_what_a_thing_is_or_does():
     found = [
         f"{path.relative_to(TOP)}:{line}: {text.splitlines()[0]}"
         for path in python_files()
-        for line, text in docstrings(ast.parse(path.read_text("utf-8")))
+        for line, text in docstrings(path)
         if RIDDLE.match(text)
     ]
     assert found == []
@@ -110,10 +119,9 @@ def test_docstrings_and_comments_have_no_word_to_avoid():
     found = []
     for path in python_files():
         if path != Path(__file__):
-            source = path.read_text("utf-8")
             name = str(path.relative_to(TOP))
-            found += faults(docstrings(ast.parse(source)), name)
-            found += faults(comments(source), name)
+            found += faults(docstrings(path), name)
+            found += faults(comments(path.read_text("utf-8")), name)
     assert found == []
 
 

@@ -85,6 +85,21 @@ def _parsed_sequence(given: Inputs) -> Any:
     return lists["n"]
 
 
+def _parsed_strings(given: Inputs) -> Any:
+    example = SequenceExample()
+    for number in range(1000):
+        feature = example.feature_lists.feature_list["n"].feature.add()
+        feature.bytes_list.value.extend([b"%d" % number] * 200)
+    features = {"n": tf.VarLenFeature(tf.string)}
+    serialized = given.tensor(example.SerializeToString())
+    _, lists = tf.parse_single_sequence_example(serialized, sequence_features=features)
+    return lists["n"]
+
+
+def _variable(given: Inputs) -> Any:
+    return tf.Variable(given.floats, validate_shape=False, dtype=tf.float32)
+
+
 def _sparse_tables(given: Inputs) -> Any:
     many = tf.serialize_many_sparse(given.sparse(count=FEW))
     return tf.deserialize_many_sparse(many, tf.float32)
@@ -141,6 +156,11 @@ CALLS.update(
         "dynamic_partition": lambda g: tf.dynamic_partition(g.floats, g.ids, 1000)[3],
         "dynamic_stitch": lambda g: tf.dynamic_stitch([g.sorted_ids], [g.floats]),
         "scatter_nd": lambda g: tf.scatter_nd(g.ids[:, None], g.floats, [COUNT, 4]),
+        "scatter_add": lambda g: tf.scatter_add(_variable(g), g.ids, g.floats),
+        "scatter_update of strings": lambda g: tf.scatter_update(
+            tf.Variable(g.texts, validate_shape=False, dtype=tf.string), g.ids, g.texts
+        ),
+        "scatter_nd_add": lambda g: tf.scatter_nd_add(_variable(g), g.ids[:, None], g.floats),
         "tensor_scatter_add": lambda g: tf.tensor_scatter_add(g.floats, g.ids[:, None], g.floats),
         "gather_nd": lambda g: tf.gather_nd(g.floats, g.ids[:, None]),
         "unique": lambda g: tf.unique(g.ids).idx,
@@ -159,6 +179,7 @@ CALLS.update(
         "softmax": lambda g: tf.nn.softmax(g.floats),
         "log_softmax": lambda g: tf.nn.log_softmax(g.floats),
         "elu": lambda g: tf.nn.elu(g.floats),
+        "reduce_join": lambda g: tf.reduce_join(g.texts[:, None], 1),
         "as_string": lambda g: tf.as_string(g.ids),
         "bitcast": lambda g: tf.bitcast(g.floats, tf.uint8) + 1,
         "linspace": lambda g: tf.linspace(0.0, 1.0, g.tensor(np.int32(COUNT * 4))),
@@ -175,6 +196,7 @@ CALLS.update(
         ),
         "parse_tensor": lambda g: tf.parse_tensor(tf.serialize_tensor(g.floats), tf.float32),
         "parse_single_sequence_example": _parsed_sequence,
+        "parse_single_sequence_example of strings": _parsed_strings,
         "map_fn": lambda g: tf.map_fn(lambda row: row * 2, g.floats[:2000]),
         "TensorArray": lambda g: (
             tf.TensorArray(tf.float32, 2).split(g.floats, [COUNT // 2] * 2).concat()

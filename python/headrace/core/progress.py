@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from headrace.core.repr_prefix import printable
 
-__all__ = ["Bar"]
+__all__ = ["Bar", "terminal_bar"]
 
 
 class Bar:
@@ -55,19 +55,25 @@ class Bar:
 
 
 def _bar(what: str, total: int | None, unit: str) -> Any:
-    tqdm: Any = import_module("tqdm").tqdm
-    # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
-    tqdm.monitor_interval = 0
-    tqdm.set_lock(threading.RLock())
-    terminal = shutil.get_terminal_size()  # Unlike tqdm's, it has a guess for one of 0 x 0.
-    return tqdm(
+    return terminal_bar(
         desc=printable(what),
         total=total,
         unit=unit,
         unit_scale=True,
         unit_divisor=1024 if unit == "B" else 1000,
-        ncols=terminal.columns,
-        nrows=terminal.lines,
-        file=sys.stderr,
         leave=False,
     )
+
+
+def terminal_bar(**options: Any) -> Any:
+    """Returns a bar of tqdm on stderr, which is a terminal.
+
+    Args:
+        options: More arguments of tqdm.
+    """
+    tqdm: Any = import_module("tqdm").tqdm
+    # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
+    tqdm.monitor_interval = 0
+    tqdm.set_lock(threading.RLock())
+    size = shutil.get_terminal_size()  # Unlike tqdm, it has a guess for a terminal that says 0 x 0.
+    return tqdm(ncols=size.columns, nrows=size.lines, file=sys.stderr, **options)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import threading
 import time
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import Any, Self
 
 import click
-from tqdm import tqdm
+
+from headrace.core.progress import terminal_bar
 
 
 class Progress:
@@ -26,7 +25,10 @@ class Progress:
         self._num_epochs = num_epochs
         self._num_seen = 0
         self._start = time.monotonic()
-        self._bar = _bar(num_examples * num_epochs) if sys.stderr.isatty() else None
+        self._bar: Any = None
+        if sys.stderr.isatty():
+            shown = "  {percentage:3.0f}% |{bar:10}| {desc}"
+            self._bar = terminal_bar(total=num_examples * num_epochs, bar_format=shown)
 
     def __enter__(self) -> Self:
         return self
@@ -60,17 +62,3 @@ class Progress:
             self._bar.update(num_examples)
         elif self._num_seen >= epoch * self._num_examples:
             click.echo(f"  {status}")
-
-
-def _bar(total: int) -> tqdm[NoReturn]:
-    # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
-    tqdm.monitor_interval = 0
-    tqdm.set_lock(threading.RLock())
-    size = shutil.get_terminal_size()  # Unlike tqdm, it has a guess for a terminal that says 0 x 0.
-    return tqdm(
-        total=total,
-        bar_format="  {percentage:3.0f}% |{bar:10}| {desc}",
-        ncols=size.columns,
-        nrows=size.lines,
-        file=sys.stderr,
-    )

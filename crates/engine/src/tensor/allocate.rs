@@ -147,6 +147,20 @@ pub fn try_gathered_small<A: Array>(place: &str, values: impl Iterator<Item = Re
     Ok(gathered)
 }
 
+/// The values of an iterator, in order, or the first of its errors; `refused` turns a refusal into
+/// such an error.
+pub fn try_gathered<T, E>(
+    values: impl Iterator<Item = std::result::Result<T, E>>,
+    refused: impl Fn(Refusal) -> E,
+) -> std::result::Result<Vec<T>, E> {
+    let mut gathered = room(values.size_hint().0).map_err(&refused)?;
+    for value in values {
+        grow(&mut gathered, 1).map_err(&refused)?;
+        gathered.push(value?);
+    }
+    Ok(gathered)
+}
+
 /// Adds a copy of `more` to `bytes`.
 #[inline]
 pub fn append(bytes: &mut Vec<u8>, more: &[u8]) -> std::result::Result<(), Refusal> {

@@ -3,10 +3,10 @@
 #![allow(unsafe_code)]
 
 use crate::boundary::given::given;
-use crate::error::IntoPython;
+use crate::error::{IntoPython, to_python as to_exception};
 use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
-use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::{Tensor, allocate};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::memory::Memory;
 use headrace_engine::tensor::shape::Shape;
@@ -265,6 +265,11 @@ fn strings_to_python<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'p
         return given(py, strings.first().map_or(&[], |value| &value[..])).map(Bound::into_any);
     }
     let objects = strings.iter().map(|value| given(py, value).map(|value| value.into_any().unbind()));
-    let objects = objects.collect::<PyResult<_>>()?;
-    PyArray1::from_vec(py, objects).reshape(tensor.shape().to_vec()).map(Bound::into_any)
+    PyArray1::from_vec(py, collected(py, objects)?).reshape(tensor.shape().to_vec()).map(Bound::into_any)
+}
+
+/// The values of an iterator, one for each row of a component or element of a tensor, or the first
+/// of its errors.
+pub(crate) fn collected<T>(py: Python<'_>, values: impl Iterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
+    allocate::try_gathered(values, |refusal| to_exception(py, &refusal.at("values for Python")))
 }

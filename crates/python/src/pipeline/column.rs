@@ -1,6 +1,6 @@
 //! Columns of rows, as Python functions take and return them, and the components of batches.
 
-use crate::boundary::array::{to_python as array_of, to_python_shared};
+use crate::boundary::array::{collected, to_python as array_of, to_python_shared};
 use crate::boundary::attrs::dtype;
 use crate::boundary::given::given;
 use crate::boundary::view::{to_tensor, to_view};
@@ -9,7 +9,7 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::blocks::arrow::Strings;
 use headrace_engine::pipeline::blocks::column;
 use headrace_engine::pipeline::blocks::column::Lists;
-use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::{Tensor, allocate};
 use headrace_engine::tensor::dtype::DType;
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
@@ -36,7 +36,7 @@ impl Column {
     #[staticmethod]
     fn each(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(arrays.py(), code)?;
-        let tensors = arrays.iter().map(|array| to_tensor(&array, dtype)).collect::<PyResult<Vec<_>>>()?;
+        let tensors = collected(arrays.py(), arrays.iter().map(|array| to_tensor(&array, dtype)))?;
         Ok(Self(column::Column::Each(tensors.into())))
     }
 
@@ -69,7 +69,7 @@ impl Column {
     fn batches(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
         let dtype = dtype(arrays.py(), code)?;
         let batch = |array: Bound<'_, PyAny>| copied(&array, dtype).map(column::Column::Dense);
-        let batches = arrays.iter().map(batch).collect::<PyResult<Vec<_>>>()?;
+        let batches = collected(arrays.py(), arrays.iter().map(batch))?;
         Ok(Self(column::Column::Batches(batches.into())))
     }
 
@@ -102,16 +102,20 @@ fn copied(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
 
 /// Offsets that increase and are at most `limit`.
 fn places(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
-    let places: Option<Vec<_>> = tensor.values::<i64>()?.iter().map(|place| usize::try_from(*place).ok()).collect();
-    let places = places.filter(|places| places.is_sorted() && places.last().is_none_or(|last| *last <= limit));
-    places.ok_or_else(|| Error::internal("the places of strings or lists are beyond their data"))
+    let wrong = || Error::internal("the places of strings or lists are beyond their data");
+    let places = tensor.values::<i64>()?.iter().map(|place| usize::try_from(*place).map_err(|_| wrong()));
+    let places = allocate::try_gathered(places, |refusal| refusal.at("places of strings or lists"))?;
+    let is_within = places.is_sorted() && places.last().is_none_or(|last| *last <= limit);
+    is_within.then_some(places).ok_or_else(wrong)
 }
 
 fn text(data: &Tensor, offsets: &Tensor) -> Result<column::Text> {
     let bytes = bytes::Bytes::copy_from_slice(data.bytes());
     let offsets = places(offsets, bytes.len())?;
     let span = |(start, end): (&usize, &usize)| column::Span { start: *start, length: end - start };
-    let spans = offsets.iter().zip(offsets.iter().skip(1)).map(span).collect();
+    let count = offsets.len().saturating_sub(1);
+    let spans = allocate::collected(count, offsets.iter().zip(offsets.iter().skip(1)).map(span));
+    let spans = spans.map_err(|refusal| refusal.at("places of strings"))?;
     Ok(column::Text::new(bytes, spans))
 }
 
@@ -126,7 +130,7 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
         column::Column::Text(text) => objects(py, text),
         column::Column::Ragged(_) | column::Column::Each(_) => {
             let rows = (0..column.len()).map(|row| to_python_shared(py, column.row(row).into_python(py)?));
-            Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            Ok(PyList::new(py, collected(py, rows)?)?.into_any())
         }
         column::Column::Lists(lists) => {
             let inner = shared(py, lists.inner())?;
@@ -134,11 +138,11 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
                 let range = lists.range(row);
                 inner.get_item(PySlice::new(py, range.start as isize, range.end as isize, 1))
             };
-            let rows = (0..lists.len()).map(row).collect::<PyResult<Vec<_>>>()?;
+            let rows = collected(py, (0..lists.len()).map(row))?;
             Ok(PyList::new(py, rows)?.into_any())
         }
         column::Column::Batches(batches) => {
-            let batches = batches.iter().map(|batch| shared(py, batch)).collect::<PyResult<Vec<_>>>()?;
+            let batches = collected(py, batches.iter().map(|batch| shared(py, batch)))?;
             Ok(PyList::new(py, batches)?.into_any())
         }
     }
@@ -147,7 +151,7 @@ fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, 
 /// Strings as an array of `bytes` objects.
 fn objects<'py>(py: Python<'py>, text: &column::Text) -> PyResult<Bound<'py, PyAny>> {
     let objects = text.rows().map(|row| given(py, row).map(|row| row.into_any().unbind()));
-    Ok(PyArray1::<Py<PyAny>>::from_vec(py, objects.collect::<PyResult<_>>()?).into_any())
+    Ok(PyArray1::<Py<PyAny>>::from_vec(py, collected(py, objects)?).into_any())
 }
 
 /// The component of a batch, or of some examples, for the user: it belongs to the user alone and is

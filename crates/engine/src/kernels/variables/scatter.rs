@@ -89,7 +89,8 @@ fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
             Error::invalid_argument(format!("indices{place} = {index} is not in [0, {num_rows})"))
         })
     };
-    let numbers = indices.integers()?.iter().enumerate().map(number).collect::<Result<_>>()?;
+    let numbers = indices.integers()?;
+    let numbers = allocate::try_gathered(numbers.iter().enumerate().map(number), refused)?;
     Ok(Slices { rank: current.shape().len() - 1, num_index_axes: 0, numbers })
 }
 
@@ -118,8 +119,12 @@ fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices
             ))
         })
     };
-    let numbers = (0..leading.iter().product()).map(number).collect::<Result<_>>()?;
+    let numbers = allocate::try_gathered((0..leading.iter().product()).map(number), refused)?;
     Ok(Slices { rank: rank - depth, num_index_axes: 1, numbers })
+}
+
+fn refused(refusal: allocate::Refusal) -> Error {
+    refusal.at("places of a variable")
 }
 
 /// The error for updates that do not have the slices' shape after indices of `depth` numbers.

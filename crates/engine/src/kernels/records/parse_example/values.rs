@@ -108,15 +108,18 @@ impl Values {
         }
     }
 
-    /// The most bytes that the values in a message can take, without those of strings, which share
-    /// its memory.
+    /// The most bytes that the values in a message can take, and the ends of the lists in it. The
+    /// bytes of strings that share the memory of the message are not among them.
     pub fn most_bytes(&self, message: &[u8]) -> usize {
-        match self {
+        // Each string, and each list, begins with such a byte.
+        let num_delimited = memchr::memchr_iter(DELIMITED_VALUE, message).count();
+        let values = match self {
             // Each number ends with such a byte.
             Self::Int64(_) => size_of::<i64>() * message.iter().filter(|byte| **byte < 0x80).count(),
             Self::Float(_) | Self::Joined(_) => message.len(),
-            Self::String(_) => 0,
-        }
+            Self::String(_) => size_of::<Bytes>() * num_delimited,
+        };
+        values + size_of::<usize>() * num_delimited
     }
 
     /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is
