@@ -92,6 +92,7 @@ def faults(lines: Iterable[tuple[int, str]], place: str) -> list[str]:
     ]
 
 
+@pytest.mark.timeout(120)
 def test_a_docstring_says_what_a_thing_is_or_does():
     found = [
         f"{path.relative_to(TOP)}:{line}: {text.splitlines()[0]}"
