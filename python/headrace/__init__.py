@@ -1,10 +1,10 @@
 """headrace feeds training loops: files become batches on native threads.
 
-`dir(headrace)` lists what there is. A pipeline begins with a source such as `tfrecords`.
+`dir(headrace)` lists the public names. A pipeline begins with a source such as `tfrecords`.
 Operations of native functions are in `headrace.ops`, queues for use without a pipeline in
 `headrace.queues`, errors in `headrace.errors`; `import headrace.tf1 as tf` has the names of
-TensorFlow 1. Everything is loaded when it is first used, so that a command can listen to Ctrl-C
-before NumPy and the engine are there.
+TensorFlow 1. Each name is loaded when it is first used, so that a command can handle Ctrl-C before
+NumPy and the engine are loaded.
 """
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ _HOMES = {
     "Tensor": "graph",
     "native": "pipeline.tracing",
 }
-# Names that were here before they had a place under `headrace.tf1` or `headrace.graph`.
+# Names that have moved to `headrace.tf1` or `headrace.graph`.
 _MOVED = {
     "Coordinator": "tf1.coordinator",
     "DType": "core.dtypes",

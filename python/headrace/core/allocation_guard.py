@@ -1,7 +1,7 @@
-"""Memory for arrays of computed sizes: refused if the machine can never have as much.
+"""A check before large allocations: an array that the machine can never hold is refused.
 
-Linux promises memory that it does not have, and ends the process that uses it. NumPy therefore gets
-an array of any size, so operations ask here first. The engine does the same for its own memory.
+Linux promises memory that it does not have, and kills the process that uses it. So NumPy can make
+an array of any size, and operations call this first. The engine does the same for its own memory.
 """
 
 import math
@@ -60,7 +60,7 @@ def check_bytes(num_bytes: int, place: str) -> None:
 
     Args:
         num_bytes: The number of bytes.
-        place: The purpose; begins the message.
+        place: The purpose, at the beginning of the message.
 
     Raises:
         ResourceExhaustedError: If neither this machine nor its control group has so much memory.

@@ -203,7 +203,7 @@ def op_errors() -> Iterator[None]:
 
 
 def call_functions(run: list[Any] | PythonCall) -> list[Any]:
-    """Calls the Python functions at which a run stops, and resumes the run.
+    """Calls each Python function at which a run stops, and resumes the run.
 
     They are called from here and not by the engine. When a program exits, Python ends its daemon
     threads wherever they are, which is impossible if there is native code below a Python function.

@@ -75,7 +75,7 @@ class SkippedExamples(Exception):
     """Examples were skipped by `skip_errors`, raised at the end of the data.
 
     Attributes:
-        skipped: Each of them, as `Batches.skipped` has it.
+        skipped: The skipped examples, as in `Batches.skipped`.
     """
 
     def __init__(self, message: str, skipped: Sequence[Any] = ()) -> None:
@@ -137,7 +137,7 @@ class OpError(Exception):
     @property
     def node_def(self) -> NamedNode | None:
         """Description of the node that failed, or None when no node is to blame."""
-        # Made on demand: it needs protocol buffers, and most programs never read it.
+        # Made on first use: it needs protocol buffers, and most programs never read it.
         own: NamedNode | None = getattr(self._op, "node_def", None)
         return own if self._node_def is None else self._node_def
 
@@ -191,7 +191,7 @@ class NotFoundError(_CodedError):
 
 
 class AlreadyExistsError(_CodedError):
-    """Something that was to be created exists already."""
+    """The file, directory or other object to create exists already."""
 
     _code = ALREADY_EXISTS
 
@@ -215,7 +215,7 @@ class FailedPreconditionError(_CodedError):
 
 
 class AbortedError(_CodedError):
-    """An operation was given up, usually because of another one at the same time."""
+    """An operation was aborted, usually because of a concurrent one."""
 
     _code = ABORTED
 
@@ -233,7 +233,7 @@ class UnimplementedError(_CodedError):
 
 
 class InternalError(_CodedError):
-    """A fault of this library: something happened that must not happen."""
+    """A fault of this library: a state that must not occur."""
 
     _code = INTERNAL
 
@@ -251,7 +251,7 @@ class DataLossError(_CodedError):
 
 
 class UnauthenticatedError(_CodedError):
-    """The caller did not say who they are, or it was not believed."""
+    """The caller gave no credentials, or they were not accepted."""
 
     _code = UNAUTHENTICATED
 

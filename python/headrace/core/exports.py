@@ -1,4 +1,4 @@
-"""The public names of modules that collect what others define."""
+"""The public names of modules that re-export names of other modules."""
 
 from collections.abc import Collection, Mapping
 from types import ModuleType
@@ -7,7 +7,7 @@ __all__ = ["public_names"]
 
 
 def public_names(names: Mapping[str, object], modules: Collection[str] = ()) -> list[str]:
-    """Returns the names that a module has collected, sorted.
+    """Returns the public names of a module, sorted.
 
     These are all names without an underscore in front, except modules and `TYPE_CHECKING`.
 

@@ -1,8 +1,10 @@
 """Configurations of the features to parse from an `Example`.
 
-They stand below the operations, so that a pipeline can take them without loading those.
+They are defined apart from the operations, so that a pipeline can take them without loading
+those.
 
-Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
+Source: `tf.FixedLenFeature`, `tf.VarLenFeature`, `tf.FixedLenSequenceFeature` and
+`tf.SparseFeature` of TensorFlow 1.15.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ class FixedLenFeature(NamedTuple):
     Attributes:
         shape: Shape of the values.
         dtype: float32, int64 or string.
-        default_value: Taken where the feature is missing; None if it must be there.
+        default_value: The value where the feature is missing; None if it is required.
     """
 
     shape: ShapeLike

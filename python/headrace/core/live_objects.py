@@ -1,4 +1,4 @@
-"""Objects that somebody still holds, for those who want to know of all of them."""
+"""A weak set of live objects."""
 
 import threading
 import weakref
@@ -10,10 +10,10 @@ _T = TypeVar("_T")
 
 
 class Alive(Generic[_T]):
-    """A set of objects that keeps none of them alive. May be used from many threads."""
+    """A set of weak references to objects. May be used from many threads."""
 
     def __init__(self) -> None:
-        # Re-entrant: a signal handler, or the garbage collector, may ask in the same thread.
+        # Re-entrant: a signal handler or the garbage collector may call in the same thread.
         self._lock = threading.RLock()
         self._objects: weakref.WeakSet[_T] = weakref.WeakSet()
 
@@ -23,6 +23,6 @@ class Alive(Generic[_T]):
             self._objects.add(item)
 
     def all(self) -> list[_T]:
-        """Returns those that are still held, in no order."""
+        """Returns the objects that are still alive, in no order."""
         with self._lock:
             return list(self._objects)

@@ -1,4 +1,4 @@
-"""The packages that only some programs need, each with the extra that brings it."""
+"""The packages that only some programs need, each with the extra that installs it."""
 
 from importlib.util import find_spec
 from typing import Final

@@ -10,12 +10,12 @@ _VARIABLES: Final = ("RANK", "WORLD_SIZE")
 
 
 class ProcessRank(NamedTuple):
-    """The place of this process.
+    """The rank of this process, and the number of processes.
 
     Attributes:
         rank: From 0 to `world_size - 1`.
         world_size: The number of processes.
-        source: Names who said so.
+        source: The library or the variables that gave them.
     """
 
     rank: int
@@ -24,10 +24,11 @@ class ProcessRank(NamedTuple):
 
 
 def process_rank(where: str) -> ProcessRank:
-    """Asks `torch.distributed`, JAX, and the variables RANK and WORLD_SIZE, in this order.
+    """Returns the rank by `torch.distributed`, JAX, or the variables RANK and WORLD_SIZE.
 
-    The first that is initialised answers. It imports neither library: one that the program has not
-    imported cannot be initialised. JAX is asked through `jax.distributed.is_initialized`.
+    The first of these, in this order, that is initialised gives it. Neither library is imported:
+    one that the program has not imported cannot be initialised. JAX is asked through
+    `jax.distributed.is_initialized`.
 
     Args:
         where: Names the caller in messages.

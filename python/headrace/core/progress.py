@@ -1,4 +1,4 @@
-"""Progress on a terminal; nothing where stderr is none."""
+"""A progress bar on a terminal; nothing is shown where stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bar", "terminal_bar"]
 
 
 class Bar:
-    """A progress bar, on stderr if that is a terminal and tqdm is installed.
+    """A progress bar on stderr, shown if stderr is a terminal and tqdm is installed.
 
     Args:
         what: A word or two for the work.

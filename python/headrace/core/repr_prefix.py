@@ -17,7 +17,7 @@ __all__ = [
 
 # As in `without_passwords` of the engine.
 _USER: Final = re.compile(r"(?<=://)[^/?#\\\s]*@")
-# Control characters, those that turn a text round, end lines or take no room, and halves of pairs.
+# Control, bidirectional, line-ending and zero-width characters, and lone surrogates.
 _HIDDEN: Final = (
     "\\0-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f"
     "\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff"
@@ -35,22 +35,22 @@ def set_displayed_package(name: str | None) -> None:
 
 
 def displayed_name(module: str, name: str) -> str:
-    """Returns the dotted name that `repr` shows for something of a module of headrace."""
+    """Returns the dotted name that `repr` shows for an object of a module of headrace."""
     return f"{_package or module}.{name}"
 
 
 def without_passwords(text: str) -> str:
-    """Returns a text without users and passwords of URLs in it, as in `https://***@host/name`."""
+    """Returns a text with users and passwords of its URLs hidden: `https://***@host/name`."""
     return _USER.sub("***@", text) if "://" in text else text
 
 
 def printable(name: "str | bytes | os.PathLike[str]") -> str:
-    """Returns a name as messages show it: what a terminal would act upon is escaped."""
+    """Returns a name as messages show it, with control and invisible characters escaped."""
     return _UNPRINTABLE.sub(_escaped, os.fsdecode(name))
 
 
 def printable_lines(text: str) -> str:
-    """Returns a message, which may have several lines, with all else escaped."""
+    """Returns a message with characters escaped as in `printable`, except line feeds and tabs."""
     return _UNPRINTABLE_IN_LINES.sub(_escaped, text)
 
 

@@ -445,7 +445,7 @@ def as_shape(shape: ShapeLike) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
-    """Returns an unknown shape, or one of which only the rank is known."""
+    """Returns an unknown shape, or one with a known rank and unknown sizes."""
     rank = ndims if rank is None else rank
     return TensorShape(None if rank is None else [None] * rank)
 

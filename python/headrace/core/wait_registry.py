@@ -1,6 +1,6 @@
 """A registry of the waits of Python threads, in words, for `headrace.testing.dump_waits`.
 
-Waits of the engine are noted there; see `headrace.core.engine.waits`.
+Waits in the engine are in a registry of its own; see `headrace.core.engine.waits`.
 """
 
 import threading
@@ -30,7 +30,7 @@ _waits: Final[dict[object, PythonWait]] = {}
 
 
 class Blocked:
-    """A context in which the thread waits for something.
+    """A context manager around a wait of the current thread.
 
     Args:
         describe: Describes the awaited event. May be called from any thread, and must not wait.
@@ -47,5 +47,5 @@ class Blocked:
 
 
 def python_waits() -> list[PythonWait]:
-    """Returns all waits that threads are in, in the order in which they began."""
+    """Returns the waits of all threads, in the order in which they began."""
     return list(_waits.values())

@@ -25,8 +25,8 @@ class TFRecordOptions:
             written can be read: `zlib.Z_PARTIAL_FLUSH`, `Z_SYNC_FLUSH` or `Z_FULL_FLUSH`. None or
             `zlib.Z_NO_FLUSH` does not flush it. A writer's `flush` always does.
         input_buffer_size: The bytes between two such flushes; None for 262,144.
-        output_buffer_size: Accepted for TensorFlow's sake, as are those arguments below that say
-            so: they change the time and the size of the file, and no record.
+        output_buffer_size: Accepted for compatibility with TensorFlow, as are the arguments below
+            marked "Accepted": they would change time and size, but no record.
         window_bits: Accepted.
         compression_level: 0 (none) to 9 (smallest), or None for the usual 6.
         compression_method: Accepted.

@@ -33,8 +33,7 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
 
     Raises:
         ResourceExhaustedError: If too many files are open to look into a directory.
-        UnknownError: If a directory cannot be read for another reason than that it is not there or
-            may not be read.
+        UnknownError: If a directory exists and may be read, but reading it fails.
     """
     text = os.fsdecode(pattern)
     first = _SPECIAL.search(text)
@@ -110,7 +109,7 @@ def _as_regex(pattern: str) -> str:
 
 
 def _end_of_set(pattern: str, start: int) -> int | None:
-    """Returns where the `]` is that ends a set; one that comes first is a member of it."""
+    """Returns the position of the `]` that ends a set; a `]` at its beginning is a member."""
     place = start + (pattern[start : start + 1] in ("!", "^"))
     place += pattern[place : place + 1] == "]"
     while place < len(pattern) and pattern[place] != "]":
@@ -129,7 +128,7 @@ def _set_as_regex(members: str) -> str:
             high = chars[place + 2]
             place += 2
         place += 1
-        if low <= high:  # a range from back to front has no members
+        if low <= high:  # A range whose end is before its start has no members.
             parts.append(f"{re.escape(low)}-{re.escape(high)}")
     if not parts:
         return "." if is_negated else r"(?!)"

@@ -1,4 +1,4 @@
-"""TFRecord files without a graph: writing them and iterating over them.
+"""TFRecord files without a graph: a writer and an iterator.
 
 Source: `tf.python_io` of TensorFlow 1.15.
 """

@@ -52,7 +52,7 @@ __all__ = [
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _WITHOUT_LISTS: Final = ("http", "https")
 _CHUNK_BYTES: Final = 1 << 20
-# The number of letters of the name in a temporary name: a name has at most 255 bytes.
+# The most letters of a name that its temporary name keeps: names have at most 255 bytes.
 _TEMPORARY_LETTERS: Final = 50
 
 
@@ -88,7 +88,7 @@ def local_path(path: str) -> str:
 
 
 def can_be_listed(path: str) -> bool:
-    """Returns whether the names in a directory can be had: not over plain HTTP."""
+    """Returns whether directories can be listed there; over plain HTTP they cannot."""
     found = _URL.match(path)
     return found is None or found[1].lower() not in _WITHOUT_LISTS
 
@@ -106,7 +106,7 @@ def open_file(path: str) -> IO[bytes]:
 
 
 def size_of(file: IO[bytes]) -> int:
-    """Returns how many bytes a file has that `open_file` has opened.
+    """Returns the size in bytes of a file that `open_file` has opened.
 
     Raises:
         FailedPreconditionError: If the server does not say.
@@ -118,13 +118,13 @@ def size_of(file: IO[bytes]) -> int:
 
 
 def known_size_of(file: IO[bytes]) -> int | None:
-    """Returns how many bytes an open file has; None if the server does not say."""
+    """Returns the size in bytes of an open file; None if the server does not say."""
     raw = getattr(file, "raw", None)
     return raw.size if isinstance(raw, _RemoteReader) else os.fstat(file.fileno()).st_size
 
 
 def unknown_size(url: str) -> FailedPreconditionError:
-    """Returns the error for a file whose size is needed and which the server does not say."""
+    """Returns the error for a file whose size is needed, but not told by the server."""
     text = (
         f"{url}: the server does not say how long the file is: its answer has no Content-Length. "
         "Copy the file to this machine."
@@ -133,7 +133,7 @@ def unknown_size(url: str) -> FailedPreconditionError:
 
 
 def status(path: str) -> Entry:
-    """Returns what is known of a file or a directory.
+    """Returns the size, the time of change and the kind of a file or a directory.
 
     Raises:
         NotFoundError: If there is none of that name.
@@ -159,7 +159,7 @@ def statuses(urls: Iterable[str]) -> list[Entry | None]:
 
 
 def sizes(paths: Iterable[str]) -> list[int]:
-    """Returns the number of bytes of each of some files.
+    """Returns the size of each file, in bytes.
 
     Raises:
         NotFoundError: If one does not exist.
@@ -190,7 +190,7 @@ def _is_remote_directory(url: str) -> bool:
 
 
 def entries(directory: str) -> list[Entry]:
-    """Returns what is in a directory, sorted by name; of a remote one that is not there, nothing.
+    """Returns the entries of a directory, sorted by name; none for a missing remote one.
 
     Raises:
         OpError: If it cannot be listed.
@@ -217,7 +217,7 @@ def _listed(url: str, is_deep: bool) -> list[Entry]:
 
 
 def revision(url: str) -> str | None:
-    """Returns the commit that the revision in a URL of the hub means now; None for a bucket.
+    """Returns the current commit of the revision in a URL of the hub; None for a bucket.
 
     Raises:
         OpError: If there is none, or the hub cannot be asked.
@@ -256,9 +256,9 @@ def copy(source: str, target: str) -> None:
 
 
 def link(source: str, path: str) -> None:
-    """Gives a file another name as well, atomically. A file that has this name is replaced.
+    """Gives a file a second name, atomically. A file of that name is replaced.
 
-    Where a storage has no such names, the other file is a copy.
+    Where a storage has no hard links, the second file is a copy.
 
     Raises:
         OpError: If that is not possible.
@@ -285,12 +285,12 @@ def link(source: str, path: str) -> None:
 
 
 def _storage(path: str) -> str:
-    """Returns what all URLs of a bucket begin with."""
+    """Returns the common beginning of all URLs of a bucket."""
     return "/".join(path.split("/", 3)[:3])
 
 
 def has_pattern(path: str) -> bool:
-    """Returns whether a URL is a pattern. In one of HTTP, `?` begins what the server is asked."""
+    """Returns whether a URL is a pattern. In an HTTP URL, `?` begins the query."""
     return can_be_listed(path) and re.search(r"[*?[]", path) is not None
 
 

@@ -18,7 +18,7 @@ class Queue:
 
     An element is a tuple of components, each an array of a fixed type. May be used from many
     threads. Blocked calls are served strictly in the order they came, and do not hold the GIL.
-    Enqueued arrays are copied; dequeued arrays belong to the caller.
+    Enqueued arrays are copied; dequeued arrays belong to the caller, who may change them.
 
     A call that fails loses no elements. A dequeue puts its elements back, in front if the queue
     keeps an order. Elements that an `enqueue_many` had added stay, and the error has their number:
@@ -69,7 +69,7 @@ class Queue:
         return QueueStatistics(**self._native.stats())
 
     def size(self) -> int:
-        """Returns the number of elements in the queue, without those a waiting dequeue holds."""
+        """Returns the number of elements in the queue, without those held by a waiting dequeue."""
         return self._native.size()
 
     def enqueue(self, element: ElementLike, timeout: float | None = None) -> None:
@@ -218,7 +218,7 @@ class Queue:
         timeout: float | None,
         is_batch: bool,
     ) -> None:
-        """Adds an element or a batch that the engine does not take as it is."""
+        """Converts an element or a batch that the engine does not take, and adds it."""
         components = self._signature.split(element)
         if enqueue(components, timeout):
             return

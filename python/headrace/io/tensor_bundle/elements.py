@@ -21,7 +21,7 @@ _UINT32_MAX: Final = 0xFFFFFFFF
 
 
 def find_dtype(array: npt.NDArray[Any]) -> dtypes.DType:
-    """Finds the type as which an array is stored.
+    """Returns the type under which an array is stored.
 
     Raises:
         TypeError: If there is none.
@@ -102,7 +102,7 @@ def _decode_strings(data: bytes, shape: tuple[int, ...], checksum: int) -> npt.N
 
 
 def _length_number(length: int) -> bytes:
-    """The form in which a length enters the checksum."""
+    """Returns the bytes of a length as they enter the checksum."""
     return length.to_bytes(4 if length <= _UINT32_MAX else 8, "little")
 
 

@@ -28,7 +28,7 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Reads a number.
 
     Args:
-        data: Holds it.
+        data: The bytes that hold it.
         position: The position of its beginning.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Gives the files of a checkpoint their names, so that one is whole at any moment.
+"""Publishes the files of a checkpoint, so that a complete one exists at any moment.
 
 The index names its data file by the number of data files, which is 1. Two files cannot be renamed
 atomically. So to replace a checkpoint, the new data first get the name of the first file of two,
@@ -19,8 +19,8 @@ from headrace.io.tensor_bundle.reader import BundleReader
 
 __all__ = ["Replacement", "data_path"]
 
-# Held while the files of a checkpoint get their names: of two of the same prefix, that two threads
-# write, the index of one must not come to the data of the other.
+# Held while the files of a checkpoint are renamed: if two threads write the same prefix, the index
+# of one must not be published with the data of the other.
 _publishing: Final = threading.Lock()
 
 
@@ -62,15 +62,15 @@ class Replacement:
                 data.keep_mode_of(data_path(self._prefix, 1))
                 return data, 2
             except (NotFoundError, PermissionDeniedError):
-                pass  # No data are there, or no file can be made here and only old ones written.
+                pass  # The data are missing, or the directory refuses new files.
         return files.enter_context(_create(data_path(self._prefix, 1))), 1
 
     def publish(self, survives_power_loss: bool) -> None:
-        """Gives the files their names.
+        """Renames the files to their final names.
 
         Args:
-            survives_power_loss: Whether to wait before that until they are on the disk; if they
-                replace others, that is done anyway.
+            survives_power_loss: Whether to wait before that until they are on the disk; this is
+                always done if they replace others.
         """
         if survives_power_loss or self._replaced is not None:
             self.data.sync()
@@ -87,7 +87,7 @@ class Replacement:
                 self._remove_other()
 
     def _remove_other(self) -> None:
-        """Removes the data file that has the other name, unless it may be one of two."""
+        """Removes the data file of the intermediate name, unless a real second part exists."""
         other = data_path(self._prefix, 2)
         if exists(other) and not exists(data_path(self._prefix, 2, 1)):
             remove(other)

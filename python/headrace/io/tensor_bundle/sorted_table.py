@@ -1,9 +1,9 @@
 """Sorted tables of keys and values in one file, LevelDB's SSTable.
 
-A table is a row of blocks, an index block that says where each block lies, and a footer that says
-where the index lies. In a block a key is written without the beginning that it shares with the key
-before it; every so often, at a restart, a key is written whole. A block is followed by one byte for
-its compression and a checksum.
+A table is a row of blocks, an index block with the place of each block, and a footer with the place
+of the index. In a block a key is written without the prefix that it shares with the key before it;
+every so often, at a restart, a key is written whole. A block is followed by one byte for its
+compression and a checksum.
 
 Source: `doc/table_format.md` of LevelDB.
 """
@@ -105,7 +105,7 @@ def write_table(
 
 
 def _separator(key: bytes, next_key: bytes) -> bytes:
-    """Finds a short key from `key` up to, but without, `next_key`."""
+    """Returns a short key that is at least `key` and less than `next_key`."""
     at = _count_shared(key, next_key)
     if at < len(key) and key[at] + 1 < next_key[at]:
         return key[:at] + bytes([key[at] + 1])
@@ -113,13 +113,13 @@ def _separator(key: bytes, next_key: bytes) -> bytes:
 
 
 def _successor(key: bytes) -> bytes:
-    """Finds a short key that is not before `key`."""
+    """Returns a short key that is at least `key`."""
     at = len(key) - len(key.lstrip(b"\xff"))
     return key[:at] + bytes([key[at] + 1]) if at < len(key) else key
 
 
 def _write_block(file: Output, block: _BlockBuilder) -> bytes:
-    """Writes a block and returns its handle: where it lies and how long it is."""
+    """Writes a block and returns its handle: its offset and its size."""
     offset = file.tell()
     contents = block.finish() + b"\0"
     file.write(contents + _UINT32.pack(masked_crc32c(contents)))
@@ -127,7 +127,7 @@ def _write_block(file: Output, block: _BlockBuilder) -> bytes:
 
 
 def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
-    """Reads a table from its beginning, checking every block before it gives out its entries.
+    """Reads a table from its beginning; each block is checked before its entries are yielded.
 
     Args:
         path: The file. It is read as a whole.

@@ -1,1 +1,1 @@
-"""The description of a pipeline: stages, sources, and what is known without running anything."""
+"""The description of a pipeline: stages, sources, and facts known without running it."""

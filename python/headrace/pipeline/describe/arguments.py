@@ -1,4 +1,4 @@
-"""Arguments of pipelines, refused where they are written."""
+"""Checks of the arguments of pipelines, at the call that is given them."""
 
 import math
 import operator
@@ -30,7 +30,7 @@ _MAX_COUNT: Final = 2**63 - 1
 
 
 def check_budget(budget: object) -> None:
-    """Raises an error if this is neither a count nor a share of examples to be skipped."""
+    """Raises an error if a budget is neither a count nor a share of examples to skip."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(
             f"skip_errors: budget is {budget!r}, expected how many examples may be left out, or "
@@ -50,7 +50,7 @@ def check_function(where: str, function: object) -> None:
 
 
 def checked_int(where: str, name: str, value: object, least: int) -> int:
-    """Returns an integer from `least` up, of any type; raises ValueError if it is none."""
+    """Returns an integer of any type as an int; raises ValueError if it is below `least`."""
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         number = operator.index(value)
         if least <= number <= _MAX_COUNT:
@@ -94,7 +94,7 @@ def checked_num_callers(
 
 
 def check_processes(where: str, num_processes: int) -> None:
-    """Raises ValueError where no worker process can run."""
+    """Raises ValueError if worker processes are wanted and this system has none."""
     if not hasattr(os, "fork"):
         raise ValueError(
             f"{where}: num_processes is {num_processes}, and this system cannot fork, expected "
@@ -109,14 +109,14 @@ def check_bool(where: str, name: str, value: object) -> None:
 
 
 def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
-    """Returns several integers from `least` up; raises an error if they are none."""
+    """Returns integers of any type as ints; raises an error if one is below `least`."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         raise TypeError(f"{where}: {name} are {values!r}, expected ints, such as [8, 16].")
     return tuple(checked_int(where, f"one of {name}", value, least) for value in values)
 
 
 def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
-    """Returns names of components, each of which may come once; raises an error otherwise."""
+    """Returns names of components; raises an error if there is none or one comes twice."""
     found: tuple[Any, ...] = tuple(names)
     for name in found:
         if not isinstance(name, str):
@@ -130,7 +130,7 @@ def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
 
 
 def checked_directory(path: object, name: str = "cache_directory") -> str:
-    """Returns the path of a directory of this machine; raises an error if it is none."""
+    """Returns the path of a directory of this machine; raises an error for anything else."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
         raise TypeError(f"options: {name} is {path!r}, expected a str or a pathlib.Path.")
     text = storage.local_path(os.fspath(path))
@@ -140,7 +140,7 @@ def checked_directory(path: object, name: str = "cache_directory") -> str:
 
 
 def checked_seconds(name: str, seconds: object) -> float:
-    """Returns a number of seconds above 0; raises an error if it is none."""
+    """Returns a number of seconds; raises an error if it is not above 0."""
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         raise TypeError(f"options: {name} is {seconds!r}, expected a number of seconds.")
     if not 0 < seconds < math.inf:
@@ -149,6 +149,6 @@ def checked_seconds(name: str, seconds: object) -> float:
 
 
 def check_remainder(where: str, remainder: object) -> None:
-    """Raises ValueError if there is no such way to treat the last examples."""
+    """Raises ValueError if `remainder` is not "keep", "drop" or "pad"."""
     if remainder not in _REMAINDERS:
         raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")

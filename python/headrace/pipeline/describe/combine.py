@@ -1,4 +1,4 @@
-"""Pipelines put together: one after the other, mixed, side by side."""
+"""Combinations of pipelines: one after the other, mixed, or side by side."""
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,8 +49,8 @@ def mix(
             pipelines, or a dict by their names. None for equal ones.
         seed: From 0 to 2^63 - 1. The same seed gives the same draws, which differ in each epoch.
             None draws a seed now.
-        stop: "first" ends when an example is drawn from a pipeline that has no more; "all"
-            continues with the remaining pipelines.
+        stop: "first" ends when a pipeline is drawn that has no more examples; "all" continues with
+            the remaining pipelines.
         schedule: In place of `weights`: other weights from some examples on, counted in the order
             of the mixture from the beginning of each pass, as `{0: {…}, 100_000: {…}}`. 0 must be
             among them. A weight may be 0 there, but not all.

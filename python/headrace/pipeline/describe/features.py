@@ -1,4 +1,4 @@
-"""The features of `parse`, by their names, also in the words of TensorFlow 1."""
+"""The features of `parse`, in headrace's types or those of TensorFlow 1."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def _chosen(name: str, given: Any) -> Feature | Ragged:
 
 
 def _type(dtype: Any) -> Any:
-    """Returns the type of a component for one of TensorFlow."""
+    """Returns the type of a component that represents a type of TensorFlow."""
     found: DType = as_dtype(dtype)
     return bytes if found == string else np.dtype(found.as_numpy_dtype)
 

@@ -1,4 +1,4 @@
-"""The source of examples that are read by number, from any object that has rows."""
+"""A source of rows that are read by number, from any object with `__getitem__`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +17,11 @@ def indexed(
     num_processes: int = 0,
     names: Sequence[str] | None = None,
 ) -> Pipeline:
-    """Gives the rows of an object with `__len__` and `__getitem__`, such as a torch `Dataset`.
+    """Reads the rows of an object with `__len__` and `__getitem__`, such as a torch `Dataset`.
 
-    All that needs random access works: a shuffle of all examples, `take`, `skip`, `shard` and
-    `split` move numbers of rows, and only rows that are left are read. States are exact, and
-    serve any number of shards, threads and processes.
+    Random access is free: a shuffle of all examples, `take`, `skip`, `shard` and `split` work on
+    the numbers of rows, and only the rows that remain are read. States are exact, and serve any
+    number of shards, threads and processes.
 
     A row that is a dict has its keys as components. A tuple has the components "0", "1", …; an
     array or a number is "x", and `bytes` are "record", which `parse` takes. Values are as in `map`;
@@ -34,7 +34,7 @@ def indexed(
         num_threads: The number of threads that read at the same time, as for `map`.
         num_processes: The number of processes that read, in place of threads; 0 for none. The
             object must be one that can be sent to another process.
-        names: The names of what a row holds, where rows are not dicts.
+        names: The names of the components, where rows are not dicts.
 
     Raises:
         TypeError: If the rows of the object cannot be read by number, or it has no length.

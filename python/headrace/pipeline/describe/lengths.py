@@ -62,7 +62,7 @@ def length_of(chain: Sequence[Stage], files: engine.IndexFiles) -> int:
 
 
 def counts_of(source: Stage, files: engine.IndexFiles) -> Sequence[int] | None:
-    """Returns how many records each file of a source has, read as `length_of` reads it.
+    """Returns the number of records in each file of a source, found as `length_of` finds it.
 
     Args:
         source: The source.
@@ -75,7 +75,7 @@ def counts_of(source: Stage, files: engine.IndexFiles) -> Sequence[int] | None:
 
 
 def has_known_length(stage: Stage) -> bool:
-    """Returns whether it follows from the number of examples before a stage how many it gives."""
+    """Returns whether the number of examples before a stage tells the number after it."""
     is_of_pieces = isinstance(stage, stages.Shard) and stage.by == "piece"
     return not is_of_pieces and not isinstance(stage, (*_UNKNOWN, stages.Split))
 
@@ -130,7 +130,13 @@ class _Lengths:
         self._files = files
 
     def of(self, chain: Sequence[Stage], index: engine.Index | None, part: int) -> float:
-        """As `length_of`, of part `part` of what a shuffle of all examples has scanned."""
+        """Returns the number of examples, as `length_of` does.
+
+        Args:
+            chain: The stages.
+            index: The record offsets that a shuffle of all examples has found, if there are some.
+            part: The number of this source within them.
+        """
         counts = self.counts(chain[0], index, part)
         length = self._combined(chain[0], index) if counts is None else sum(counts)
         num_epochs: float = 1
@@ -167,7 +173,7 @@ class _Lengths:
         raise TypeError(f"{text}.")
 
     def counts(self, source: Stage, index: engine.Index | None, part: int) -> Sequence[int] | None:
-        """Returns how many records each file of a source has; None if that is not known."""
+        """Returns the number of records in each file of a source; None if it is unknown."""
         match source:
             case stages.Arrays(length=length) | stages.Indexed(length=length):
                 return [length]
@@ -183,7 +189,7 @@ class _Lengths:
         return None
 
     def _indexed(self, source: stages.Files | Source) -> Sequence[int] | None:
-        """Returns what the indexes of all files say, if each has one."""
+        """Returns the number of records in each file by its index; None if a file has no index."""
         try:
             records = records_of(source) if may_have_index(source) else None
             if records is None:
@@ -191,19 +197,19 @@ class _Lengths:
             with engine.op_errors():
                 counts = engine.index_counts(self._files, records)
         except OpError:
-            # An iteration says what is wrong with the files.
+            # The next iteration raises this error.
             return None
         found = [count for count in counts if count is not None]
         return found if len(found) == len(counts) else None
 
 
 def _numbers_lines(source: Stage) -> bool:
-    """Returns whether counts do not tell the numbers of records, which `split` goes by."""
+    """Returns whether records are numbered by lines, so that their numbers have gaps."""
     return isinstance(source, Source) and source.numbers_lines
 
 
 def records_of(source: Stage) -> engine.Plan | None:
-    """Returns a plan of the records of a source's files, to look up their indexes; None if none."""
+    """Returns a plan that reads a source's records, to find their indexes; None without them."""
     if isinstance(source, Source):
         return source.records()
     if not isinstance(source, stages.Files):
@@ -227,7 +233,7 @@ def _of_fixed_length(source: stages.Files) -> Sequence[int] | None:
 
 
 def _is_plain(path: bytes, name: str) -> bool:
-    """Returns whether a file is known not to be compressed; of a remote one nothing is read."""
+    """Returns whether a file is known to be uncompressed; False for a remote file."""
     if storage.is_remote(name):
         return False
     with engine.op_errors():
@@ -235,7 +241,7 @@ def _is_plain(path: bytes, name: str) -> bool:
 
 
 def _scanned(source: Any, index: engine.Index, part: int) -> Sequence[int] | None:
-    """Returns what a scan for a shuffle of all examples has found, if the files are as then."""
+    """Returns the numbers of records by a full shuffle's scan; None if files have changed."""
     paths = getattr(source, "paths", None)
     known = {(name, size): count for of, name, size, count in index.counts() if of == part}
     if paths is None or not known:

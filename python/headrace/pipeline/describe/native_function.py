@@ -1,4 +1,4 @@
-"""Facts that a pipeline has about functions that the engine computes.
+"""The interface to functions that the engine computes.
 
 Tracing is in `headrace.pipeline.tracing`, which needs all operations and is loaded when a program
 uses `headrace.native`.
@@ -14,13 +14,13 @@ from headrace.pipeline.describe.types import Spec
 
 __all__ = ["NativeFunction", "Traced", "Use"]
 
-# The stage that a function is used in, or a call outside a pipeline.
+# The use of a function: in a stage, or in a call outside a pipeline.
 Use: TypeAlias = Literal["call", "filter", "flat_map", "map"]
 
 
 @dataclass(frozen=True)
 class Traced(ABC):
-    """A native function for components of known types.
+    """A native function traced for components of known types.
 
     Attributes:
         specs: The components that it returns; for a filter, its input components.

@@ -1,4 +1,4 @@
-"""Values that fill up lists: checked against the components that they fill."""
+"""Padding values of lists, and checks that they fit their components."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -12,14 +12,14 @@ __all__ = ["Values", "as_values", "check_values", "fillers"]
 
 # Stages that pad.
 _Padded: TypeAlias = stages.PaddedBatch | stages.BucketByLength
-# One value for all components of its kind, or one for each of some names.
+# One value for all components of its kind, or values by the names of components.
 Values: TypeAlias = tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
 
 _SCALARS: Final = (bool, int, float, complex, bytes, str, np.generic)
 
 
 def as_values(where: str, values: object) -> Values:
-    """Returns the values that a program gave as plain data; None means zeros.
+    """Returns given padding values as plain data; None means zeros.
 
     Raises:
         TypeError: If one is neither a number nor a string.
@@ -46,7 +46,7 @@ def as_values(where: str, values: object) -> Values:
 
 
 def check_values(stage: _Padded, specs: Mapping[str, Spec]) -> None:
-    """Raises ValueError if a value is of no component, or does not fit it."""
+    """Raises ValueError if a value names a missing component, or does not fit it."""
     for name in dict(stage.values) if isinstance(stage.values, tuple) else ():
         if name not in specs:
             there = ", ".join(map(repr, specs))
@@ -65,7 +65,7 @@ def check_values(stage: _Padded, specs: Mapping[str, Spec]) -> None:
 
 
 def fillers(stage: _Padded, specs: Mapping[str, Spec]) -> list[tuple[Any, int]]:
-    """Returns the value of each component, and the engine's number of its type.
+    """Returns for each component the padding value, and the engine's number of its type.
 
     Raises:
         ValueError: If one does not fit.

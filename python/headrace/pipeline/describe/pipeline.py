@@ -1,4 +1,4 @@
-"""The pipeline itself: an immutable description, and the ways to iterate over it."""
+"""The pipeline: an immutable description, and the ways to iterate over it."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -91,7 +91,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def spec(self) -> dict[str, Spec]:
         """The components of an example, or of a batch.
 
-        After a Python function, it is called for the first example.
+        A Python function is called for the first example to learn its components.
 
         Raises:
             OpError: If the first example cannot be read then.
@@ -151,14 +151,15 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return specs
 
     def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
-        """Continues where another iteration stood: with the batches that would have followed there.
+        """Continues from the state of another iteration, with the batches that would have followed.
 
-        They are the same bytes, also in another process, with other options, and with the files in
-        another directory. If only `map`, `select`, `rename`, `parse`, batches and one `epochs`
-        follow `shard`, the number of shards and the batch size may change, too: the state of one
-        shard serves them all, and the number of examples read so far in the epoch must be divisible
-        by the new number. This is refused for a shard in a part of `mix`, `concat` or `zip`, before
-        a function with a state, and after epochs in which shards had different lengths.
+        The batches are the same bytes, also in another process, with other options, and with the
+        files in another directory. If only `map`, `select`, `rename`, `parse`, batches and one
+        `epochs` follow `shard`, the number of shards and the batch size may change, too: the state
+        of one shard serves them all, and the number of examples read so far in the epoch must be
+        divisible by the new number. This is refused for a shard in a part of `mix`, `concat` or
+        `zip`, before a function with a state, and after epochs in which shards had different
+        lengths.
 
         Functions are identified by their names. Their code is not compared, and neither is the
         content of arrays. A Python function may be called again for some examples before the
@@ -191,7 +192,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         )
 
     def replayed(self, state: Mapping[str, Any]) -> Batches:
-        """Returns an iteration behind a state, whose `Batches.origins` say what batches are of."""
+        """Returns an iteration from a state, with the origins of examples in `Batches.origins`."""
         found = resumed(self.stages, state, ())
         return Batches(
             found.chain, self._options, self._all_specs, found.epoch, found, keeps_origins=True
@@ -207,7 +208,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
 
         Args:
             device: The device of the tensors, as `torch.device` takes it. Copies run one batch
-                ahead of the loop, on a side stream for CUDA. None leaves tensors on the CPU.
+                ahead of the loop, on a side stream for CUDA. None keeps tensors on the CPU.
             pin_memory: Whether tensors pass through pinned memory; None means only if the device is
                 CUDA.
             length: The number of batches in an epoch, for loops that use `len` where the pipeline
@@ -226,7 +227,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
 
         Args:
             sharding: A `jax.sharding.Sharding`: arrays are global, and the batches of this process
-                are its part of them. None for the default device of JAX.
+                are the shards of this process. None for the default device of JAX.
             state: The state to continue from, as for `resume`; None for the beginning.
 
         Raises:
@@ -294,8 +295,8 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
                 are made.
             num_shards: The number of shards.
             resume: Whether to continue where an earlier call was ended or killed. Shards that it
-                completed stay as they are, and the others come out as they would have. Without such
-                a call it begins.
+                completed stay as they are, and the others come out as they would have. If there
+                was no such call, writing begins anew.
 
         Raises:
             AlreadyExistsError: If a shard exists, or another process is writing them.
@@ -304,7 +305,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             ValueError: If the pipeline gives batches or no examples, the format is unknown or
                 cannot hold a component, or `resume` is given for another pipeline.
         """
-        # Nobody loads it who reads alone.
+        # Programs that only read do not load it.
         from headrace.pipeline.writing.write import write  # noqa: PLC0415
 
         return write(self, path, num_shards, resume)
@@ -317,7 +318,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return length_of(self.stages, index_files(self._options))
 
     def __bool__(self) -> bool:
-        """True: whether there are examples is not known before they are read."""
+        """Returns True: the number of examples is not known before they are read."""
         return True
 
     def __contains__(self, value: object) -> NoReturn:
@@ -339,7 +340,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return self
 
     def __deepcopy__(self, memo: object) -> "Pipeline":
-        """The pipeline itself, since it never changes."""
+        """Returns the pipeline itself, which is immutable."""
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -362,7 +363,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         return str(stage)
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
-        """Begins an epoch of a loader, which keeps its worker processes between epochs."""
+        """Starts an epoch for a loader; worker processes stay alive between epochs."""
         return self._start(epoch, True) if state is None else self._resumed(state, (), True)
 
     def _start(self, epoch: int, keeps_workers: bool = False) -> Batches:
@@ -386,13 +387,13 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
     def known(self) -> Known:
         """Returns the components after each stage.
 
-        After a Python function, it is called for the first example.
+        A Python function is called for the first example to learn its components.
         """
         try:
             known = self._all_specs()
         finally:
             release_workers(self.stages)
-        # Until the next iteration, the function or its data may change.
+        # The function or its data may change before the next iteration.
         known.forget(self.stages)
         return known
 
@@ -414,7 +415,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
                 release_workers(self.stages)
                 raise
             if known.is_whole:
-                # Otherwise there may be examples the next time.
+                # An empty result is not stored: there may be examples the next time.
                 pipe._known = known
         if known is not None:
             return known
@@ -432,5 +433,5 @@ def release_workers(chain: tuple[Stage, ...]) -> None:
 
 
 def _has_skipped(chain: tuple[Stage, ...]) -> bool:
-    """Returns whether failures are skipped; then what is before must not fail alone."""
+    """Returns whether failures are skipped; then stages before must not be run on their own."""
     return any(isinstance(stage, stages.SkipErrors) for stage in chain)

@@ -1,4 +1,4 @@
-"""Returns whether all examples of a pipeline can be reached, in any order."""
+"""Rules for random access: pipelines whose examples can be read in any order."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -21,7 +21,7 @@ __all__ = [
 
 # Sources with random access through an index, if the files are not compressed.
 _INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
-# Stages that make one example of each.
+# Stages that give one example for each.
 _ONE_TO_ONE: Final = (
     stages.Parse,
     stages.Select,
@@ -47,7 +47,7 @@ def check_reachable(chain: Sequence[Stage]) -> None:
 
 
 def check_skippable(chain: Sequence[Stage]) -> None:
-    """Checks that what fails in these stages can be skipped.
+    """Checks that examples that fail in these stages can be skipped.
 
     Raises:
         ValueError: If not; the message names the obstacle.
@@ -64,10 +64,10 @@ def check_skippable(chain: Sequence[Stage]) -> None:
 
 
 def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
-    """Returns whether a shuffle of all examples may give their numbers, to be read further on.
+    """Returns whether a full shuffle passes on numbers of examples, which are read after a shard.
 
-    That is so if a `shard`, or a share of the batches, drops most of them before anything reads
-    them.
+    This is so if a `shard`, or a share of the batches, drops most examples before any stage needs
+    their values.
 
     Args:
         chain: All stages.
@@ -85,7 +85,7 @@ def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
 
 
 def _waits(stage: Stage) -> bool:
-    """Returns whether a stage can do its work when it is known which examples are wanted."""
+    """Returns whether a stage can run later, on the examples that a shard keeps."""
     if isinstance(stage, stages.Map):
         return isinstance(stage.function, NativeFunction)
     waiting = (stages.Parse, stages.Select, stages.Rename, stages.WithOrigin, stages.Prefetch)
@@ -93,7 +93,7 @@ def _waits(stage: Stage) -> bool:
 
 
 def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_behind: bool) -> bool:
-    """Returns whether a shuffle of all examples needs those of the source itself.
+    """Returns whether a full shuffle needs random access to the source itself, not to a cache.
 
     Args:
         chain: All stages.
@@ -108,7 +108,7 @@ def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_behind: bool) -> bool:
 
 
 def keeps_all(chain: Sequence[Stage]) -> bool:
-    """Returns whether a shuffle of all examples keeps those of some source in memory."""
+    """Returns whether a full shuffle keeps all examples of some source in memory."""
     source = chain[0]
     is_kept = isinstance(source, Source) and source.is_kept_for_shuffle
     return (is_kept or any(map(keeps_all, stages.parts_of(source)))) and not any(
@@ -117,7 +117,7 @@ def keeps_all(chain: Sequence[Stage]) -> bool:
 
 
 def may_have_index(source: Stage) -> bool:
-    """Returns whether the places of its records can be in index files."""
+    """Returns whether index files can have the places of a source's records."""
     match source:
         case stages.Files(kind="tfrecords" | "text_lines", compression=None | "auto"):
             return True
@@ -127,14 +127,14 @@ def may_have_index(source: Stage) -> bool:
 
 
 def needs_scan(chain: Sequence[Stage]) -> bool:
-    """Returns whether files must be scanned before their examples are reached."""
+    """Returns whether files must be scanned before there is random access to their records."""
     return _has_source(
         chain, lambda source: source.is_scanned if isinstance(source, Source) else True
     )
 
 
 def reads_files(chain: Sequence[Stage]) -> bool:
-    """Returns whether examples come from files, and not from what `cache` keeps."""
+    """Returns whether examples are read from files, and not from a cache."""
     return _has_source(chain, lambda source: True)
 
 

@@ -17,15 +17,15 @@ _Found = TypeVar("_Found")
 
 
 class SourcePlan(NamedTuple):
-    """The work of the engine for a source.
+    """The engine's work for a source.
 
     Attributes:
-        plan: Returns records.
+        plan: The plan that reads records.
         files: The files that it reads, in order.
-        stages: The stages that make examples of the records; they may run later, after a shuffle.
+        stages: The stages that turn records into examples; they may run later, after a shuffle.
         num_parallel: The largest number of parallel reads; None for the number of threads.
         is_python: Whether a Python function reads.
-        left_out: The number of tokens that fill no window.
+        left_out: The number of tokens that do not fill a window.
     """
 
     plan: engine.Plan
@@ -37,15 +37,15 @@ class SourcePlan(NamedTuple):
 
 
 class Source(Stage, ABC):
-    """Files of a format that says what there is in them.
+    """A source of files whose format defines the components.
 
     Attributes:
         is_reachable: Whether there is random access to its examples, for a full shuffle, if the
             files are not compressed.
-        is_scanned: Whether a full shuffle reads where the records of its files are.
-        is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since single ones
-            cannot be read.
-        numbers_lines: Whether a record has the number of its line, so that numbers have gaps.
+        is_scanned: Whether a full shuffle scans its files for the places of records.
+        is_kept_for_shuffle: Whether a full shuffle keeps all examples in memory, since a single
+            example cannot be read.
+        numbers_lines: Whether records are numbered by lines, so that their numbers have gaps.
         has_pieces: Whether a shuffle over a window may read its files in another order.
     """
 
@@ -72,22 +72,22 @@ class Source(Stage, ABC):
 
     @property
     def piece(self) -> str:
-        """The word for what one thread reads from its beginning to its end."""
+        """The word for a unit that one thread reads from beginning to end."""
         return "file"
 
     def counts(self) -> Sequence[int] | None:
-        """Returns how many examples each file has, if that is known without reading them.
+        """Returns the number of examples in each file, if it is known without reading them.
 
         Files whose number is not needed may count as one. None if it is unknown.
         """
         return None
 
     def num_pieces(self) -> Sequence[int] | None:
-        """Returns how many pieces each file has, read from footers; None if each is one piece."""
+        """Returns the number of pieces of each file, from its footer; None if each is one piece."""
         return None
 
     def records(self) -> engine.Plan | None:
-        """Returns a plan of the records of its files, to look up their indexes; None if none."""
+        """Returns a plan that reads its records, to find their indexes; None if there are none."""
         return None
 
     @abstractmethod
@@ -113,13 +113,13 @@ class InferredSource(Source):
 
     @abstractmethod
     def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
+        """Returns a text that says how the components are inferred."""
 
 
 def first_found(
     where: str, paths: Sequence[str], words: str, infer: Callable[[bytes], _Found | None]
 ) -> _Found:
-    """Returns what is inferred from the first file that has something to infer it from.
+    """Returns the result of `infer` for the first file that has one.
 
     Args:
         where: The name of the source.
@@ -148,8 +148,10 @@ def first_found(
 
 
 def check_paths(columns: Sequence[tuple[int, str]]) -> engine.Stage:
-    """Returns a stage that refuses examples whose columns of these numbers and names are not text.
+    """Returns a stage that refuses examples with names of files that are not text.
 
-    They are names of files, which may have any bytes.
+    Args:
+        columns: The number and the name of each column with names of files, which may have any
+            bytes.
     """
     return engine.Stage.check_text(columns, "Rename the file.")

@@ -1,4 +1,4 @@
-"""Sources of examples. Nothing is opened before a pipeline is iterated."""
+"""Sources of examples. No file is opened before a pipeline is iterated."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -100,10 +100,10 @@ def files(paths: Paths) -> Pipeline:
 
 
 def arrays(components: Any) -> Pipeline:
-    """Gives the rows of arrays. An example has a row of each.
+    """Yields the rows of arrays: an example has a row of each.
 
-    Numbers of arrays are not copied: views of files, slices and windows that overlap are read where
-    they are. Only an array in memory whose rows are not whole there, such as a transposed one, is
+    Arrays of numbers are not copied: views of files, slices and overlapping windows are read in
+    place. Only an array in memory whose rows are not whole there, such as a transposed one, is
     copied once.
 
     Args:
@@ -125,9 +125,9 @@ def iterable(
     factory: Callable[..., Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]],
     num_processes: int = 0,
 ) -> Pipeline:
-    """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
+    """Yields the examples of the iterator `factory()`: dicts of NumPy values.
 
-    An example is passed on as soon as it is there, without waiting for slower ones.
+    An example is passed on as soon as the iterator yields it.
 
     Args:
         factory: Called once at the beginning of each epoch, for a new iterator. `spec` may call it

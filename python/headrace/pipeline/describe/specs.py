@@ -35,13 +35,13 @@ BATCHES: Final = (stages.Batch, stages.PaddedBatch, stages.BucketByLength)
 
 @dataclass(frozen=True)
 class Known:
-    """The components after each stage, and those of the pipelines that a source puts together.
+    """The components after each stage, also in the pipelines that a source combines.
 
     Attributes:
         specs: The components after each stage.
         parts: The components of the pipelines that the source combines.
-        empty_at: The number of the stage that had no example to learn from: the components after it
-            are unknown, and there are no examples. None if all are known.
+        empty_at: The number of the stage that had no example to learn from: components after it are
+            unknown, and there are no examples. None if all are known.
         first: The results of functions for the first examples, for the next iteration.
     """
 
@@ -51,7 +51,7 @@ class Known:
     first: list[FirstResults] = field(default_factory=list, compare=False)
 
     def first_of(self, stage: Stage) -> FirstResults:
-        """Returns what the function of a stage made of the first examples."""
+        """Returns the results of a stage's function for the first examples."""
         found = next((first for first in self.first if first.of is stage), None)
         if found is None:
             found = FirstResults(stage)
@@ -59,13 +59,13 @@ class Known:
         return found
 
     def forget(self, chain: Sequence[Stage], is_cached: bool = False) -> None:
-        """Forgets what functions made: until the next iteration, they may change.
+        """Forgets the results of functions, which may change before the next iteration.
 
-        What is before a cache is called once for each example, so that is not forgotten.
+        Functions before a cache are called once for each example, so their results are kept.
 
         Args:
             chain: The stages.
-            is_cached: Whether a cache follows on them.
+            is_cached: Whether a cache follows them.
         """
         cached = len(chain) if is_cached else num_cached(chain)
         for index, stage in enumerate(chain):
@@ -97,7 +97,7 @@ def static_specs(chain: Sequence[Stage]) -> Specs | None:
 
 
 def gives_anything(stage: Stage) -> bool:
-    """Returns whether the components after a stage are those that a Python function returns."""
+    """Returns whether a Python function decides the components after a stage."""
     return isinstance(stage, (stages.Map, stages.FlatMap)) and not isinstance(
         stage.function, NativeFunction
     )
@@ -114,8 +114,8 @@ def runs_python(stage: Stage) -> bool:
 def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
     """Returns the names of the components after all stages, as far as they are known.
 
-    After a Python function the types of components are unknown. But their names are those of a
-    `select`, until the next function.
+    After a Python function the types of components are unknown, but a later `select` tells their
+    names, until the next function.
     """
     specs = _source(chain[0])
     names = _source_names(chain[0]) if specs is None else tuple(specs)
@@ -142,7 +142,7 @@ def _source_names(source: Stage) -> tuple[str, ...] | None:
 def _names_after(  # noqa: PLR0911 (one for each stage)
     stage: Stage, names: tuple[str, ...] | None
 ) -> tuple[str, ...] | None:
-    """Returns the names after a stage, of components whose types are not known.
+    """Returns the names of the components after a stage, where types are unknown.
 
     Raises:
         ValueError: If the stage names a missing one.
@@ -261,7 +261,7 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
 
 
 def batch_depth(chain: Sequence[Stage]) -> int:
-    """Returns how many leading axes batches have put before examples."""
+    """Returns the number of leading axes that batches have added."""
     first = chain[0]
     parts = stages.parts_of(first)
     depth = batch_depth(parts[0]) if parts else 0
@@ -269,7 +269,7 @@ def batch_depth(chain: Sequence[Stage]) -> int:
         if isinstance(stage, BATCHES):
             depth += 1
         elif isinstance(stage, stages.Unbatch):
-            # Examples that have a leading axis themselves are not batches.
+            # A leading axis of the example's own does not make a batch.
             depth = max(depth - 1, 0)
     return depth
 
@@ -354,7 +354,7 @@ def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
 
 
 def _to_boundary(spec: Spec, boundaries: Sequence[int]) -> Spec:
-    """Returns what rows of one length are when they are filled up to their boundary."""
+    """Returns the spec of rows of one length after padding to their boundary."""
     match spec.shape:
         case (int(length), *inner):
             width = next((boundary for boundary in boundaries if boundary >= length), length)

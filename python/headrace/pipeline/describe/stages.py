@@ -57,12 +57,12 @@ __all__ = [
 
 # The treatment of an incomplete last batch.
 Remainder: TypeAlias = Literal["keep", "drop", "pad"]
-# What happens to the last examples if they are fewer than ranks.
+# The treatment of the last examples if they are fewer than ranks.
 Even: TypeAlias = Literal["drop", "pad"] | None
 
 
 def text(value: object) -> str:
-    """Returns a value of a stage as people write it."""
+    """Returns a value of a stage as a program writes it."""
     if isinstance(value, Feature) and value == Feature(value.dtype) and value.default is None:
         value = value.dtype
     if isinstance(value, type) or hasattr(value, "__qualname__"):
@@ -73,7 +73,7 @@ def text(value: object) -> str:
 
 
 def _named(default: Any) -> Any:
-    """Returns a field that programs write with its name."""
+    """Returns a field that is written as a keyword argument."""
     return field(default=default, metadata={"is_named": True})
 
 
@@ -86,7 +86,7 @@ class Stage:
         return _METHODS[type(self)]
 
     def __str__(self) -> str:
-        """Returns it as a program writes it, without what is as by default."""
+        """Returns the stage as a program writes it, without default values."""
         shown = [
             f"{item.name}={text(value)}" if item.metadata.get("is_named") else text(value)
             for item in fields(cast("Any", self))
@@ -170,10 +170,10 @@ class Arrays(Stage):
 
 @dataclass(frozen=True)
 class Iterable_(Stage):
-    """Whatever a Python function's iterator yields.
+    """Examples of an iterator that a Python function returns.
 
     Attributes:
-        factory: Makes an iterator; of two or more processes each one of its part.
+        factory: Returns an iterator; with two or more processes, each gets one for its part.
         num_processes: The number of processes that iterate; 0 if this one does.
         openings: The iterators that were made.
     """
@@ -194,8 +194,8 @@ class Indexed(Stage):
 
     Attributes:
         length: The number of rows.
-        rows: Reads them.
-        names: The names of what a row holds; None if the rows say them.
+        rows: The reader of rows.
+        names: The names of the components; None if rows name them.
     """
 
     length: int
@@ -215,12 +215,12 @@ class Indexed(Stage):
 
 @dataclass(frozen=True)
 class Learn(Stage):
-    """A Python function in place of which the examples stay, while its components are learned.
+    """A stand-in for a Python function while its components are learned; examples stay as they are.
 
     Attributes:
         stage: The function.
         made: Its results for the examples so far.
-        is_start: Whether an iteration follows, so that all worker processes start.
+        is_start: Whether an iteration follows, for which all worker processes start.
     """
 
     stage: "Map | FlatMap"
@@ -256,7 +256,7 @@ class Mix(Stage):
         stop: "first" to end with the first that ends, "all" to continue with the others.
         is_seed_given: Whether the program gave the seed.
         part_names: The name of each part; empty if they have none.
-        schedule: Other weights, each with the number of the example from which they apply.
+        schedule: Later weights, each with the number of the example from which they apply.
         measured: The component whose elements the weights share out; None for examples.
     """
 
@@ -294,12 +294,12 @@ class Zip(Stage):
 
 
 def parts_of(source: Stage) -> tuple[tuple[Stage, ...], ...]:
-    """Returns the pipelines that a source puts together, each as its stages."""
+    """Returns the pipelines that a source combines, each as its stages."""
     return source.parts if isinstance(source, (Concat, Mix, Zip)) else ()
 
 
 def has_epochs(chain: tuple[Stage, ...]) -> bool:
-    """Returns whether examples of several epochs come out of a pipeline."""
+    """Returns whether a pipeline gives examples of several epochs."""
     return any(isinstance(stage, Epochs) for stage in chain) or any(
         has_epochs(part) for part in parts_of(chain[0])
     )
@@ -374,7 +374,7 @@ class Filter(Stage):
 
 @dataclass(frozen=True)
 class FlatMap(Stage):
-    """A function that makes any number of examples of each.
+    """A function that replaces each example by any number of examples.
 
     Attributes:
         function: Also gets a generator if there is a seed.
@@ -416,7 +416,7 @@ class Take(Stage):
 
 @dataclass(frozen=True)
 class Skip(Stage):
-    """All but the first examples."""
+    """The examples after the first ones."""
 
     count: int
 
@@ -429,7 +429,7 @@ class Split(Stage):
         index: Its number.
         shares: The size of each part, as a fraction of 1.
         seed: The seed of the division.
-        keys: The first and the last record key that belongs to it.
+        keys: The first and the last record key of this part.
     """
 
     index: int
@@ -465,9 +465,9 @@ class Share(Stage):
 
     Attributes:
         run: The number of examples in a run: as many as form a batch.
-        index: The number of its run among `count`, from the beginning or the resume on.
-        count: The number of shares. A state of one share is a state of all, also for another
-            number.
+        index: The number of its run among `count`, counted from the beginning or the resume.
+        count: The number of shares. A state of one share serves all shares, also another number
+            of them.
     """
 
     run: int
@@ -477,7 +477,7 @@ class Share(Stage):
 
 @dataclass(frozen=True)
 class Shuffle(Stage):
-    """Another order in each epoch: of all examples, or over a window.
+    """A different order in each epoch: of all examples, or over a window.
 
     Attributes:
         window: The number of waiting examples; None for all.
@@ -495,7 +495,7 @@ class Shuffle(Stage):
     seed: int
     is_seed_given: bool = field(compare=False, repr=False)
     index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
-    # In states, these say what they say by default of no shuffle that `Pipeline.shuffle` makes.
+    # These defaults differ from those of `Pipeline.shuffle`, so that states always name both.
     num_open: int = 1
     files: Literal["shuffled", "in order"] = "in order"
     block_bytes: int | None = None
@@ -518,7 +518,7 @@ class Batch(Stage):
 
 @dataclass(frozen=True)
 class PaddedBatch(Stage):
-    """As `Batch`, of lists that are filled up to the longest one."""
+    """Batches whose lists are padded to the longest one."""
 
     size: int
     values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
@@ -528,7 +528,7 @@ class PaddedBatch(Stage):
 
 @dataclass(frozen=True)
 class BucketByLength(Stage):
-    """Groups of examples of similar lengths, filled up.
+    """Batches of examples of similar lengths, padded.
 
     Attributes:
         component: The component whose length decides.
@@ -558,7 +558,7 @@ class Pack(Stage):
         names: The components whose lists are packed, in equal parts.
         split: Whether longer lists are cut; else they are an error.
         max_open: The largest number of rows open at the same time.
-        along: The components of which each row has a list, with a value for each packed list.
+        along: The components with one value for each packed list, which become lists.
         cu_seqlens: Whether each row has the ends of its lists.
         balance: The number of ranks that get rows of equal cost; None for any order.
     """
@@ -585,12 +585,12 @@ class Cache(Stage):
 
 @dataclass(frozen=True)
 class Unbatch(Stage):
-    """The leading axis taken apart again."""
+    """Batches split into examples, one for each row of the leading axis."""
 
 
 @dataclass(frozen=True)
 class SkipErrors(Stage):
-    """Skips examples that stages before this one fail at.
+    """Skips examples at which an earlier stage fails.
 
     Attributes:
         budget: The number, or the share, of examples that may be skipped.

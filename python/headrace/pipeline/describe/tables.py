@@ -38,10 +38,10 @@ class Held:
 
 
 def held(components: Any) -> Held:
-    """Returns what `arrays` was given as columns.
+    """Returns the argument of `arrays` as columns.
 
     Raises:
-        TypeError: If it is none of these, or holds a value that a component cannot have.
+        TypeError: If it is not of these kinds, or has a value that a component cannot have.
         ValueError: If there are no columns, one is a scalar, has missing values, or is a list of
             lists of different lengths; or if their lengths differ.
     """
@@ -84,14 +84,14 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _missing(package: str, column: Any) -> int:
-    """Returns how many values of a column are missing."""
+    """Returns the number of missing values of a column."""
     if package == "pandas":
         return int(column.isna().sum())
     return int(column.null_count() if package == "polars" else column.null_count)
 
 
 def _array(what: str, value: Any) -> npt.NDArray[Any]:
-    """Returns a column as an array, whose numbers are not copied if they are in one already."""
+    """Returns a column as an array; the numbers of an array are not copied."""
     array = of_python(what, value) if isinstance(value, (list, tuple)) else np.asarray(value)
     if array.ndim == 0:
         raise ValueError(f"{what} is a scalar, expected a row for each example.")
@@ -117,7 +117,7 @@ def _has_whole_rows(array: npt.NDArray[Any]) -> bool:
 
 
 def _is_larger_than_memory(array: npt.NDArray[Any]) -> bool:
-    """Returns whether a copy may take more memory than the array: a file, parts that overlap."""
+    """Returns whether a copy may need more memory, as of a mapped file or overlapping parts."""
     steps = zip(array.shape, array.strides, strict=True)
     span = array.itemsize + sum((length - 1) * abs(stride) for length, stride in steps)
     return array.nbytes > span or _is_mapped(array)
@@ -126,7 +126,7 @@ def _is_larger_than_memory(array: npt.NDArray[Any]) -> bool:
 def _is_mapped(array: npt.NDArray[Any]) -> bool:
     """Returns whether an array views a file."""
     owner: Any = array
-    # A view made from strides has an object between it and the array that it views.
+    # A view made from strides refers to its array through another object.
     while hasattr(owner, "__array_interface__") and owner.base is not None:
         owner = owner.base
     return isinstance(owner, mmap.mmap)

@@ -1,4 +1,4 @@
-"""Types of components: what an element of a pipeline is made of."""
+"""Types of components: the element types and shapes of a pipeline's values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,13 +37,13 @@ class Json:
 
     In Python functions and in batches it is a Python object: a dict, a list, a str, a number, a
     bool or None. In native functions it is a string, its text. A batch has a list of objects. It is
-    used as a word, as `bytes` is: `columns={"messages": hr.Json}`.
+    used as a type, as `bytes` is: `columns={"messages": hr.Json}`.
     """
 
 
-# What a component holds: numbers or times of a NumPy type, strings, or values of JSON.
+# The type of a component: a NumPy type of numbers or times, strings, or JSON values.
 ElementType: TypeAlias = "np.dtype[Any] | type[bytes] | type[str] | type[Json]"
-# How programs name an element type.
+# The names that programs use for an element type.
 TypeWord: TypeAlias = "npt.DTypeLike | type[bytes] | type[str]"
 
 _WORDS: Final[dict[object, np.dtype[Any]]] = {
@@ -51,7 +51,7 @@ _WORDS: Final[dict[object, np.dtype[Any]]] = {
     float: np.dtype(np.float32),
     bool: np.dtype(np.bool_),
 }
-# The engine hands on the numbers of types that it does not know as those of types of their width.
+# The engine passes on types that it does not know as known types of the same width.
 _CARRIED: Final = {"bfloat16": np.dtype(np.uint16)}
 _TIME_UNITS: Final = ("D", "s", "ms", "us", "ns")
 # The deepest lists of lists.
@@ -83,7 +83,7 @@ class Spec(NamedTuple):
         return self.is_ragged and self.shape is not None and len(self.shape) > 1
 
     def merged(self, other: "Spec") -> "Spec":
-        """Returns what is known of a component of this type that is as one of the two says."""
+        """Returns the spec of a component of this type that fits both specs."""
         is_ragged = self.is_ragged or other.is_ragged
         if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
             return Spec(self.dtype, None)
@@ -111,7 +111,7 @@ Specs: TypeAlias = dict[str, Spec]
 
 
 def type_name(dtype: ElementType) -> str:
-    """Returns what an element type is called in messages."""
+    """Returns the name of an element type in messages."""
     return dtype.__name__ if isinstance(dtype, type) else dtype.name
 
 
@@ -144,7 +144,7 @@ def element_type(where: str, word: TypeWord) -> ElementType:
 
 
 def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
-    """Returns the type of a component that an array has: as `element_type`, or `bfloat16`.
+    """Returns the type of a component for an array: as `element_type`, or `bfloat16`.
 
     Raises:
         TypeError: If it is not a type that a component can have.
@@ -160,11 +160,11 @@ def _engine_code(dtype: ElementType) -> int:
 
 
 def _is_carried(dtype: ElementType) -> bool:
-    """Returns whether the engine passes a type that it does not know on, such as `bfloat16`."""
+    """Returns whether the engine passes on this type without knowing it, such as `bfloat16`."""
     return not isinstance(dtype, type) and _carried_as(dtype) is not None
 
 
-# NumPy takes some microseconds to make the name of a type, and each batch has a few.
+# NumPy takes some microseconds to make the name of a type, so results are cached.
 engine_code = cast("Callable[[ElementType], int]", lru_cache(maxsize=256)(_engine_code))
 is_carried = cast("Callable[[ElementType], bool]", lru_cache(maxsize=256)(_is_carried))
 
@@ -189,7 +189,7 @@ def carried(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def delivered(column: Any, spec: Spec) -> Any:
-    """Returns arrays of the engine, or a scalar, with the type that their component has."""
+    """Returns arrays or a scalar of the engine with the type of their component."""
     if not is_carried(spec.dtype):
         return column
     if isinstance(column, list):
@@ -198,7 +198,7 @@ def delivered(column: Any, spec: Spec) -> Any:
 
 
 def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
-    """Returns a value, or several, as an array of a type; None if that does not hold them.
+    """Returns a value, or several, as an array of a type; None if the type cannot hold them.
 
     Floats are rounded to their type, but do not become infinite.
     """
@@ -241,7 +241,7 @@ def _exact_times(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
 
 
 def element_of(code: int, is_text: bool) -> ElementType:
-    """Returns the element type of the engine's number of it; strings may be text."""
+    """Returns the element type for the engine's number of a type; strings may be text."""
     dtype = dtypes.as_dtype(code)
     if dtype == dtypes.string:
         return str if is_text else bytes
@@ -311,7 +311,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Nullable:
-    """A component whose values may be missing, with a second component that says where.
+    """A component whose values may be missing, with a second component as their mask.
 
     The component `NAME_mask` follows it (bool, True where there is a value). A missing value is 0,
     "", an empty list or, of JSON, None; or the default for it.

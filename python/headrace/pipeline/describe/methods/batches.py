@@ -1,4 +1,4 @@
-"""Methods of a pipeline that put examples together, and take them apart."""
+"""Methods of a pipeline that group examples, and ungroup them."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -26,10 +26,10 @@ class BatchMethods(Chain):
     __slots__ = ()
 
     def batch(self, size: int, remainder: Remainder = "keep") -> Self:
-        """Puts examples together: each component becomes an array with one more leading axis.
+        """Stacks examples into batches: each component becomes an array with a new leading axis.
 
         Args:
-            size: Examples of a batch, at least 1.
+            size: The number of examples in a batch, at least 1.
             remainder: The treatment of an incomplete last batch: "keep" returns a smaller batch,
                 "drop" drops it, "pad" adds zeros and empty strings up to `size`, and to all batches
                 a bool component `mask`, which is false for the added examples.
@@ -48,14 +48,14 @@ class BatchMethods(Chain):
         multiple_of: int = 1,
         remainder: Remainder = "keep",
     ) -> Self:
-        """As `batch`; lists of any length are filled up to the longest one of the batch.
+        """Stacks examples as `batch` does; lists are padded to the longest one of the batch.
 
         A list is a component whose first axis has no known length: see `spec`. Each array that a
         Python function returns is one, even if all have the same shape; in a native function
         `hr.ops.ensure_shape` sets known lengths.
 
         Args:
-            size: Examples of a batch, at least 1.
+            size: The number of examples in a batch, at least 1.
             values: The padding values: None for zeros and empty strings, one number for all numbers
                 or one string for all strings, or a dict with a value for some names. Each has to
                 fit its component: an int64 cannot be padded with 0.5.
@@ -83,7 +83,7 @@ class BatchMethods(Chain):
         remainder: Remainder = "keep",
         values: Any = None,
     ) -> Self:
-        """Puts examples of similar lengths together, and fills them up as `padded_batch` does.
+        """Batches examples of similar lengths, padded as by `padded_batch`.
 
         Each bucket collects examples in order; a batch is returned as soon as its bucket has
         enough.
@@ -180,7 +180,7 @@ class BatchMethods(Chain):
         return self._then(stage)
 
     def unbatch(self) -> Self:
-        """Takes the leading axis apart: each row becomes an example.
+        """Splits batches into examples: each row of the leading axis becomes one.
 
         Raises:
             ValueError: If a component is a scalar.

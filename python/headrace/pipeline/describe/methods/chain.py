@@ -31,7 +31,7 @@ class Chain:
         self._history: Final = History(chain)
 
     def _then(self, stage: Stage) -> Self:
-        # Missing names are refused here, where they are written.
+        # A stage that names a missing component is refused here, when it is added.
         check_even(self.stages, stage)
         known_names((*self.stages, stage))
         return type(self)((*self.stages, stage), self._options, self)

@@ -19,12 +19,12 @@ __all__ = ["ExampleMethods"]
 
 
 class ExampleMethods(Chain):
-    """Stages that make other examples, or none, of each one."""
+    """Stages that replace each example by other examples, or by none."""
 
     __slots__ = ()
 
     def parse(self, features: Mapping[str, Any]) -> Self:
-        """Reads the component `record` as an `Example`, and replaces it by components.
+        """Parses the component `record` as an `Example`, and replaces it by its features.
 
         Args:
             features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`; or
@@ -71,8 +71,8 @@ class ExampleMethods(Chain):
             seed: With a seed, from 0 to 2^63 - 1, the function gets a `numpy.random.Generator` as
                 its second argument. Its draws depend only on the seed, the epoch and the position
                 of the example in its source (after `batch` the number of the batch). Two functions
-                with one seed get the same draws. A generator that the function keeps stays that of
-                its example.
+                with one seed get the same draws. A generator that the function keeps continues the
+                draws of its example.
             num_threads: The number of threads that call the function at the same time; it must be
                 safe to call from several threads then. That helps where it releases Python's global
                 lock, as OpenCV, Pillow and NumPy do for large arrays. A state serves any number.
@@ -92,7 +92,7 @@ class ExampleMethods(Chain):
         return self._then(stages.Map(function, chosen, *callers))
 
     def with_origin(self) -> Self:
-        """Adds where each example came from: `file`, as found, and `record_number`, from 0.
+        """Adds the origin of each example: `file`, its path, and `record_number`, from 0.
 
         Raises:
             ValueError: If it does not come right after a source of files, or there is a component
@@ -111,7 +111,7 @@ class ExampleMethods(Chain):
         num_threads: int = 1,
         num_processes: int = 0,
     ) -> Self:
-        """Keeps the examples for which a function is true. It is called as that of `map`.
+        """Keeps the examples for which a function returns true. It is called as in `map`.
 
         Args:
             function: The function to call for each example, or for each batch.

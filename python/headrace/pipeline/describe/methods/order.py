@@ -1,4 +1,4 @@
-"""Methods of a pipeline that choose examples and put them in order."""
+"""Methods of a pipeline that choose examples, or change their order."""
 
 import secrets
 from typing import Final, Literal, Self
@@ -23,7 +23,7 @@ _MOST_OPEN: Final = 10_000
 
 
 class OrderMethods(Chain):
-    """Stages that keep some of the examples, or give them in another order."""
+    """Stages that keep some of the examples, or change their order."""
 
     __slots__ = ()
 
@@ -74,13 +74,13 @@ class OrderMethods(Chain):
         even: Even = None,
         by: Literal["example", "piece"] = "example",
     ) -> Self:
-        """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
+        """Keeps the share of one rank: every `count`-th example, from number `index` on.
 
         Without arguments they are the rank of this process and the number of processes, as
         `torch.distributed` or JAX has them, whichever is initialised, or else the variables RANK
-        and WORLD_SIZE. They are taken now; `describe()` says which, and from whom.
+        and WORLD_SIZE. They are taken now; `describe()` shows them and their source.
 
-        All readers need the same order. So a shuffle or a mix before this must have a seed.
+        All ranks need the same order. So a shuffle or a mix before this must have a seed.
 
         Ranks that wait for each other at each step need equally many batches. With `even`, they get
         equally many, in each epoch, also after `filter`, in files of different lengths, and after a
@@ -151,7 +151,7 @@ class OrderMethods(Chain):
         files: Literal["shuffled", "in order"] = "shuffled",
         block_bytes: int | None = None,
     ) -> Self:
-        """Puts the examples into another order, which is another one in each epoch.
+        """Shuffles the examples, into a different order in each epoch.
 
         A window follows sources whose files it reads in another order in each epoch, `num_open` of
         them at once, one example of each in turn. These are the files before it, also through

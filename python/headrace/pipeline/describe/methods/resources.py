@@ -1,4 +1,4 @@
-"""Methods of a pipeline that say what it keeps, skips and may use."""
+"""Methods of a pipeline for its cache, its skipped examples and its options."""
 
 import os
 from typing import Self
@@ -25,7 +25,7 @@ class ResourceMethods(Chain):
     __slots__ = ()
 
     def cache(self) -> Self:
-        """Keeps all examples in memory, so that what comes before is called once for each.
+        """Keeps all examples in memory, so that the stages before run once for each.
 
         Later passes read them from there. The stages before always run as epoch 0, so a shuffle or
         random draws before `cache` are the same in all epochs; those after it differ. The examples
@@ -85,7 +85,7 @@ class ResourceMethods(Chain):
         return self._then(stages.SkipErrors(budget, raises_at_end))
 
     def prefetch(self, count: int) -> Self:
-        """Lets up to `count` batches be ready before they are asked for; 2 without it.
+        """Prepares up to `count` batches before they are asked for; 2 without this stage.
 
         Raises:
             ValueError: If `count` is not at least 1.
@@ -104,7 +104,7 @@ class ResourceMethods(Chain):
         index: IndexMode | None = None,
         index_directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Says what the pipeline may use, whether it keeps the order, and how strings come.
+        """Sets limits on threads and memory, the order, the form of strings, caches and indexes.
 
         Args:
             num_threads: Threads of the engine, which read, decode, gather and compute native

@@ -1,1 +1,1 @@
-"""Values that no single array holds: objects of JSON, and lists of lists."""
+"""Values that do not fit into one array: JSON values, and lists of lists."""

@@ -10,9 +10,9 @@ __all__ = ["is_object", "json_text", "json_value"]
 
 
 def json_value(text: Any) -> Any:
-    """Returns the object of a text; of an array, or a list, a list of objects.
+    """Returns the value of a JSON text; a list of values for an array or a list of texts.
 
-    An empty text is None: it fills a batch up.
+    An empty text, which pads batches, is None.
     """
     if isinstance(text, np.ndarray):
         text = text.tolist()
@@ -22,15 +22,15 @@ def json_value(text: Any) -> Any:
 
 
 def json_text(where: str, name: str, value: Any) -> bytes:
-    """Returns an object as text.
+    """Returns an object as JSON text.
 
     Args:
         where: The stage and its function, in words.
         name: The component.
-        value: What the function gave.
+        value: The object that the function returned.
 
     Raises:
-        TypeError: If JSON does not hold it.
+        TypeError: If JSON cannot represent it.
         ValueError: If it contains itself.
     """
     try:
@@ -55,7 +55,7 @@ def is_object(value: Any) -> bool:
 
 
 def _check_keys(value: Any) -> None:
-    """Refuses keys that would come back as other ones."""
+    """Refuses keys of dicts that JSON would change: those that are not strings."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):

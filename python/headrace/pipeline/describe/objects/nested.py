@@ -32,7 +32,7 @@ def nested_value(given: Any, spec: Spec, is_given: bool = False) -> NestedList:
     Args:
         given: Lists of arrays; strings are `bytes` objects.
         spec: The component.
-        is_given: Whether it is for the program: strings are `str` then, and times have their type.
+        is_given: Whether it goes to the program: strings are `str` then, and times have their type.
 
     Raises:
         TypeError: If it has another type.
@@ -43,7 +43,7 @@ def nested_value(given: Any, spec: Spec, is_given: bool = False) -> NestedList:
 
 
 def nested_column(rows: Sequence[Any], spec: Spec) -> engine.Column:
-    """Makes a column of values as `nested_value` gives them."""
+    """Returns the column of some values, each as `nested_value` returns it."""
     lists, ends = list(rows), []
     for _ in range(len(spec.shape or ()) - 1):
         ends.append(_ends(lists))

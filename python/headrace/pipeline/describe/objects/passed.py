@@ -1,4 +1,4 @@
-"""Values that a function returns as it got them: they keep their component."""
+"""Values that a function returns unchanged, and whose component is kept."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,11 +9,11 @@ __all__ = ["Passed", "with_passed", "without_passed"]
 
 
 class Passed(NamedTuple):
-    """The place of a value that a function returned as it got it, while components are learned.
+    """A marker for a value that a function returned unchanged, used while components are learned.
 
     Attributes:
-        name: The component that it was.
-        spec: That component.
+        name: The name of the value's component in the function's input.
+        spec: The spec of that component.
     """
 
     name: str
@@ -21,11 +21,11 @@ class Passed(NamedTuple):
 
 
 def with_passed(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]) -> Any:
-    """Returns what a function made, with `Passed` for objects of JSON that it only handed on.
+    """Returns a function's result, with `Passed` in place of JSON values that it did not change.
 
     Args:
-        made: What it returned for an example.
-        example: The example, as it was given.
+        made: The function's result for an example.
+        example: The example that the function got.
         specs: The components of the example.
     """
     objects = {name: example[name] for name, spec in specs.items() if spec.dtype is Json}
@@ -35,7 +35,7 @@ def with_passed(made: Any, example: Mapping[str, Any], specs: Mapping[str, Spec]
 
 
 def without_passed(made: Any, example: Mapping[str, Any]) -> Any:
-    """Returns what a function made, with the values in place of `Passed`."""
+    """Returns a function's result, with the values of the example in place of `Passed`."""
     if not isinstance(made, Mapping):
         return made
     return {

@@ -1,1 +1,1 @@
-"""Ranks and readers that share a pipeline, and the files that each of them reads."""
+"""Ranks and readers that divide a pipeline, and the files that each of them reads."""

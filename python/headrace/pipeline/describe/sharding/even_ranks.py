@@ -1,4 +1,4 @@
-"""Ranks with equally many batches: what may follow `shard(even=...)`."""
+"""Ranks with equally many batches: the stages that may follow `shard(even=...)`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,7 +8,7 @@ from headrace.pipeline.describe.stages import Stage
 
 __all__ = ["check_even"]
 
-# Stages after which equally many examples may become different numbers of them.
+# Stages that may turn equally many examples into different numbers of examples.
 _UNEVEN: Final = (
     stages.Filter,
     stages.FlatMap,

@@ -22,18 +22,18 @@ __all__ = ["FIRST", "mixing_in_words", "shuffle_in_words"]
 #: The number of examples that are looked at.
 FIRST: Final = 1000
 
-# Pieces that are put in order one by one; of more, some are drawn.
+# The most pieces that are permuted exactly; of more pieces, a sample is drawn.
 _MOST_PIECES: Final = 100_000
-# Steps in which the last examples come that may be among the first.
+# The number of steps in which examples arrive after the window is full.
 _STEPS: Final = 20
-# Parts of an example below this are errors of rounding.
+# Fractions of an example below this are rounding errors.
 _NOTHING: Final = 1e-6
 _FORMATS_OF_LINES: Final = ("text_lines", "json_lines")
 _FORMATS_OF_WHOLE_FILES: Final = ("files", "image_folder")
 
 
 class _File(NamedTuple):
-    """A file.
+    """A file that a shuffle mixes.
 
     Attributes:
         num_pieces: The number of its pieces.
@@ -45,17 +45,17 @@ class _File(NamedTuple):
 
 
 class _Unknown(NamedTuple):
-    """Files that a shuffle mixes, the examples of which nobody has counted.
+    """A marker for files whose numbers of examples are unknown.
 
     Attributes:
-        may_have_index: Whether indexes would tell.
+        may_have_index: Whether indexes would tell the numbers.
     """
 
     may_have_index: bool
 
 
 def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
-    """Returns what a shuffle reads and how well it mixes, to be put behind its name.
+    """Returns the files that a shuffle reads and how well it mixes, as text after its name.
 
     Args:
         chain: All stages.
@@ -76,7 +76,7 @@ def shuffle_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, A
 
 
 def _borders(chain: Sequence[Stage], shuffle: stages.Shuffle, options: Mapping[str, Any]) -> str:
-    """Returns that the borders of pieces may not be looked for, in words; empty if they may."""
+    """Returns a text if the borders of pieces must not be looked for; empty if they may be."""
     is_off = options.get("index") == "off" and shuffle.block_bytes is not None
     if not is_off or not any(map(_has_marks, _sources(chain))):
         return ""
@@ -89,15 +89,15 @@ def _sources(chain: Sequence[Stage]) -> Iterator[Stage]:
 
 
 def _has_marks(source: Stage) -> bool:
-    """Returns whether the borders of pieces are found by an index."""
+    """Returns whether the borders of pieces are found with an index."""
     return may_have_index(source) and source.name not in _FORMATS_OF_LINES
 
 
 def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, Any]) -> str:
-    """Returns how many files the first examples behind a shuffle come from; empty if none is known.
+    """Returns a text with the number of files of a shuffle's first examples; empty if unknown.
 
-    Reads the names and sizes of files, indexes, and footers, nothing else. Of files that are not on
-    this machine nothing is read.
+    Reads the names and sizes of files, indexes, and footers, nothing else. Nothing is read of
+    remote files.
 
     Args:
         chain: All stages.
@@ -111,7 +111,7 @@ def mixing_in_words(chain: Sequence[Stage], index: int, options: Mapping[str, An
     try:
         parts = list(_parts(before, 1.0, shuffle, options))
     except (OpError, OSError, ValueError):
-        # An iteration says what is wrong with the files.
+        # The next iteration raises this error.
         return ""
     num_files = sum(len(files) for _, files, _ in parts)
     if num_files < 2 or any(not files for _, files, _ in parts):
@@ -137,9 +137,9 @@ def _first(num_examples: float) -> str:
 def _parts(
     chain: Sequence[Stage], share: float, shuffle: stages.Shuffle, options: Mapping[str, Any]
 ) -> Iterator[tuple[float, list[_File], _Unknown | None]]:
-    """Yields what is mixed of each part: its share of the examples, and its files.
+    """Yields for each part its share of the examples, its files, and a marker.
 
-    The last tells that the numbers of examples are not known; None if they are.
+    The marker is None if the numbers of examples are known.
     """
     source = chain[0]
     match source:
@@ -175,7 +175,7 @@ def _files(source: Stage, shuffle: stages.Shuffle, options: Mapping[str, Any]) -
 
 
 def _is_uncompressed(source: Stage, files: Sequence[str]) -> bool:
-    """Returns whether the files are not compressed, as far as their names tell."""
+    """Returns whether the files are uncompressed, judged by their names."""
     compression = getattr(source, "compression", None)
     packed = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zz", ".zlib", ".snappy")
     return compression is None or (
@@ -184,30 +184,30 @@ def _is_uncompressed(source: Stage, files: Sequence[str]) -> bool:
 
 
 def _num_drawn(chances: Sequence[float]) -> int:
-    """Returns how many files give some of the first examples, on average.
+    """Returns the expected number of files that give some of the first examples.
 
     Args:
-        chances: For each file, how many of its examples are among the first, on average.
+        chances: For each file, the expected number of its examples among the first.
     """
     return max(1, round(sum(1 - math.exp(-chance) for chance in chances)))
 
 
 def _num_first(files: Sequence[_File], shuffle: stages.Shuffle) -> float:
-    """Returns how many files the first open pieces belong to, on average."""
+    """Returns the expected number of files that the first open pieces belong to."""
     total = sum(file.num_pieces for file in files)
     others = 1 - min(shuffle.num_open / total, 1)
     return min(sum(1 - others**file.num_pieces for file in files), shuffle.num_open)
 
 
 def _chances(files: Sequence[_File], share: float, shuffle: stages.Shuffle) -> list[float]:
-    """Returns for each file how many of its examples are among the first, on average.
+    """Returns for each file the expected number of its examples among the first.
 
     An example that comes while `n` of the first are still to be drawn from a window of `w` is among
     them with a chance of `1 - exp(-n / w)`.
 
     Args:
         files: The files.
-        share: The share of the examples that they give.
+        share: The share of these files in all examples.
         shuffle: The shuffle.
     """
     counts = [file.num_examples or 0 for file in files]

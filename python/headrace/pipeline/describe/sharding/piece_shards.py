@@ -1,4 +1,4 @@
-"""Ranks that read whole files of their own: what `shard(by="piece")` may follow."""
+"""Ranks that read different files: the stages that `shard(by="piece")` may follow."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -55,7 +55,7 @@ def check_pieces(chain: Sequence[Stage]) -> None:
 
 
 def shard_of_pieces(chain: Sequence[Stage], window: int) -> tuple[int, int]:
-    """Returns which of the files a window reads: every how many, and from which on.
+    """Returns the index and the count of the shard whose pieces a window reads.
 
     Args:
         chain: All stages.
@@ -70,7 +70,7 @@ def shard_of_pieces(chain: Sequence[Stage], window: int) -> tuple[int, int]:
 
 
 def read_by_shard(chain: Sequence[Stage], index: int) -> str:
-    """Returns what one rank reads of the files, in words; empty if there are none or one rank.
+    """Returns the share of the data that one rank reads, as text; empty without files or ranks.
 
     Args:
         chain: All stages.

@@ -1,8 +1,8 @@
-"""Shares of the batches of a pipeline, for readers that do the work of one pipeline together.
+"""Shares of the batches of a pipeline, for readers that divide the work of one pipeline.
 
-Reader `index` of `count` returns every `count`-th batch of the one order. Stages that make one
-example of each, and the batches themselves, are run for these alone: the share is taken before
-them. All stages before that (reading, filters, windows) are run by each reader, since the order
+Reader `index` of `count` returns every `count`-th batch of the common order. It runs the stages
+that give one example for each, and the batching, for its own batches alone: the share is taken
+before them. Each reader runs all stages before that (reading, filters, windows), since the order
 depends on them.
 """
 
@@ -38,7 +38,7 @@ class Description(Protocol):
 
 
 class Place(NamedTuple):
-    """A position at which any share can resume: before batch number `first` of the one order.
+    """A position from which any share can resume: before batch number `first` of the common order.
 
     Attributes:
         first: The number of the batch, from 0.
@@ -71,7 +71,7 @@ def check_shares(where: str, pipe: Description) -> None:
 
 
 def work_of_all(pipe: Description) -> tuple[Stage, ...]:
-    """Returns the stages that every reader does for all batches, not for its own alone."""
+    """Returns the stages that every reader runs for all batches, not only for its own."""
     return pipe.stages[: _divided(pipe.stages)[0]]
 
 
@@ -95,7 +95,7 @@ class ShareBatches:
         """
         where, run = _divided(pipe.stages)
         chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
-        # Python functions are called for the first example to learn this: the first of all shares.
+        # Python functions are called to learn this, for the first example of the whole pipeline.
         known = pipe.known()
         specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
         found = None if place.state is None else resumed(chain, place.state)
@@ -124,7 +124,7 @@ class ShareBatches:
 
     @property
     def batches(self) -> Batches:
-        """The iteration itself: its statistics, and what was omitted."""
+        """The iteration itself, with its statistics and its skipped examples."""
         return self._batches
 
     def close(self) -> None:
@@ -133,12 +133,12 @@ class ShareBatches:
 
 
 def _moved(empty_at: int | None, where: int) -> int | None:
-    """Returns the number of a stage once another one stands before stage `where`."""
+    """Returns the number of a stage after another one is inserted before stage `where`."""
     return empty_at if empty_at is None or empty_at < where else empty_at + 1
 
 
 def _divided(chain: Sequence[Stage]) -> tuple[int, int]:
-    """Returns how many stages are done for all batches, and how many of their examples are one."""
+    """Returns the number of stages run for all batches, and their examples in one batch."""
     where = _before_one_to_one(chain, len(chain))
     batch = chain[where - 1]
     if not isinstance(batch, _BATCHES) or batch_depth(chain[:where]) > 1:
@@ -160,10 +160,10 @@ def _is_one_to_one(stage: Stage) -> bool:
 
 
 def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
-    """Returns the state of one share as one that any share can be taken up at.
+    """Returns the state of one share as a state from which any share can resume.
 
-    The checkpoint of one share counts the rows of its own batches. Here they become rows of the
-    stages that all readers run.
+    The checkpoint of one share counts the rows of its own batches. They are converted to rows of
+    the stages that all readers run.
     """
     place = state["place"]
     if len(place) == 1:
@@ -176,7 +176,7 @@ _OF_A_MOMENT: Final = ("place", "digest", "skipped", "checksum")
 
 
 def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
-    """Returns the place of a share without what its own stages have skipped.
+    """Returns the place of a share without the skips of its own stages.
 
     Args:
         place: The checkpoints. Those of stages with one input follow the checkpoint of `Share`.
@@ -194,7 +194,7 @@ def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
             case [number, size]:  # Batches.
                 behind.append([0, [number + skip * count, size], 1])
                 skip *= size
-            case _:  # A Python function makes one row of each.
+            case _:  # A Python function gives one row for each.
                 behind.append([0, numbers, 1])
     skip += place[where][0]
     first, *rest = checkpoints[where - 1]

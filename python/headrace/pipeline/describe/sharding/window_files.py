@@ -1,4 +1,4 @@
-"""The files that a shuffle over a window reads in another order."""
+"""The files that a shuffle over a window permutes."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from headrace.pipeline.describe.stages import Stage
 
 __all__ = ["files_before", "files_of_window", "is_reordered"]
 
-# Stages whose examples depend on the order before them, which therefore stays.
+# Stages whose result depends on the order before them, which is therefore kept.
 _ORDERED: Final = (
     stages.Take,
     stages.Skip,
@@ -26,7 +26,7 @@ _ORDERED: Final = (
 
 
 def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
-    """Returns the order in which a window gets its examples, in words.
+    """Returns the order in which a window gets its examples, as text.
 
     Args:
         chain: The stages before the shuffle.
@@ -41,12 +41,12 @@ def files_of_window(chain: Sequence[Stage], shuffle: stages.Shuffle) -> str:
 
 
 def files_before(chain: Sequence[Stage]) -> list[str]:
-    """Returns the names of the sources whose files a window behind these stages may reorder."""
+    """Returns the names of the sources whose files a window after these stages may permute."""
     return _names(chain, None)
 
 
 def is_reordered(chain: Sequence[Stage]) -> bool:
-    """Returns whether a shuffle behind these stages gets examples that each come from a file."""
+    """Returns whether a shuffle after these stages permutes examples of files."""
     source, *behind = chain
     if any(isinstance(stage, _ORDERED) for stage in behind):
         return False
@@ -56,7 +56,7 @@ def is_reordered(chain: Sequence[Stage]) -> bool:
 
 
 def _names(chain: Sequence[Stage], block_bytes: int | None) -> list[str]:
-    """Returns the sources whose pieces may be read in another order, in words.
+    """Returns the sources whose pieces may be permuted, as text.
 
     Args:
         chain: The stages before the window.
