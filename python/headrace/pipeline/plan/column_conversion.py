@@ -1,4 +1,4 @@
-"""Components on their way between the engine and Python functions."""
+"""Conversion of components between the engine and Python functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -36,12 +36,12 @@ __all__ = [
 
 
 def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
-    """Returns the value of each row: NumPy scalars, `bytes`, `str`, or arrays not to be written."""
+    """Returns the value of each row: NumPy scalars, `bytes`, `str`, or read-only arrays."""
     return as_rows(column.to_python(), spec)
 
 
 def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
-    """Returns the value of each row of what `Column.to_python` gives."""
+    """Returns the value of each row of a result of `Column.to_python`."""
     if spec.dtype is Json:
         return map(json_value, rows)
     if spec.is_nested:
@@ -53,7 +53,7 @@ def as_rows(rows: Iterable[Any], spec: Spec) -> Iterable[Any]:
 
 
 def shown(column: Any, spec: Spec) -> Any:
-    """Returns a component of a batch, or of some examples, as the program gets it."""
+    """Returns a component of a batch, or of some examples, in the form for the program."""
     if spec.dtype is Json:
         return json_value(column)
     if spec.is_nested:
@@ -62,14 +62,14 @@ def shown(column: Any, spec: Spec) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """Returns strings of bytes as text.
+    """Returns strings of bytes as `str`.
 
     Raises:
         ValueError: If they are not UTF-8.
     """
     if isinstance(value, bytes):
         return value.decode()
-    if isinstance(value, list):  # rows of lengths of their own
+    if isinstance(value, list):  # Rows of different lengths.
         return [decoded(row) for row in value]
     texts = np.empty(value.shape, object)
     texts.ravel()[:] = [item.decode() for item in value.ravel()]
@@ -77,7 +77,7 @@ def decoded(value: Any) -> Any:
 
 
 def column_of(name: str, values: Sequence[Any]) -> engine.Column:
-    """Makes a column of values as `as_value` gives them: one shape for all, if they have one.
+    """Returns a column of results of `as_value`; if all have one shape, so has the column.
 
     Raises:
         TypeError: If they have different types.
@@ -101,14 +101,14 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
 
 
 def batches_of(values: Sequence[Any]) -> engine.Column:
-    """Makes a column of batches, each a value as `as_value` gives it; all have one type."""
+    """Returns a column of batches, each a result of `as_value`; all have one type."""
     arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
     batches = [np.asarray(carried(array), order="C") for array in arrays]
     return engine.Column.batches(batches, _code(arrays[0]))
 
 
 def as_values(where: str, given: object, specs: Specs) -> list[Any]:
-    """Returns the components that a function gave, in order, each as `as_value` does and copied.
+    """Returns the components of a function's result, in order, each a copy by `as_value`.
 
     Raises:
         TypeError: As `as_components` and `typed` do.
@@ -119,10 +119,10 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
 
 
 def as_components(where: str, given: object, specs: Specs) -> Mapping[str, Any]:
-    """Returns the components that a function gave.
+    """Returns the components of a function's result, checked against the first example.
 
     Raises:
-        TypeError: If it did not return a dict.
+        TypeError: If the result is not a dict.
         ValueError: If the names differ from those of the first example.
     """
     components = check_components(where, given)
@@ -162,7 +162,7 @@ def typed(where: str, name: str, given: Any, spec: Spec, is_separate: bool = Fal
 
 
 def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any:
-    """Returns the text of an object; of a batch, an array of texts."""
+    """Returns the JSON text of an object; for a batch, an array of texts."""
     if not shape:
         return json_text(where, name, given)
     if not isinstance(given, (list, tuple, np.ndarray)):
@@ -179,7 +179,7 @@ def _json(where: str, name: str, given: Any, shape: Sequence[int | None]) -> Any
 
 
 def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
-    """Refuses a value of another type than that of the first example, whichever came before."""
+    """Refuses a value whose type differs from that of the first example."""
     found: ElementType
     if isinstance(value, bytes):
         found = str if isinstance(given, str) else bytes
@@ -197,7 +197,7 @@ def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
 
 
 def check_components(where: str, given: object) -> Mapping[str, Any]:
-    """Returns what a function gave.
+    """Returns a function's result, after a check of its type.
 
     Raises:
         TypeError: If it is not a dict.

@@ -1,4 +1,4 @@
-"""The columns that a program asks for, and what represents values that are missing."""
+"""The columns that a program asks for, and the defaults for missing values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Component:
         spec: Its type and shape.
         default: The value where it is missing; None if it is required.
         is_inferred: Whether its type was inferred from the beginning of the files.
-        has_mask: Whether a component follows that says which values are there.
+        has_mask: Whether a component with the mask of its values follows it.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Component:
 
 
 def as_columns(where: str, columns: object) -> Pairs | None:
-    """Returns the columns that were asked for as plain data.
+    """Returns the columns that a program asks for, as plain data.
 
     Raises:
         TypeError: If it is not a dict of types.
@@ -121,7 +121,7 @@ def components_of(
 
 
 def specs_of(where: str, columns: Pairs) -> dict[str, Spec]:
-    """Returns the components that were asked for, each with its mask behind it.
+    """Returns the components that a program asks for, each followed by its mask if it has one.
 
     Raises:
         TypeError: If a type cannot be a component's.
@@ -156,7 +156,7 @@ def native(component: Component) -> engine.Given:
 
 
 def form_of(dtype: ElementType) -> str:
-    """Returns the engine's name for the meaning of values."""
+    """Returns the engine's name for the form of a component's values."""
     if isinstance(dtype, type):
         return {bytes: "", str: "str", Json: "json"}[dtype]
     return dtype.name if dtype.kind in "mM" else ""

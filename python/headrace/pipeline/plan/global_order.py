@@ -1,4 +1,4 @@
-"""The place in a pipeline at which the global order is seen, for `Batches.digest`."""
+"""The place in a pipeline that has the global order, for `Batches.digest`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,10 +18,10 @@ _ONE_TO_ONE: Final = (
 
 
 def ordered_stages(chain: Sequence[Stage]) -> int | str:
-    """Returns how many stages make the global order, or why there is none.
+    """Returns the number of stages that make the global order, or the reason why there is none.
 
-    From what the stages after them give, the place in that order follows, on each rank: they make
-    one example of each, or batches of one size. A `shard` is one of those.
+    The stages after these give one example for each, or batches of one size, or are a `shard`. So
+    the number of their results tells the place in the order, on each rank.
     """
     if any(map(_has_shard, stages.parts_of(chain[0]))):
         return (

@@ -14,7 +14,7 @@ IndexMode: TypeAlias = Literal["auto", "memory", "off"]
 
 
 def checked_mode(mode: object) -> str:
-    """Returns a use of index files; raises ValueError if it is none."""
+    """Returns a mode of index files; raises ValueError if there is no such mode."""
     if mode not in _MODES:
         raise ValueError(f"options: index is {mode!r}, expected 'auto', 'memory' or 'off'.")
     return str(mode)
@@ -40,7 +40,7 @@ def index_files(options: Mapping[str, Any]) -> engine.IndexFiles:
 
 
 def places_of_records(options: Mapping[str, Any]) -> str:
-    """Returns how a shuffle of all examples finds the places of records, in words."""
+    """Returns a text that says how a full shuffle finds the places of records."""
     match options.get("index", "auto"):
         case "memory":
             return "a first scan finds out where they begin in the files"

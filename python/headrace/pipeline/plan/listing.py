@@ -1,7 +1,7 @@
 """Local files that directories and patterns represent.
 
-A directory that cannot be listed is an error: `glob.glob` and `os.walk` skip it, and its files
-would be missing without notice.
+A directory that cannot be listed is an error: `glob.glob` and `os.walk` would skip it and its files
+without notice.
 
 Links are followed, and each file is listed once: under its own name if that is among the listed
 ones, else under the first name that leads to it. A link to a directory above it is not followed.
@@ -28,7 +28,7 @@ __all__ = [
     "matching",
 ]
 
-# The end of the name of an index: the places of the records of the file that it lies beside.
+# The ending of the name of an index, a file with the places of the records of the file beside it.
 INDEX_SUFFIX: Final = ".hrindex"
 _REMEDY: Final = ". Its files would be missing without it; see that it can be read."
 # The path of an entry of a directory, and the entry.
@@ -43,14 +43,14 @@ _NOTHING_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETO
 
 
 def is_pattern(path: str) -> bool:
-    """Returns whether a path represents those that match it, if none is named so."""
+    """Returns whether a path is a pattern, provided that no file has this name."""
     return re.search(r"[*?[]", path) is not None
 
 
 def is_left_by_tools(name: str) -> bool:
-    """Returns whether a file of this name lies beside data without being any.
+    """Returns whether a file of this name lies beside data, but is not data itself.
 
-    Tools such as Hadoop's and Spark's leave some, and indexes of records are others.
+    Tools such as Hadoop and Spark write such files, and indexes of records are others.
     """
     return is_index(name) or _LEFT_BY_TOOLS.fullmatch(name) is not None
 
@@ -66,7 +66,7 @@ def is_directory(path: str) -> bool | None:
     A link that leads nowhere counts as existing.
 
     Raises:
-        OpError: If that cannot be found out.
+        OpError: If the system refuses to tell.
     """
     with os_errors(path):
         try:
@@ -80,7 +80,7 @@ def is_directory(path: str) -> bool | None:
 def files_in(directory: str) -> list[str]:
     """Returns the files of a directory, sorted.
 
-    Skips hidden files and those that tools leave beside data, such as `_SUCCESS`.
+    Skips hidden files and files that tools write beside data, such as `_SUCCESS`.
 
     Raises:
         OpError: If it cannot be listed.
@@ -94,9 +94,9 @@ def files_in(directory: str) -> list[str]:
 
 
 def files_below(directory: str) -> list[str]:
-    """Returns the files of a directory, then those of the directories in it; each time sorted.
+    """Returns the files of a directory, then those of its subdirectories, each sorted.
 
-    Skips hidden files and those that tools leave beside data.
+    Skips hidden files and files that tools write beside data.
 
     Raises:
         OpError: If a directory cannot be listed.
@@ -122,7 +122,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def _root_of(pattern: str) -> str:
-    """Returns the directory that a pattern begins with."""
+    """Returns the directory at the beginning of a pattern."""
     directory = os.path.dirname(pattern)
     while is_pattern(directory):
         directory = os.path.dirname(directory)
@@ -130,7 +130,7 @@ def _root_of(pattern: str) -> str:
 
 
 def _once(root: str, paths: Iterable[str]) -> list[str]:
-    """Returns paths without further names of files that have another name among them."""
+    """Returns paths, with each file once, even if several paths lead to it."""
     top = os.path.realpath(root or os.curdir)
     # For each directory, its real path, and its path without links.
     directories: dict[str, tuple[str, str]] = {}
@@ -176,7 +176,7 @@ class _Directories:
         self._real: set[_Identity] | None = None
 
     def is_new(self, path: str, is_through_link: bool) -> bool:
-        """Returns whether a directory is to be listed under this name, and notes that it is."""
+        """Returns whether a directory was not listed before, and remembers it."""
         identity = _identity(path)
         if is_through_link and (identity in self._without_links() or _leads_up(path)):
             return False
@@ -186,7 +186,7 @@ class _Directories:
         return True
 
     def _without_links(self) -> set[_Identity]:
-        """Returns the directories that no link has to be followed to."""
+        """Returns the directories that can be reached without following a link."""
         if self._real is None:
             self._real = set()
             waiting = [self._root]
@@ -208,13 +208,13 @@ def _identity(directory: str) -> _Identity:
 
 
 def _leads_up(path: str) -> bool:
-    """Returns whether a directory is one that the link to it is in."""
+    """Returns whether a link leads to a directory above it."""
     target, place = os.path.realpath(path), os.path.realpath(os.path.dirname(path) or os.curdir)
     return os.path.commonpath([target, place]) == target
 
 
 def _below(directory: str) -> Iterator[_Named]:
-    """Yields what is in a directory, and then what is in the directories in it."""
+    """Yields the entries of a directory, and then those of its subdirectories."""
     if _visible(directory):
         directories = _Directories(directory)
         directories.is_new(directory, is_through_link=False)
@@ -250,7 +250,7 @@ def _visible(directory: str) -> list[_Named]:
 
 
 def _entries(directory: str) -> list[_Named]:
-    """Returns what is in a directory, sorted; of one that is not there, nothing."""
+    """Returns the entries of a directory, sorted; none if it does not exist."""
     with os_errors(directory or os.curdir, _REMEDY):
         try:
             with os.scandir(directory or os.curdir) as entries:

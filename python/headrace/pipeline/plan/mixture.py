@@ -1,4 +1,4 @@
-"""The engine's part of a mixture."""
+"""The engine's plan of a mixture."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ def mixture(
         stage: Its description.
         parts: The plan of each part.
         specs: The components of an example.
-        resumed: Where it continues, directly at an example; None if the state of the whole
-            pipeline says that.
+        resumed: The place to continue from, directly at an example; None if the state of the whole
+            pipeline has it.
     """
     schedule = [(0, stage.weights), *stage.schedule]
     ids = list(map(_id, stage.part_names)) or None

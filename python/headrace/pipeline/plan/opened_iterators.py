@@ -1,7 +1,7 @@
-"""Iterators of `iterable`, each of which gives its examples once.
+"""Iterators of `iterable`, each of which yields its examples once.
 
-The components are learned from the first examples of an iterator, which are kept: the next
-iteration begins with them.
+The components are learned from the first examples of an iterator; the next iteration begins with
+these examples.
 """
 
 import inspect
@@ -38,20 +38,20 @@ _NOTHING: Final = object()
 
 
 def name_of(function: object) -> str:
-    """Returns what a function is called in messages."""
+    """Returns the name of a function in messages."""
     name: str = getattr(function, "__qualname__", type(function).__name__)
     return name
 
 
 class Again:
-    """A factory of iterators over something that can be iterated again and again."""
+    """A factory of iterators over an object that can be iterated repeatedly."""
 
     def __init__(self, items: Any) -> None:
         self._items: Final = items
         self.__qualname__ = type(items).__name__
 
     def __call__(self) -> Iterator[Any]:
-        """Returns another iterator over the same."""
+        """Returns a new iterator over the object."""
         if hasattr(type(self._items), "__iter__"):
             return iter(self._items)
         return (self._items[number] for number in range(len(self._items)))
@@ -64,7 +64,7 @@ class Again:
 
 
 def check_again(items: object) -> None:
-    """Raises TypeError unless something can be iterated again and again, and gives examples."""
+    """Raises TypeError unless an object can be iterated repeatedly, and yields examples."""
     kind = type(items)
     if hasattr(kind, "__next__"):
         raise TypeError(
@@ -81,7 +81,7 @@ def check_again(items: object) -> None:
 
 
 def check_factory(factory: Factory, num_processes: int) -> None:
-    """Raises TypeError if a factory cannot be called as so many processes call it."""
+    """Raises TypeError if a factory cannot be called in the way that `num_processes` needs."""
     if isinstance(factory, Again):
         if num_processes > 1:
             raise TypeError(
@@ -93,7 +93,7 @@ def check_factory(factory: Factory, num_processes: int) -> None:
     arguments = (0, num_processes) if num_processes > 1 else ()
     try:
         signature = inspect.signature(factory)
-    except (TypeError, ValueError):  # Those of the interpreter do not say it.
+    except (TypeError, ValueError):  # Functions of the interpreter have no signature.
         return
     try:
         signature.bind(*arguments)
@@ -109,37 +109,37 @@ def check_factory(factory: Factory, num_processes: int) -> None:
 
 
 class Values(list[Any]):
-    """The components of an example, in order, each as `as_values` gives it."""
+    """The components of an example, in order, each a result of `as_values`."""
 
 
 class Elsewhere(Iterator[Any]):
     """An iterator that runs in other processes.
 
-    It gives examples as the iterator there yields them, or as `Values` once it was told the
-    components. It keeps a state if the iterator does.
+    It yields examples as the iterator does, or as `Values` once `expect` was called. It keeps a
+    state if the iterator does.
     """
 
     @abstractmethod
     def expect(self, specs: Mapping[str, Spec], num_bytes: int) -> None:
-        """Says which components its examples have, and how many bytes may be made ahead."""
+        """Sets the components of its examples, and the number of bytes that may be made ahead."""
 
     @abstractmethod
     def skip(self, number: int) -> None:
-        """Passes over so many examples, or as many as there are."""
+        """Skips this many examples, or fewer if the iterator ends."""
 
 
 class OpenedBefore:
-    """The iterator that a factory has made last."""
+    """The last iterator that a factory returned."""
 
     def __init__(self) -> None:
         self._last: Callable[[], object] = lambda: None
 
     def checked(self, where: str, made: Any) -> Iterator[Any]:
-        """Returns the iterator of what a factory has made.
+        """Returns the iterator of a factory's result.
 
         Raises:
-            TypeError: If that cannot be iterated.
-            ValueError: If it is the same one again.
+            TypeError: If the result cannot be iterated.
+            ValueError: If the factory returned the same iterator again.
         """
         try:
             iterator: Iterator[Any] = iter(made)
@@ -168,14 +168,14 @@ class Examples:
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator: Final = iterator
         self._lock: Final = threading.Lock()
-        # The examples that were peeked at, each with the state of the iterator before it.
+        # The examples that were read ahead, each with the state of the iterator before it.
         self._seen: deque[tuple[Any, str | None]] = deque()
         self._is_taken = False
         self._is_over = False
         self.number: int | None = 0
 
     def look(self) -> Iterator[Any]:
-        """Yields the examples from the first on, which remain. Ends once somebody takes them."""
+        """Yields the examples from the first on, and keeps them. Ends after `take`."""
         for number in count():
             with self._lock:
                 if self._is_taken:
@@ -190,7 +190,7 @@ class Examples:
             yield example
 
     def take(self) -> "Examples":
-        """Lets nobody else look."""
+        """Returns these examples for an iteration, and ends the iterators of `look`."""
         with self._lock:
             self._is_taken = True
         return self
@@ -200,7 +200,7 @@ class Examples:
         if state is not None:
             self._seen.clear()
             restore(self._iterator, state)
-            # It may have been peeked at to its end.
+            # All of it may have been read ahead.
             self.number, self._is_over = None, False
         if isinstance(self._iterator, Elsewhere):
             seen = min(num_left_out, len(self._seen))
@@ -222,7 +222,7 @@ class Examples:
         return self._seen[0][1] if self._seen else kept(self._iterator)
 
     def watch(self, processes: Any) -> None:
-        """Lets processes that iterate end with an iteration."""
+        """Registers the processes that iterate, so that they end with the iteration."""
         if processes is not None:
             processes.begin(self._iterator)
 
@@ -238,7 +238,7 @@ class Examples:
         return example
 
     def _ask(self) -> Any:
-        """Asks the iterator, but not again once it has ended or failed."""
+        """Returns the iterator's next example; does not ask again after its end or failure."""
         if self._is_over:
             return _NOTHING
         self._is_over = True
@@ -247,12 +247,12 @@ class Examples:
         return example
 
     def words(self) -> str:
-        """Returns which example is next, in words."""
+        """Returns the number of the next example, as text."""
         return "an example" if self.number is None else f"item {self.number}, counted from 0"
 
 
 class Openings:
-    """The iterators that a factory has made for one source. A copy of it begins anew.
+    """The iterators that a factory returned for one source. A copy has none of them.
 
     Args:
         num_processes: The number of processes that iterate; 0 if this one does.
@@ -270,14 +270,14 @@ class Openings:
         return type(self), (self._num_processes,)
 
     def processes(self, is_looking: bool) -> Any:
-        """Returns what ends the processes of an iteration; None if there are none.
+        """Returns the object that ends the processes of an iteration; None if there are none.
 
         Args:
-            is_looking: Whether the examples remain for another iteration.
+            is_looking: Whether the examples are kept for another iteration.
         """
         if not self._num_processes:
             return None
-        # Nobody loads it who needs no process.
+        # Loaded only if processes are used.
         from headrace.pipeline.workers import remote_iterator  # noqa: PLC0415
 
         return remote_iterator.IteratorProcesses(is_looking)
@@ -296,14 +296,14 @@ class Openings:
         except GeneratorExit:
             raise
         except BaseException:
-            # It has ended with that: the next time another iterator is made.
+            # This iterator has ended: the next call makes another one.
             with self._lock:
                 if self._looked_at is looked_at:
                     self._looked_at = None
             raise
 
     def take(self, factory: Factory, processes: Any = None) -> Examples:
-        """Returns the examples of the next pass; nobody else gets those."""
+        """Returns the examples of the next pass, which no other iteration gets."""
         self._forget_others()
         with self._lock:
             opened, self._looked_at = self._looked_at, None
@@ -312,7 +312,7 @@ class Openings:
         return examples
 
     def _forget_others(self) -> None:
-        """Forgets what was looked at before a fork: in the other process somebody may still."""
+        """Forgets examples read ahead before a fork: they belong to the parent process."""
         if self._process != os.getpid():
             self._lock, self._process, self._looked_at = threading.Lock(), os.getpid(), None
 
@@ -330,10 +330,10 @@ class Openings:
 
 
 def _copied(example: Any) -> Any:
-    """Returns a copy, which the iterator does not change when it makes the next example."""
+    """Returns a copy, which the iterator cannot change when it makes the next example."""
     try:
         return deepcopy(example)
-    except Exception:  # An object of the user's that is not copied.
+    except Exception:  # An object of the user's cannot be copied.
         return example
 
 

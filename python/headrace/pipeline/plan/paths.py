@@ -36,7 +36,7 @@ def check_compression(where: str, compression: object) -> None:
 
 
 def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
-    """Returns what was given as a tuple of texts.
+    """Returns the given paths as a tuple of texts.
 
     Raises:
         TypeError: If an item is not a path.
@@ -77,9 +77,9 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
 
 
 def _without_braces(where: str, paths: list[str]) -> list[str]:
-    """Returns paths with those that braces represent; a path that exists is taken as it is."""
+    """Returns paths with their braces expanded; a path that exists is taken literally."""
     braced = [path for path in paths if "{" in path]
-    # HTTP servers are not asked: an address has no braces.
+    # HTTP servers are not asked whether the path exists: URLs have no braces.
     remote = [path for path in braced if storage.is_remote(path) and storage.can_be_listed(path)]
     found = zip(remote, storage.statuses(remote), strict=True) if remote else ()
     there = {path for path, status in found if status is not None}

@@ -1,4 +1,4 @@
-"""A plan of a pipeline, and what runs beside the engine for it."""
+"""A plan of a pipeline, with its Python functions, its files and its measured stages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ class Counted:
             threads.
         is_python: Whether it is a Python function.
         reads_files: Whether its tasks wait for storage.
-        part: The part of the stage that it is, if it is counted in parts.
-        lane: The number of what its threads do, if it is a Python function.
-        left_out: The number of tokens that fill no window.
+        part: The name of this part of the stage, if the stage is counted in parts.
+        lane: The number of its lane, if it is a Python function.
+        left_out: The number of tokens that do not fill a window.
     """
 
     stage: Stage
@@ -43,10 +43,10 @@ Kept: TypeAlias = tuple[str, int]
 
 @dataclass
 class Planned:
-    """A plan, and what runs beside the engine for it.
+    """A plan for the engine, and the work of Python threads for it.
 
     Attributes:
-        plan: For the engine.
+        plan: The plan for the engine.
         lanes: The work of the threads for Python functions.
         stages: The measured stages, in the order of their numbers.
         files: The files of each source, in the order of the sources.
@@ -76,12 +76,12 @@ class Shared(NamedTuple):
     mix_place: list[Any] | None = None
 
     def keeping(self, source: engine.Plan) -> engine.Plan:
-        """Returns the plan of a source, whose remote files are kept if they are to be."""
+        """Returns the plan of a source, with a cache of its remote files if one is wanted."""
         return source if self.kept is None else source.cached(*self.kept)
 
 
 def measured(stage: Stage) -> Counted:
-    """Returns how the work of a stage is counted."""
+    """Returns the entry under which the work of a stage is counted."""
     match stage:
         case (
             stages.Map(function=NativeFunction())

@@ -99,9 +99,9 @@ class FunctionPlanning:
         return None
 
     def _goes_on(self, index: int) -> bool:
-        """Returns whether the next stage is done by the same call of a worker process."""
+        """Returns whether the next stage runs in the same call of a worker process."""
         stage, behind = self._chain[index], self._chain[index + 1 : index + 2]
-        # Where failures are skipped, a state may be between two of the stages.
+        # If failures are skipped, a state may lie between two of the stages.
         is_between = self._shared.is_resumed and index < self._covered
         return (
             isinstance(stage, stages.Map)
@@ -114,9 +114,9 @@ class FunctionPlanning:
         )
 
     def _process_functions(self, is_batched: bool) -> Lane:
-        """Returns what processes do for the neighbouring stages that were found."""
+        """Returns the lane of worker processes for the collected neighbouring stages."""
         _open_fork_server()
-        # Nobody loads it who needs no process.
+        # Loaded only if processes are used.
         from headrace.pipeline.workers import process_functions as apart  # noqa: PLC0415
 
         found, holders = [], []
@@ -131,7 +131,7 @@ class FunctionPlanning:
             )
             holders.append(stage.holder)
             if index != self._apart[-1][0]:
-                # A state counts functions, whoever calls them.
+                # A state counts functions, in processes too.
                 self._shared.lanes.append(apart.DoneByNext(stage.function))
         num_callers = 1 if self._shared.is_learning else None
         return apart.ProcessFunctions(found, stage.num_processes, is_batched, holders, num_callers)
@@ -145,7 +145,7 @@ class FunctionPlanning:
         found = apart.ProcessStage(
             kind, stage.name, stage.function, stage.seed, before, None, self._number
         )
-        # The workers of the stages before serve this one, too.
+        # The workers of the stages before run this one, too.
         first = self._first_neighbour(index, num_processes)
         holder = stage.holder if first is None else first.holder
         is_start = learn.is_start and first is None
@@ -159,7 +159,7 @@ class FunctionPlanning:
         )
 
     def _first_neighbour(self, index: int, num_processes: int) -> stages.Map | None:
-        """Returns the first of the stages before that are done by the same call of a worker."""
+        """Returns the first of the earlier stages that run in the same call of a worker."""
         first = None
         for stage in reversed(self._chain[:index]):
             if not isinstance(stage, stages.Map) or stage.num_processes != num_processes:
@@ -168,7 +168,7 @@ class FunctionPlanning:
         return first
 
     def _first(self, stage: Stage, index: int) -> First:
-        """Returns what a function made of the first examples; an iteration takes it."""
+        """Returns a function's results for the first examples; an iteration uses them up."""
         of = stage.stage if isinstance(stage, stages.Learn) else stage
         is_drawn = isinstance(of, (stages.Map, stages.FlatMap)) and of.seed is not None
         return First(self._first_results(of, index), is_drawn, self._shared.is_learning)
@@ -187,17 +187,17 @@ class FunctionPlanning:
             self._finish_rows()
 
     def _later(self, stage: engine.Stage) -> None:
-        """Lets a stage wait for its rows."""
+        """Defers a stage that works on single rows."""
         self._waiting.append(stage.metered(self._number))
         self._is_fused = True
 
     def _finish_rows(self) -> None:
-        """Lets the stages that wait run here."""
+        """Runs the deferred stages here."""
         self._plan = self._plan.map(self._waiting)
         self._waiting = []
 
     def _finish_waiting(self) -> None:
-        """The same, if there are any; else rows need not become blocks of their own."""
+        """Runs the deferred stages here if there are any; otherwise rows need not become blocks."""
         if self._waiting:
             self._finish_rows()
 
@@ -218,7 +218,7 @@ class FunctionPlanning:
 
 
 def _open_fork_server() -> None:
-    """Starts the process that starts workers: it loads what they need while this one plans."""
+    """Starts the process that forks workers: it loads their modules while this one plans."""
     from headrace.pipeline.workers.fork_server import fork_server  # noqa: PLC0415
 
     fork_server().open()

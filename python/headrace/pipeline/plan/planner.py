@@ -1,6 +1,6 @@
-"""From the description of a pipeline to the plan that the engine runs.
+"""The planner: turns the description of a pipeline into the plan that the engine runs.
 
-Stages that make one example of each (`parse`, `select`, `rename`) run after `take`, `skip`,
+Stages that give one example for each (`parse`, `select`, `rename`) run after `take`, `skip`,
 `shard`, `shuffle` and `batch`, wherever they are written, because those only move row numbers. So
 the rows that wait in a window are small, and whole batches are decoded at once.
 """
@@ -29,7 +29,7 @@ from headrace.pipeline.plan.stage_arguments import origin_stage, padding_of, par
 
 __all__ = ["Planned", "plan"]
 
-# Stages that count examples, so that it matters which ones were skipped before.
+# Stages that count examples, and so depend on which ones were skipped before.
 _COUNTING: Final = (
     stages.Take,
     stages.Skip,
@@ -55,12 +55,11 @@ def plan(
         chain: Its stages.
         known: The components after each of them.
         kept: The cache directory of remote files and its limit in bytes.
-        is_learning: Whether iterators are only peeked at.
+        is_learning: Whether components are learned, so that examples of iterators are kept.
         is_resumed: Whether the iteration continues with a state.
         indexes: The index files that are read and written; None for none.
         digest: The digest of the global order, if there is one.
-        mix_place: The place of a mixture that has changed since the state; None for one that has
-            not.
+        mix_place: The place of a mixture that has changed since the state; None if it is unchanged.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
@@ -92,7 +91,7 @@ class _Planning(FunctionPlanning):
         Args:
             chain: Its stages.
             known: The components after each of them.
-            shared: What it has in common with others.
+            shared: The data shared by the parts of a combined pipeline.
             is_covered: True if failing examples are skipped by a stage after all of these.
             is_cached: True if the results are kept by a stage after all of these.
             depth: The number of combinations around them, up to the next cache.
@@ -101,7 +100,7 @@ class _Planning(FunctionPlanning):
             is_whole: True unless they are a part of a combination.
         """
         if known.empty_at is not None:
-            # After that stage nothing follows, except reports of skipped examples.
+            # Only reports of skipped examples follow that stage.
             behind = chain[known.empty_at + 1 :]
             left_out = [stage for stage in behind if isinstance(stage, stages.SkipErrors)]
             chain = [*chain[: known.empty_at + 1], *left_out]
@@ -114,9 +113,10 @@ class _Planning(FunctionPlanning):
         self._waiting: list[engine.Stage] = []
         self._number = self._source_number = self._count(chain[0])
         self._is_fused = False
-        # Stages for processes that one call does, by their places in the chain and their numbers.
+        # Stages that run in one call of a worker process, by their places in the chain and their
+        # numbers.
         self._apart: list[tuple[int, int]] = []
-        # The batches, among those of all shares, that the rows belong to.
+        # The batches of this share, among those of all shares.
         self._turn = (0, 1)
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
         # Failures of the stages before this one are skipped.
@@ -135,7 +135,7 @@ class _Planning(FunctionPlanning):
             self._add(index)
 
     def whole(self) -> engine.Plan:
-        """Returns the plan of all stages; its rows leave as blocks."""
+        """Returns the plan of all stages, which gives blocks of rows."""
         return self._plan.map(self._waiting)
 
     def _source(self) -> engine.Plan:
@@ -163,7 +163,8 @@ class _Planning(FunctionPlanning):
                     left_out=planned.left_out,
                 )
                 if planned.stages:
-                    # Reading waits for storage, and this does not, so it has a separate number.
+                    # Reading waits for storage, and parsing does not, so parsing has a separate
+                    # number.
                     self._shared.counted.append(Counted(source, part="fields"))
                     number = len(self._shared.counted) - 1
                     self._waiting.extend(stage.metered(number) for stage in planned.stages)
@@ -211,13 +212,13 @@ class _Planning(FunctionPlanning):
             self._plan = self._digested(self._plan, index)
 
     def _digested(self, plan: engine.Plan, index: int) -> engine.Plan:
-        """Returns a plan of which the digest sees the rows, if the stage gives the global order."""
+        """Returns a plan that feeds the digest with rows, if the stage gives the global order."""
         if self._digest is None or index != self._last_ordered:
             return plan
         return plan.digested(self._digest)
 
     def _seen(self, parse: stages.Parse) -> engine.Sightings:
-        """Returns what is told which lists records have, if there are lists."""
+        """Returns the object that records which lists occur, if there are lists."""
         sightings = engine.Sightings()
         if any(isinstance(feature, Ragged) for _, feature in parse.features):
             self._shared.sightings.append(sightings)
@@ -226,7 +227,7 @@ class _Planning(FunctionPlanning):
     def _extend(self, index: int) -> None:
         before, after = self._specs[index - 1], self._specs[index]
         if index < self._covered and isinstance(self._chain[index], _COUNTING):
-            # It counts examples that were not skipped, so failures must be known by then.
+            # The stage counts examples that were not skipped, so failures must be known before it.
             self._finish_waiting()
         match self._chain[index]:
             case stages.Parse() as parse:
@@ -289,9 +290,9 @@ class _Planning(FunctionPlanning):
         raise AssertionError(f"{stage!r} cannot be planned")
 
     def _depth_of(self, index: int) -> int:
-        """Returns within how many parts of combinations a stage stands, up to the next cache.
+        """Returns the number of nested combinations around a stage, up to the next cache.
 
-        What is before a cache is the same wherever that stands.
+        The stages before a cache do not depend on the place of the cache.
         """
         behind = self._chain[index + 1 :]
         return 0 if any(isinstance(stage, stages.Cache) for stage in behind) else self._depth

@@ -1,7 +1,7 @@
 """Blocks of the examples that the iterator of a Python function yields.
 
-One thread asks the iterator, and another one passes on the examples, so that an iterator that waits
-does not hold back the examples it has already yielded.
+One thread asks the iterator, and another one passes on the examples, so that a waiting iterator
+does not hold back the examples that it has already yielded.
 """
 
 import threading
@@ -24,7 +24,7 @@ from headrace.pipeline.plan.opened_iterators import (
 
 __all__ = ["Feed", "IterableFunction", "LookedAt", "serve_feed"]
 
-# Number of examples in a block.
+# The largest number of examples in a block.
 _BLOCK_ROWS: Final = 128
 # The time that a block waits for more examples once it has one.
 _PATIENCE_S: Final = 0.002
@@ -35,7 +35,7 @@ _Row = tuple[list[Any], str | None]
 
 
 class Feed:
-    """Examples between the thread that asks an iterator and the one that gives them on.
+    """A buffer of examples between the thread that asks an iterator and the consumer.
 
     Written and read by both threads; stopped by the thread that ends the iteration.
     """
@@ -45,26 +45,26 @@ class Feed:
         self._rows: list[_Row] = []
         self._num_bytes = 0
         self._wanted: engine.Job | None = None
-        # The pass that they belong to.
+        # The number of the pass that the examples belong to.
         self._pass: int | None = None
         self._is_ended = False
         self._error: BaseException | None = None
         self.is_over = False
 
     def stop(self) -> None:
-        """Lets both threads end."""
+        """Makes both threads end."""
         with self._changed:
             self.is_over = True
             self._wanted = None
             self._changed.notify_all()
 
     def take(self, job: engine.Job) -> tuple[list[_Row], BaseException | None]:
-        """Returns what there is, at least one example unless it is the end; waits for that."""
+        """Waits for examples or the end; returns the examples and the iterator's error."""
         with self._changed:
             if self._pass != job.pass_number:
                 self._rows, self._num_bytes, self._error = [], 0, None
             self._wanted, self._pass = job, job.pass_number
-            # It may have failed while nothing was wanted.
+            # The iterator may have failed while nothing was asked for.
             self._is_ended = self._error is not None
             self._changed.notify_all()
             self._changed.wait_for(lambda: bool(self._rows) or self._has_ended())
@@ -78,7 +78,7 @@ class Feed:
             return rows, error
 
     def wait(self) -> engine.Job | None:
-        """Waits until something is wanted, and returns for which task; None when all is over."""
+        """Waits until examples are asked for, and returns the task; None after `stop`."""
         with self._changed:
             self._changed.wait_for(lambda: self._wants_more() or self.is_over)
             return None if self.is_over else self._wanted
@@ -95,7 +95,7 @@ class Feed:
             return self._wants_more()
 
     def end(self, number: int, error: BaseException | None = None) -> None:
-        """Says that there are no more of a pass, or that its iterator has failed."""
+        """Ends a pass: its iterator has ended, or has failed with `error`."""
         with self._changed:
             if number != self._pass:
                 return
@@ -118,7 +118,7 @@ class IterableFunction:
     """The examples of a function's iterator; a new iterator for each pass.
 
     Attributes:
-        processes: Those that iterate, for who ends them; None if there are none.
+        processes: The object that ends the processes that iterate; None if there are none.
     """
 
     num_callers = 1
@@ -136,7 +136,7 @@ class IterableFunction:
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
-        """Gives the next examples; none at the end."""
+        """Returns the next examples to the engine; none at the end."""
         result = Result(self._where)
         rows, result.error = self.feed.take(job)
         if rows:
@@ -179,7 +179,7 @@ class IterableFunction:
 
 
 class LookedAt:
-    """The same examples before an iteration takes them, one at a time."""
+    """The examples of an iterator while components are learned, one at a time."""
 
     num_callers = 1
     initial = None
@@ -195,7 +195,7 @@ class LookedAt:
         self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
-        """Gives the next example; none at the end."""
+        """Returns the next example to the engine; none at the end."""
         result = Result(self._where)
         self.running[get_ident()] = result
         rows = []
@@ -215,7 +215,7 @@ class LookedAt:
 
 
 def serve_feed(feed: Feed, find_lane: Callable[[], IterableFunction | None]) -> None:
-    """Asks an iterator whenever something is wanted, until all is over."""
+    """Asks an iterator whenever examples are asked for, until the iteration ends."""
     while (job := feed.wait()) is not None:
         lane = find_lane()
         if lane is None:
@@ -226,7 +226,7 @@ def serve_feed(feed: Feed, find_lane: Callable[[], IterableFunction | None]) -> 
 
 
 def _num_bytes(value: Any) -> int:
-    """Returns how many bytes a value has, as `as_value` gives it."""
+    """Returns the size of a result of `as_value`, in bytes."""
     if isinstance(value, bytes):
         return len(value)
     strings = sum(map(len, value.ravel())) if value.dtype == object else 0

@@ -1,7 +1,7 @@
-"""The components after each stage; those behind Python functions are learned from examples.
+"""The components after each stage; those after Python functions are learned from examples.
 
-Learning consumes nothing: files are read again, and the next iteration begins with the iterator
-that was peeked at.
+Learning consumes nothing: files are read again, and the next iteration continues with the same
+iterator, from its first example.
 """
 
 from collections import deque
@@ -129,7 +129,7 @@ def _next(
 
 
 def _looked_at(source: stages.Iterable_) -> Iterator[Mapping[str, Any]]:
-    """Yields what an iterator gives, which remains."""
+    """Yields the examples of an iterator, which are kept for the next iteration."""
     where, number = f"iterable({name_of(source.factory)})", 0
     try:
         for number, example in enumerate(source.openings.look(source.factory)):
@@ -164,7 +164,7 @@ def _few(
     is_covered: bool,
     how: "_How",
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields what a function makes of the first example, and of more if that does not say all."""
+    """Yields a function's results for the first example, and for more if types are still open."""
     num_first = 0
     for made in _made(chain, stage, known, is_covered, 1, how):
         num_first += 1

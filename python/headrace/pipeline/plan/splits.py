@@ -17,14 +17,14 @@ from headrace.pipeline.describe.stages import Stage
 __all__ = ["check_depth", "num_kept", "shuffled_before", "splits"]
 
 _KEYS: Final = 1 << 64
-# The largest number of nested combinations that the engine tells apart.
+# The largest number of nested combinations that the engine can number.
 _MOST_DEPTH: Final = 8
 # Number of records whose keys are computed at the same time.
 _AT_ONCE: Final = 1 << 20
 
 
 def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[stages.Split]:
-    """Returns the stages that divide what a pipeline gives.
+    """Returns the stages that divide the examples of a pipeline.
 
     Args:
         chain: Its stages.
@@ -60,11 +60,11 @@ def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[s
 
 
 def check_depth(chain: Sequence[Stage], depth: int) -> None:
-    """Raises ValueError if combinations are within each other that the engine cannot tell apart.
+    """Raises ValueError if combinations are nested more deeply than the engine can number.
 
     Args:
         chain: The stages before a split, and perhaps more.
-        depth: Within how many parts of combinations they stand.
+        depth: The number of combinations around them.
     """
     inner = _depth(chain)
     if inner and depth + inner > _MOST_DEPTH:
@@ -75,7 +75,7 @@ def check_depth(chain: Sequence[Stage], depth: int) -> None:
 
 
 def _depth(chain: Sequence[Stage]) -> int:
-    """Returns how many combinations are within each other."""
+    """Returns the number of nested combinations."""
     return max((1 + _depth(part) for part in stages.parts_of(chain[0])), default=0)
 
 
@@ -88,10 +88,10 @@ def _grouping(chain: Sequence[Stage]) -> Stage | None:
 
 
 def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stage], Known]:
-    """Returns stages that give the same, with a shuffle of all examples before any `split`.
+    """Returns equivalent stages with a full shuffle before any `split`.
 
-    There is no random access to the examples of a part, but there is to all examples. A full
-    shuffle of these, of which a part is kept, is a full shuffle of that part.
+    There is random access to all examples, but not to those of a part. A full shuffle of all
+    examples, of which a part is kept, is a full shuffle of that part.
 
     Args:
         chain: The stages.
@@ -111,7 +111,7 @@ def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stag
 
 
 def num_kept(parts: Sequence[stages.Split], counts: Sequence[int]) -> int:
-    """Returns how many records are in all of some parts.
+    """Returns the number of records that are in all the given parts.
 
     Args:
         parts: The parts.

@@ -14,7 +14,7 @@ __all__ = ["origin_stage", "padding_of", "parse_stage", "rows_of"]
 
 
 def rows_of(arrays: stages.Arrays) -> engine.Plan:
-    """Returns the plan of arrays that are held already."""
+    """Returns the plan of arrays in memory."""
     specs = arrays.spec
     coded = [
         (carried(array), engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()
@@ -23,7 +23,7 @@ def rows_of(arrays: stages.Arrays) -> engine.Plan:
 
 
 def origin_stage(stage: stages.WithOrigin | stages.OriginFiles, num_columns: int) -> engine.Stage:
-    """Returns the stage that adds where examples come from, or leaves nothing but their files."""
+    """Returns the stage that adds the origin of examples, or that keeps only their files."""
     if isinstance(stage, stages.OriginFiles):
         return engine.Stage.origin_files()
     return engine.Stage.with_origin(num_columns)
@@ -70,7 +70,7 @@ def _default(name: str, feature: Feature) -> tuple[Any, int]:
 def padding_of(
     batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
 ) -> tuple[list[tuple[Any, int]], list[bool], int, tuple[int, ...]]:
-    """Returns values, lists that are padded, a multiple, and boundaries of lengths."""
+    """Returns the padding of batches: values, flags of padded lists, a multiple, and boundaries."""
     values = fillers(batch, before)
     are_lists = [spec.is_list for spec in before.values()]
     if isinstance(batch, stages.PaddedBatch):

@@ -1,1 +1,1 @@
-"""Iterations over a pipeline: batches, states, statistics and what is reported."""
+"""Iterations over a pipeline: batches, states, statistics and reports."""

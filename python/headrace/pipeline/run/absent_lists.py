@@ -1,4 +1,4 @@
-"""Lists that a program parses and that no record has: perhaps their names are misspelt."""
+"""Warnings of lists that a program parses, but no record has: their names may be misspelt."""
 
 import warnings
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from headrace.core import engine
 
 __all__ = ["Absent"]
 
-# With fewer records, a list that few records have looks like one whose name is wrong.
+# With fewer records, a rare list would look like a misspelt one.
 _LEAST_RECORDS: Final = 1000
 
 

@@ -1,4 +1,4 @@
-"""A report of a pipeline's activity at one moment, in words: for example, why nothing comes."""
+"""A text report of a pipeline's activity at one moment, for example why no batch comes."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ def doing(
     names: Sequence[str],
     waits: Mapping[int, str],
 ) -> Iterator[str]:
-    """Yields lines: first of the whole, then one for each thread of the engine and each call.
+    """Yields lines: one for the iteration, then one for each thread of the engine and each call.
 
     Args:
         execution: The execution of the pipeline.

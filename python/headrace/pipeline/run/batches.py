@@ -1,4 +1,4 @@
-"""Iterating over a pipeline: its threads, and what they hand to the program."""
+"""An iteration over a pipeline: its threads, and the batches for the program."""
 
 import copy
 import os
@@ -40,15 +40,15 @@ from headrace.pipeline.run.threads.python_threads import Threads, callers_of
 
 __all__ = ["Batches", "open_batches"]
 
-# The time after which the GIL is looked at.
+# The seconds after which the share of the GIL is measured.
 _LOOKED_AT_S: Final = 0.2
 
-# What `Execution.report` would say.
+# The report of an execution that has not begun.
 _NOT_BEGUN = (None, None, None, (False, False, False))
 
 _alive: "Alive[Batches]" = Alive()
 
-# The largest number of stages: each asks the one before it, on the stack of one thread.
+# The largest number of stages: each calls the one before it, on the stack of one thread.
 _MOST_STAGES: Final = 500
 
 
@@ -78,7 +78,7 @@ class Batches(Reports):
         keeps_workers: bool = False,
         keeps_origins: bool = False,
     ) -> None:
-        """Begins, unless an iterator has to be asked for its first example: then `next` does.
+        """Starts the threads, unless an iterator has to be asked first: then `next` starts them.
 
         Args:
             chain: The stages.
@@ -87,9 +87,9 @@ class Batches(Reports):
             epoch: The number of the epoch.
             resumed: The state to continue from.
             in_columns: Whether only columns are requested, never single examples.
-            at_end: Called when all were returned.
-            is_learning: Whether nothing is computed before its result is requested, and iterators
-                are only peeked at.
+            at_end: Called when all batches were returned.
+            is_learning: Whether nothing is computed before its result is requested, and examples
+                of iterators are kept.
             keeps_workers: Whether worker processes stay for the next iteration.
             keeps_origins: Whether batches remember the records that they are made of.
         """
@@ -119,13 +119,13 @@ class Batches(Reports):
         self._name = " > ".join(str(stage) for stage in chain[:1])
         self._examples: deque[dict[str, Any]] = deque()
         self._end: weakref.finalize[..., Batches] | None = None
-        # The thread that has closed it, and the exception of a signal handler.
+        # The thread that closed the iteration, and the exception of a signal handler.
         self._closed_by: int | None = None
         self._failure: BaseException | None = None
         self._is_beginning = False
-        # Threads that call the user's functions.
+        # The threads that call the user's functions.
         self._callers: list[threading.Thread] = []
-        # The thread that looks at the GIL, until it is started.
+        # The thread that measures the GIL, until it is started.
         self._gil_watch: threading.Thread | None = None
         self._learn = known if callable(known) else None
         self._begin = time.monotonic()
@@ -141,7 +141,7 @@ class Batches(Reports):
         return self._end is not None
 
     def _begin_now(self) -> None:
-        """Learns the components and begins, if it has not begun."""
+        """Learns the components and starts the threads, unless that was done before."""
         if self._end is not None:
             return
         if self._learn is None:
@@ -258,7 +258,7 @@ class Batches(Reports):
         return self._examples.popleft()
 
     def next_columns(self) -> tuple[int, dict[str, Any]] | None:
-        """Returns the next batch, or some examples in columns, with how many they are.
+        """Returns the next batch, or some examples in columns, with their number.
 
         A column is an array, or a list if the shapes of rows differ. None at the end.
         """
@@ -305,7 +305,7 @@ class Batches(Reports):
         }
 
     def _next(self) -> tuple[int, list[Any]] | None:
-        """Returns the next batch or examples; what was skipped before goes into the report."""
+        """Returns the next batch or examples; adds the examples skipped before to the report."""
         while True:
             given = self._execution.next(self._has_arrow_strings)
             if given is None or isinstance(given, tuple):
@@ -313,7 +313,7 @@ class Batches(Reports):
             self._report.add(given)
 
     def _check_caller(self) -> None:
-        """Refuses what would wait for itself: a function of the pipeline that needs its batches."""
+        """Refuses a call by a function of the pipeline itself, which would wait for itself."""
         if self._is_beginning:
             raise FailedPreconditionError(
                 None,
@@ -330,9 +330,9 @@ class Batches(Reports):
             )
 
     def _fail(self, error: BaseException) -> None:
-        """Closes it, since an error came out of `next`.
+        """Closes the iteration, since `next` raises an error.
 
-        An error of the pipeline comes in the order of the batches, and the end follows it. An
+        An error of the pipeline has a place in the order of the batches, and the end follows it. An
         exception of a signal handler may come anywhere, and the end does not follow it.
         """
         if self.is_open:
@@ -376,12 +376,12 @@ class Batches(Reports):
 
     @property
     def is_open(self) -> bool:
-        """True if its threads were not ended yet."""
+        """True until its threads are ended."""
         return self._learn is not None if self._end is None else self._end.alive
 
     @property
     def is_deterministic(self) -> bool:
-        """True if there is an order, which `state` can be asked for."""
+        """True if the batches have an order, so that `state` can be called."""
         return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
@@ -411,7 +411,7 @@ class Batches(Reports):
         return state_of(identity, place, self._report.state(), digest, mixture)
 
     def origins(self) -> list[tuple[str | None, int, int | None]]:
-        """Returns what the last batch is made of, for an iteration of `Pipeline.replayed`.
+        """Returns the origins of the last batch's examples, if `Pipeline.replayed` began this.
 
         For each example the file, None without one; the number of its record; and the offset of
         the record in the uncompressed file, None if it is not known. Empty in other iterations.
@@ -424,8 +424,8 @@ class Batches(Reports):
         """The number of examples of each part of a `mix` that the program has taken.
 
         By the names of the parts, which are "0", "1", … without names; examples count as they leave
-        `mix`, also in batches and packed rows. It continues after a resume, parts that are no
-        longer there included. Empty if the source is not a `mix`.
+        `mix`, also in batches and packed rows. It continues after a resume, and includes parts that
+        were removed. Empty if the source is not a `mix`.
 
         Raises:
             FailedPreconditionError: If a stage takes batches apart.
@@ -440,15 +440,15 @@ class Batches(Reports):
         ranks that have taken equally many batches, on all machines, with any `options`, and for any
         number of ranks at the same place of the order; it continues after a resume. It differs if
         the order, the seeds, the files (their names without directories, their sizes), or the
-        stages that make the order do. It tells examples by the file and the record that they come
-        from, not by what they hold. Batches before another stage that makes the order, such as a
+        stages that make the order do. It identifies examples by their file and record, not
+        by their content. Batches before another stage that makes the order, such as a
         `filter` of batches, count by their numbers.
 
         The order is that before `shard`, or without one that before the last batches. In
         `for e in range(n): for batch in pipe.epoch(e)` each epoch has a digest of its own.
 
-        It takes some microseconds; it waits for the examples of the other ranks in the last step if
-        they have not been seen. After `close`, it answers if they had been.
+        It takes some microseconds; it waits until the examples of the other ranks in the last step
+        have been read. After `close` it works only if they had been read before.
 
         Raises:
             FailedPreconditionError: If there is no such order: with
@@ -467,7 +467,7 @@ class Batches(Reports):
         return self._order.digest(self._identified()["files"], len(self._examples), self._name)
 
     def _identified(self) -> dict[str, Any]:
-        """Returns what all states of this iteration have in common."""
+        """Returns the entries that all states of this iteration share."""
         if self._identity is None:
             self._identity = identity_of(
                 self._chain, self._files, self._epoch, self._functions, self._revisions
@@ -486,7 +486,7 @@ class Batches(Reports):
         raise TypeError("[]: an iteration gives what comes next. Use next(batches).")
 
     def __reduce__(self) -> NoReturn:
-        """An iteration has threads and open files: neither is copied or pickled."""
+        """Raises TypeError: an iteration has threads and files, and is not copied or pickled."""
         raise TypeError(
             "an iteration over a pipeline has threads, and is neither copied nor pickled. Copy the "
             "pipeline, and resume it with batches.state()."
@@ -505,19 +505,19 @@ class Batches(Reports):
 
 
 def _has_iterables(chain: Sequence[Stage]) -> bool:
-    """Returns whether an iterator of the user's may have to be waited for."""
+    """Returns whether a pipeline may have to wait for an iterator of the user's."""
     return isinstance(chain[0], Iterable_) or any(map(_has_iterables, parts_of(chain[0])))
 
 
 def _component(name: str, spec: Spec, column: Any) -> Any:
-    """Returns a component as the program gets it."""
+    """Returns a component in the form for the program."""
     if isinstance(column, tuple):
         return arrow_array(name, spec, *column)
     return shown(column, spec)
 
 
 def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | None]:
-    """Returns the state that the function of each lane has at the beginning of the epoch."""
+    """Returns the state of each lane's function at the beginning of the epoch."""
     mine = [lane.initial for lane in lanes]
     if resumed is None:
         return mine
@@ -530,5 +530,5 @@ def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | Non
 
 
 def open_batches() -> list[Batches]:
-    """Returns all iterations that somebody holds and that are not closed."""
+    """Returns all iterations that are still referenced and not closed."""
     return [batches for batches in _alive.all() if batches.is_open]

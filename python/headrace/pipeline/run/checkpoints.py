@@ -1,4 +1,4 @@
-"""The checkpoints of a state's place, a flat list: see `checkpoint.rs` of the binding.
+"""The checkpoints in a state's place, which is a flat list; see `checkpoint.rs` of the binding.
 
 Each checkpoint follows the checkpoints of its inputs, as `[skip, numbers, number of inputs, text]`.
 Zeros and missing values at its end are omitted. JSON and pickle can therefore hold the place of a
@@ -17,8 +17,8 @@ class Checkpoint(NamedTuple):
     """A position in the rows of a stage, from which it can resume.
 
     Attributes:
-        skip: The number of examples that the stage has returned since the state that `numbers` has.
-        numbers: The numbers of that state.
+        skip: The number of examples that the stage has returned since the position in `numbers`.
+        numbers: The position of the stage, as numbers.
         inputs: The checkpoints of the stages before.
     """
 
@@ -31,7 +31,7 @@ def last_checkpoint(place: Sequence[Sequence[Any]]) -> Checkpoint:
     """Returns the checkpoint of the last stage.
 
     Raises:
-        ValueError: If the engine cannot make such a place.
+        ValueError: If the list is not a valid place.
     """
     free: list[Checkpoint] = []
     for skip, *rest in place:

@@ -1,4 +1,4 @@
-"""Counts what a pipeline gives, by reading it where that is not known otherwise."""
+"""Counts the examples or batches of a pipeline, by reading them where that is needed."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _log: Final = logging.getLogger("headrace.pipeline")
 
 
 def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known) -> int:
-    """Returns how many examples, or batches, the stages give.
+    """Returns the number of examples, or batches, that the stages give.
 
     Args:
         chain: The stages.
@@ -48,7 +48,7 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
 
 
 def _num_read(chain: Sequence[Stage]) -> int:
-    """Returns how many of the stages have to run; what the others give follows from that."""
+    """Returns the number of stages that must run; the counts of later ones follow from theirs."""
     end = 1 + max((n for n, s in enumerate(chain) if n and not has_known_length(s)), default=0)
     is_drawn = any(
         isinstance(stage, (stages.Shuffle, stages.Mix))

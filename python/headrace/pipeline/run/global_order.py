@@ -21,7 +21,7 @@ class GlobalOrder:
     """The global order of one iteration, as its engine sees it."""
 
     def __init__(self, chain: Sequence[Stage], resumed: Resumed | None, is_wanted: bool) -> None:
-        """Finds out whether there is one.
+        """Determines whether there is a global order.
 
         Args:
             chain: The stages of the pipeline.
@@ -29,11 +29,11 @@ class GlobalOrder:
             is_wanted: Whether the examples have an order.
         """
         found = ordered_stages(chain)
-        # Readers that share the batches of a pipeline see a part of the order each.
+        # Readers that share the batches of a pipeline each see a part of the order.
         is_shared = any(isinstance(stage, Share) for stage in chain)
         self._refusal = found if isinstance(found, str) else "readers share its batches"
         self._ordered = chain[:found] if isinstance(found, int) and not is_shared else ()
-        # Whether the order is not one since a mixture was changed.
+        # True if a change of the mixture has broken the order.
         self._is_cut = False
         #: The part of the engine; None if there is no order.
         self.seen = engine.OrderDigest() if is_wanted and self._ordered else None
@@ -43,21 +43,21 @@ class GlobalOrder:
             self._is_cut = pass_number >= CUT_PASS
 
     def begin(self, execution: engine.Execution, plan: engine.Plan, epoch: int) -> None:
-        """Takes the engine's part of the iteration, its plan, and the number of its epoch."""
+        """Sets the execution, its plan, and the number of its epoch."""
         self._begun = (execution, plan, epoch)
 
     def note_place(self, num_left: int) -> None:
-        """Lets the engine forget what is before the place of the program, if that is much.
+        """Makes the engine drop the order before the place of the program, if that is long.
 
         Args:
-            num_left: The number of examples that were taken from the engine, but not by the
-                program.
+            num_left: The number of examples that the iteration has taken from the engine, but the
+                program has not taken yet.
         """
         if self.seen is not None and self.seen.is_long:
             self._point(self.seen, num_left)
 
     def state(self, num_left: int) -> list[int] | None:
-        """Returns what a state has of the order, see `Resumed.digest`."""
+        """Returns the entry of a state for the order; see `Resumed.digest`."""
         if self.seen is None:
             return None
         point, _ = self._point(self.seen, num_left)
@@ -72,7 +72,7 @@ class GlobalOrder:
             name: The pipeline in words.
 
         Raises:
-            FailedPreconditionError: If there is none.
+            FailedPreconditionError: If there is no global order.
         """
         if self.seen is None:
             raise FailedPreconditionError(
@@ -105,6 +105,6 @@ class GlobalOrder:
     def _point(
         self, seen: engine.OrderDigest, num_left: int
     ) -> tuple[tuple[int, int, int, int], bool]:
-        """Returns the last known point of the order, and whether it is where the program stands."""
+        """Returns the last known point of the order, and whether the program is exactly there."""
         execution, plan, epoch = self._begun
         return execution.order(seen, plan, epoch, num_left)

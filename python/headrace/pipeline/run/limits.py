@@ -13,12 +13,12 @@ _CACHE_BYTES: Final = 16 << 30
 
 
 def cache_of(options: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Returns where parts of remote files are kept, and how many bytes of them."""
+    """Returns the cache directory of remote files, and its limit in bytes; None without a cache."""
     directory = options.get("cache_directory")
     return None if directory is None else (directory, options.get("cache_bytes") or _CACHE_BYTES)
 
 
 def memory_bytes_of(options: Mapping[str, Any]) -> int:
-    """Returns the limit on the memory of what is read and made; see `Pipeline.options`."""
+    """Returns the limit on memory, in bytes; see `Pipeline.options`."""
     chosen: int | None = options.get("memory_bytes")
     return chosen or max(available_bytes() // 4, _LEAST_MEMORY_BYTES)

@@ -1,4 +1,4 @@
-"""Advice on orders: what would differ between processes, or would not differ between epochs."""
+"""Warnings about orders that differ between processes, or are the same in all epochs."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ def check_one_order(chain: Sequence[Stage]) -> None:
 
 
 class History:
-    """The iterations over one pipeline: warns once if later ones may surprise the user.
+    """The iterations over one pipeline; it warns once if later ones may surprise the user.
 
     Attributes:
         is_ended: Whether an iteration of epoch 0 has come to its end.
@@ -44,13 +44,13 @@ class History:
         self.is_ended = True
 
     def note_begin(self) -> None:
-        """Warns, once, if an iteration of epoch 0 repeats the draws of one before."""
+        """Warns, once, if an iteration of epoch 0 repeats the draws of an earlier one."""
         if self.is_ended and not self._is_said and not stages.has_epochs(tuple(self._chain)):
             self._is_said = True
             self._warn_of_repeats()
 
     def note_later_epoch(self) -> None:
-        """Warns, once, if epochs skip other examples each."""
+        """Warns, once, if each epoch skips different examples."""
         if not self._is_later_said:
             self._is_later_said = True
             warn_of_leaks(self._chain)
@@ -68,7 +68,7 @@ class History:
 
 
 def warn_of_leaks(chain: Sequence[Stage]) -> None:
-    """Warns if several epochs of these stages skip other examples each time."""
+    """Warns if `take` or `skip` of these stages omits different examples in each epoch."""
     for number, stage in enumerate(chain):
         if isinstance(stage, (stages.Take, stages.Skip)) and _is_drawn(chain, number):
             _log.warning(
@@ -83,7 +83,7 @@ def warn_of_leaks(chain: Sequence[Stage]) -> None:
 
 
 def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
-    """Returns whether it depends on the epoch which examples a `take` or `skip` omits."""
+    """Returns whether the examples that a `take` or `skip` omits depend on the epoch."""
     before = chain[:number]
     shuffles = [n for n, stage in enumerate(before) if isinstance(stage, stages.Shuffle)]
     borders = [n for n, stage in enumerate(before) if isinstance(stage, stages.Epochs)]
@@ -97,7 +97,7 @@ def _is_drawn(chain: Sequence[Stage], number: int) -> bool:
 
 
 def _repeated(chain: Sequence[Stage]) -> str | None:
-    """Returns the stage whose draws are the same in two iterations of one epoch, in words."""
+    """Returns the name of a stage with the same draws in each iteration of an epoch, if any."""
     found = (
         stage.name
         for stage in _all(chain)

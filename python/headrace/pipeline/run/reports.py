@@ -1,4 +1,4 @@
-"""Answers of an iteration about what it does and has done."""
+"""Reports of an iteration on its files, skipped examples, speed and activity."""
 
 import os
 import time
@@ -32,7 +32,7 @@ class Reports:
     _end_time: float | None
     _is_beginning: bool
     _index_files: engine.IndexFiles
-    # Since it has begun.
+    # The statistics since the beginning.
     _execution: engine.Execution
     _files: Sequence[Sequence[bytes]]
     _counted: Sequence[Counted]
@@ -48,7 +48,7 @@ class Reports:
 
     @abstractmethod
     def _begin_now(self) -> None:
-        """Begins, unless it has begun."""
+        """Starts the iteration, unless it has begun."""
 
     @property
     def skipped(self) -> list[Skipped]:
@@ -62,7 +62,7 @@ class Reports:
 
     @property
     def files(self) -> list[str]:
-        """The files that are read, source by source, in order. Answers after `close`, too."""
+        """The files that are read, source by source, in order. Works after `close`, too."""
         self._begin_now()
         return [os.fsdecode(path) for paths in self._files for path in paths]
 
@@ -79,7 +79,7 @@ class Reports:
         )
 
     def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
-        """Yields lines that say what it does at the moment; see `activity_report`."""
+        """Yields lines of text about its current activity; see `activity_report`."""
         yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
         if not self._has_begun:
             yield "its first example is asked for" if self._is_beginning else "it has not begun"
@@ -87,12 +87,12 @@ class Reports:
         yield from doing(self._execution, self._lanes, self._names, waits)
 
     def statistics(self) -> Statistics:
-        """Returns what each stage has done so far. Answers after `close`, too."""
+        """Returns the statistics of each stage so far. Works after `close`, too."""
         readings = self._readings()
         return replace(readings.statistics(), index=IndexStatistics.of(self._index_files))
 
     def verdict(self) -> str:
-        """Returns one sentence: what limits the speed, by how much, and what to change.
+        """Returns a sentence that names the bottleneck, its share of the time, and a remedy.
 
         Based on everything since the iteration began. Works after `close`, too.
         """

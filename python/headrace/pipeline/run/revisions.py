@@ -1,4 +1,4 @@
-"""Commits of the hub's data sets: an iteration reads one commit, and its states name it."""
+"""Commits of the hub's data sets: an iteration reads one commit, which its states name."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _COMMIT: Final = re.compile(r"@[0-9a-f]{40}$")
 
 
 def revisions_of(chain: Sequence[Stage]) -> dict[str, str]:
-    """Returns the commit of each data set of the hub that sources name, by how they name it.
+    """Returns the commit of each data set of the hub, by the name that sources use for it.
 
     Raises:
         OpError: If the hub cannot be asked.
@@ -34,7 +34,7 @@ def pinned(chain: Sequence[Stage], revisions: Mapping[str, str]) -> Sequence[Sta
 
     Args:
         chain: The stages.
-        revisions: The commit of each data set, by how sources name it.
+        revisions: The commit of each data set, by the name that sources use for it.
     """
     if not revisions:
         return chain
@@ -47,7 +47,7 @@ def pinned(chain: Sequence[Stage], revisions: Mapping[str, str]) -> Sequence[Sta
 
 
 def are_revisions(value: object) -> bool:
-    """Returns whether a value is one that `revisions_of` returns."""
+    """Returns whether a value has the form of a result of `revisions_of`."""
     return isinstance(value, Mapping) and all(
         isinstance(text, str) for pair in value.items() for text in pair
     )

@@ -1,4 +1,4 @@
-"""Examples that an iteration has skipped, and the check that they are not too many."""
+"""Examples that an iteration has skipped, and the check of their budget."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ _ALL: Final = 1 << 62
 
 
 class Skipped(NamedTuple):
-    """An example that was skipped, or what could not be read of a file.
+    """A skipped example, or the unreadable rest of a file.
 
     Attributes:
         file: The file, or the word for another source, such as "arrays", as `with_origin` gives it.
@@ -54,7 +54,7 @@ class Skipped(NamedTuple):
 
 @dataclass
 class _Judge:
-    """Counts for one `skip_errors` what is omitted, and what comes through.
+    """Counts the skipped and the remaining examples of one `skip_errors`.
 
     Attributes:
         stage: The stage, which has the budget.
@@ -71,14 +71,14 @@ class _Judge:
     is_open: bool = False
 
     def end_pass(self, passed: engine.Passed) -> None:
-        """Counts what came through in a pass, unless it was counted before."""
+        """Counts the remaining examples of a pass, unless they were counted before."""
         if passed.pass_number >= self.next_pass:
             self.rows += passed.num_rows
             self.next_pass = passed.pass_number + 1
             self.is_open = False
 
     def add(self, failure: engine.Failure) -> None:
-        """Counts what is omitted.
+        """Counts a skipped example.
 
         Raises:
             Exception: The failure, if it exceeds the budget.
@@ -119,7 +119,7 @@ class _Judge:
             engine.raise_op_error(error)
 
     def excess(self) -> str | None:
-        """Returns in words why this is too much, at the end; None if it is not."""
+        """Returns a text if the budget is exceeded at the end of the data; None otherwise."""
         total, budget = self.rows + self.count, self.stage.budget
         if isinstance(budget, int) or self.is_open or self.count <= budget * total:
             return None
@@ -127,7 +127,7 @@ class _Judge:
 
 
 def _left_out(count: int, total: int | None = None) -> str:
-    """Returns in words how many examples were skipped, of how many if that is said."""
+    """Returns a text with the number of skipped examples, and of all examples if it is given."""
     whole = count if total is None else total
     examples = "example" if whole == 1 else "examples"
     of = "" if total is None else f" of {total}"
@@ -145,20 +145,20 @@ class Report:
     """
 
     def __init__(self, judged: Mapping[int, SkipErrors], names: Sequence[str]) -> None:
-        """`judged` has the stages that leave failures out, by their numbers; `names` are of all."""
+        """`judged` has the `skip_errors` stages by their numbers; `names` those of all stages."""
         self._judges = {number: _Judge(stage) for number, stage in judged.items()}
         self._names = names
         self.skipped: list[Skipped] = []
-        # For each skipped example, the judges that have counted it, and its key.
+        # For each skipped example, the judges that counted it, and its key.
         self._keys: list[tuple[int, int]] = []
         self._known: set[tuple[int, int]] = set()
-        # The part of this, and of the judges' counts, up to the batch returned last.
+        # The skipped examples and the judges' counts up to the batch returned last.
         self._settled: tuple[int, list[list[Any]]] = (0, [])
         self._is_settled = False
         self.settle()
 
     def add(self, note: "engine.Failure | engine.Passed") -> None:
-        """Adds what was omitted, unless it is known.
+        """Adds a skipped example, unless it was reported before.
 
         Raises:
             Exception: The failure, if it exceeds the budget.
@@ -178,14 +178,14 @@ class Report:
         judge.add(note)
 
     def settle(self) -> None:
-        """Says that all so far was omitted before the batch that is given now."""
+        """Marks all examples skipped so far as skipped before the next batch."""
         if not self._is_settled:
             judges = [[one.rows, one.next_pass, one.is_open] for one in self._judges.values()]
             self._settled = (len(self.skipped), judges)
             self._is_settled = True
 
     def state(self) -> list[Any]:
-        """Returns what was omitted before the batch given last, as plain data."""
+        """Returns the examples skipped before the batch returned last, as plain data."""
         count, judges = self._settled
         if not judges:
             return []
@@ -207,7 +207,7 @@ class Report:
         return [list(texts), entries, judges]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Continues with the state of another report, which `is_report` has looked at.
+        """Continues with the state of another report, which has passed `is_report`.
 
         Raises:
             ValueError: If the pipeline has other stages.
@@ -232,7 +232,7 @@ class Report:
         self.settle()
 
     def finish(self) -> None:
-        """Judges at the end of the data.
+        """Checks the budgets at the end of the data.
 
         Raises:
             SkippedExamples: If a larger share was skipped than the budget allows, or if this is
@@ -246,7 +246,7 @@ class Report:
                 raise SkippedExamples(f"skip_errors: {excess}: {self._summary()}", self.skipped)
 
     def _summary(self) -> str:
-        """Returns how many each stage omitted, with the first of each."""
+        """Returns a text with the number of skipped examples, and the first one, of each stage."""
         counts = Counter(one.stage for one in self.skipped)
         first = {one.stage: one for one in reversed(self.skipped)}
         return "; ".join(
@@ -271,13 +271,13 @@ def _about(lost: int | None) -> str:
 
 
 def _key(failure: engine.Failure, stage: str) -> int:
-    """Returns what tells a failure from all others, in another process too."""
+    """Returns a key of a failure, which is the same in another process."""
     text = f"{stage} {failure.file!r} {failure.place}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "big")
 
 
 def is_report(state: object) -> bool:
-    """Returns whether something has the form of a report's state."""
+    """Returns whether a value has the form of a report's state."""
     match state:
         case []:
             return True

@@ -1,4 +1,4 @@
-"""The state of an iteration: what a pipeline needs to continue where another one stopped.
+"""The state of an iteration, with which a pipeline continues where another one stopped.
 
 A state is plain data that `json` accepts: a version, the pipeline in words, digests of its files,
 its seeds, the epoch, and its place, which is the checkpoints of the engine (see `checkpoint.rs`
@@ -43,7 +43,7 @@ __all__ = [
     "state_of",
 ]
 
-# The version of the form of states. Any change of the meaning of a place needs a new one.
+# The version of the format of states. Any change of the meaning of a place needs a new one.
 _VERSION: Final = 3
 _KEYS: Final = (
     "version",
@@ -77,13 +77,14 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40
-# A shuffle over a window of so many, whose files are read one by one, in their order.
+# A shuffle over a window, in old states, whose files are read one by one, in their order.
 _IN_ORDER: Final = re.compile(r"shuffle\((\d+)\)")
-# The most digests for the files of a source: one for each file, or for each group of neighbours.
+# The most digests for the files of a source: one for each file, or one for each group of
+# neighbours.
 _MOST_DIGESTS: Final = 32
 _DIGEST_BYTES: Final = 3
 
-# A stage in words: a text, or for a source that combines pipelines, a text and theirs.
+# A stage as text; for a source that combines pipelines, its text and those of their stages.
 Words: TypeAlias = "str | list[Any]"
 
 
@@ -102,7 +103,7 @@ class Resumed:
         functions: The states of Python functions at the beginning of the epoch, as texts; None for
             functions that keep none.
         revisions: The commits of the hub's data sets, by how the pipeline names them.
-        mixture: What a mixture continues with; None if the source is not one.
+        mixture: The place and the counts of a mixture; None if the source is not a mixture.
     """
 
     chain: tuple[Stage, ...]
@@ -123,7 +124,7 @@ def identity_of(
     functions: Sequence[str | None],
     revisions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Returns what all states of an iteration have in common.
+    """Returns the entries that all states of an iteration share.
 
     Args:
         chain: The stages of the pipeline.
@@ -145,7 +146,7 @@ def identity_of(
 
 
 def order_of(chain: Sequence[Stage]) -> list[Any]:
-    """Returns what a global order is made of, apart from the files.
+    """Returns the description of a global order, apart from the files.
 
     Args:
         chain: The stages that make it.
@@ -154,7 +155,7 @@ def order_of(chain: Sequence[Stage]) -> list[Any]:
 
 
 def num_described(chain: Sequence[Stage]) -> int:
-    """Returns how many entries a state has for these stages."""
+    """Returns the number of entries that a state has for these stages."""
     return len(_words(chain))
 
 
@@ -172,7 +173,7 @@ def state_of(
         place: Its place, from the engine.
         skipped: The examples skipped before, from `Report.state`.
         digest: See `Resumed`.
-        mixture: What `MixtureParts.state` returns.
+        mixture: The result of `MixtureParts.state`.
     """
     state = {**identity, "place": place, "digest": digest, "skipped": skipped}
     if mixture is not None:
@@ -183,7 +184,7 @@ def state_of(
 def resumed(
     chain: tuple[Stage, ...], state: Mapping[str, Any], allow: Collection[str] = ()
 ) -> Resumed:
-    """Returns what a pipeline continues with.
+    """Returns the data with which a pipeline continues from a state.
 
     Args:
         chain: The stages of the pipeline.
@@ -221,7 +222,7 @@ def resumed(
         raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
     if drawn != chain:
-        # The cached order is the order of other seeds.
+        # Cached examples have the order of other seeds.
         drawn = _with_empty_caches(drawn)
     mixture = _mixture(chain, before, state)
     is_changed = mixture is not None and mixture.is_changed
@@ -241,12 +242,12 @@ def resumed(
 def _mixture(
     chain: Sequence[Stage], before: Mapping[str, Any], state: Mapping[str, Any]
 ) -> MixtureResumed | None:
-    """Returns what a mixture continues with.
+    """Returns the place and the counts with which a mixture continues.
 
     Args:
         chain: The stages of the pipeline.
-        before: The state.
-        state: The same, as one of the parts that the mixture has.
+        before: The state as it was given.
+        state: The state adapted to the current parts of the mixture.
 
     Raises:
         ValueError: If its weights or parts have changed, and its place is not known.
@@ -283,10 +284,10 @@ def _has_files(stage: Stage) -> bool:
 
 
 def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] | None]) -> None:
-    """Raises ValueError unless the files of each source are those that a state was taken with.
+    """Raises ValueError unless the files of each source are those of the state.
 
-    Their names without directories, their order and their sizes are compared. None is expected of
-    sources that the state does not have.
+    Their names without directories, their order and their sizes are compared. `expected` has None
+    for sources that are not in the state.
     """
     if len(files) != len(expected):
         raise damaged()
@@ -347,7 +348,7 @@ def check_state(state: Mapping[str, Any]) -> None:
 
 
 def _has_types(content: Mapping[str, Any]) -> bool:
-    """Returns whether values of a state have the types that this module goes by."""
+    """Returns whether the values of a state have the types that this module expects."""
     lists = (content["files"], content["seeds"], content["place"])
     return (
         all(isinstance(value, list) for value in lists)
@@ -372,7 +373,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
 
 
 def _are_words(value: object) -> bool:
-    """Returns whether a value is what `_words` returns."""
+    """Returns whether a value has the form of a result of `_words`."""
     return isinstance(value, list) and all(
         isinstance(one, str)
         or (
@@ -394,7 +395,7 @@ def _are_numbers(value: object, count: int) -> bool:
 
 
 def damaged() -> ValueError:
-    """Returns the error for a state that no pipeline has given."""
+    """Returns the error for a state that is not a result of `Batches.state`."""
     return ValueError(
         "resume: the state is damaged: it was cut short or edited. Use another one, as "
         "Batches.state() gave it."
@@ -459,7 +460,7 @@ def _shown(words: Words) -> str:
 
 
 def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
-    """Returns what the stages are, in short.
+    """Returns short descriptions of the stages.
 
     Args:
         chain: The stages of a pipeline.
@@ -484,7 +485,7 @@ def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
 
 
 def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
-    """Returns what a stage is.
+    """Returns a short description of a stage.
 
     Args:
         stage: The stage.
@@ -517,7 +518,7 @@ def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
     if isinstance(stage, stages.Map) and keeps_state(stage.function):
         text += " with a state"
     if isinstance(stage, stages.Iterable_) and stage.num_processes > 1:
-        # Each yields a part, so another number would give another order.
+        # Each process yields a part, so another number would give another order.
         text += f" in {stage.num_processes} processes"
     parts = stages.parts_of(stage)
     return [text, *(_words(part, is_part=True) for part in parts)] if parts else text
@@ -533,7 +534,7 @@ def _text(value: object) -> str:
 
 
 def _is_elastic(after: Sequence[Stage]) -> bool:
-    """Returns whether what follows a `shard` lets a state be used with another number of shards.
+    """Returns whether the stages after `shard` allow a resume with another number of shards.
 
     No stage may follow that makes more or fewer examples, keeps some of them waiting, or has a
     state of its own, which only one rank knows.
@@ -557,7 +558,7 @@ def _is_elastic(after: Sequence[Stage]) -> bool:
 
 
 def _num_fixed(elastic: Sequence[Stage]) -> int:
-    """Returns how many of the stages from an elastic `shard` on have batches of a fixed size.
+    """Returns the number of stages, from an elastic `shard` on, whose batch size is fixed.
 
     A batch after `epochs` may begin in one epoch and end in another. Then the batches before
     `epochs` must have had the same size.
@@ -573,7 +574,7 @@ def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
 
 
 def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
-    """Returns what may differ if that is said, by the keys of `_ALLOWED`."""
+    """Returns the values that may differ if `allow` says so, by the keys of `_ALLOWED`."""
     return {
         "epochs": [stage.count for stage in all_stages(chain) if isinstance(stage, stages.Epochs)],
         "weights": [
@@ -587,7 +588,7 @@ def _list(values: object) -> str:
 
 
 def _with_seeds(chain: tuple[Stage, ...], seeds: Iterator[int]) -> tuple[Stage, ...]:
-    """Returns stages with the seeds of a state, which must be those that the program gave."""
+    """Returns stages with the seeds of a state, which must equal those that the program gave."""
     source = chain[0]
     if parts := stages.parts_of(source):
         seeded = tuple(_with_seeds(part, seeds) for part in parts)
@@ -609,7 +610,7 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
 
 
 def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
-    """Returns stages whose caches hold nothing yet."""
+    """Returns stages with empty caches."""
     source = chain[0]
     if parts := stages.parts_of(source):
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
@@ -618,7 +619,7 @@ def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
 
 
 def _digests(paths: Sequence[bytes]) -> list[Any]:
-    """Returns how many files there are, and digests of their names and sizes."""
+    """Returns the number of files, and digests of their names and sizes."""
     count = min(len(paths), _MOST_DIGESTS)
     return [len(paths), [_digest(_group(paths, number)) for number in range(count)]]
 

@@ -16,8 +16,8 @@ class StageStatistics:
 
     Attributes:
         name: The stage, and its function if it has one.
-        examples: The number of examples returned; of batches after `batch`.
-        bytes: The number of bytes made; 0 for a stage that only moves examples.
+        examples: The number of examples returned; after `batch` the number of batches.
+        bytes: The number of bytes produced; 0 for a stage that only moves examples.
         busy_seconds: The time of its tasks, summed over all threads.
         waiting_seconds: The time that it had nothing to do, since the stages before it were too
             slow; for files, the time that its reads waited for storage or for a processor.
@@ -26,8 +26,8 @@ class StageStatistics:
             own.
         padding: The share of padding among all elements that `pack` has returned, from 0.0 to 1.0.
             None for other stages.
-        left_out: The number of tokens that fill no window of `tokens`, in one pass over the files.
-            0 for other stages.
+        left_out: The number of tokens that do not fill a window of `tokens`, in one pass over the
+            files. 0 for other stages.
     """
 
     name: str
@@ -51,7 +51,7 @@ class IndexStatistics:
         written: The number of indexes written after a scan.
         kept: The number of files whose places were known from an earlier iteration.
         directories: The directories of the indexes that were opened or written.
-        failure: Why an index could not be written; None if each was, or none had to be.
+        failure: The reason why an index could not be written; None if there was no failure.
     """
 
     opened: int = 0
@@ -64,7 +64,7 @@ class IndexStatistics:
 
     @classmethod
     def of(cls, files: engine.IndexFiles) -> "IndexStatistics":
-        """Returns what was done with the index files of an iteration."""
+        """Returns the statistics of the index files of an iteration."""
         kept, opened, scanned, scanned_bytes, written, directories, failure = files.report()
         names = tuple(map(str, directories))
         return cls(opened, scanned, scanned_bytes, written, kept, names, failure)
@@ -78,7 +78,7 @@ class Statistics:
         seconds: The time since it began, until now or its end.
         stages: The statistics of each stage, in order. A source that parses fields, such as `csv`,
             has two: for reading records, and for parsing their fields.
-        index: How a shuffle of all examples has found the places of the records.
+        index: The statistics of indexes, with which a full shuffle finds the places of the records.
     """
 
     seconds: float
@@ -137,7 +137,7 @@ class Readings:
         num_threads: The number of workers.
         stages: The readings of each stage.
         tasks_busy: The time of the workers' tasks that compute.
-        tasks_computing: The processor time of those.
+        tasks_computing: The processor time of those tasks.
         idle: The time that workers had nothing to do, summed over workers.
         consumer_waiting: The time that the program waited for batches.
         budget_waiting: The time that workers idled because memory was used up.
@@ -153,7 +153,7 @@ class Readings:
     budget_waiting: float
 
     def statistics(self) -> Statistics:
-        """Returns them as users see them."""
+        """Returns the statistics that users see."""
         stages = tuple(
             StageStatistics(
                 stage.name,

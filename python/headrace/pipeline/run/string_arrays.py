@@ -19,7 +19,7 @@ _KINDS: Final = ("numpy", "arrow")
 
 
 def checked_kind(kind: StringKind) -> StringKind:
-    """Returns the kind of strings asked for.
+    """Returns the requested kind of strings, after a check.
 
     Raises:
         ModuleNotFoundError: If pyarrow is not installed.
@@ -35,7 +35,7 @@ def checked_kind(kind: StringKind) -> StringKind:
 def arrow_array(
     name: str, spec: Spec, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
 ) -> Any:
-    """Makes an array of Arrow's over the bytes of strings, without a copy; of JSON, objects.
+    """Returns an Arrow array over the bytes of strings, without a copy; for JSON, objects.
 
     Args:
         name: The component.
@@ -44,7 +44,7 @@ def arrow_array(
         offsets: String `i` is `data[offsets[i] : offsets[i + 1]]`.
 
     Raises:
-        ValueError: If the strings are to be `str` and are not UTF-8.
+        ValueError: If the component is `str` and a string is not UTF-8.
     """
     if spec.dtype is Json:
         memory, ends = data.tobytes(), offsets.tolist()

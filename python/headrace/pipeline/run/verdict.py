@@ -13,18 +13,18 @@ from headrace.pipeline.run.statistics import Readings, StageReadings
 
 __all__ = ["verdict"]
 
-# A stage that is busy for less than this share of the time is not the only limit.
+# A stage that is busy for less than this share of the time is not called the bottleneck.
 _LEAST_LOAD: Final = 0.5
 # A function that holds the GIL for at most this share of its time gains from more threads.
 _MOST_HELD: Final = 0.5
-# So many threads are advised at most for a function that waits.
+# The largest number of threads to advise for a function that waits.
 _MOST_WAITING: Final = 64
 _FUNCTIONS: Final = (stages.Map, stages.Filter, stages.FlatMap)
 
 
 @dataclass(frozen=True)
 class _Suspect:
-    """A possible limit: the share of the time in which it could not have done more; and words."""
+    """A possible bottleneck: the share of the time for which it was fully used, and texts."""
 
     load: float
     finding: str
@@ -32,7 +32,7 @@ class _Suspect:
 
 
 def verdict(readings: Readings) -> str:
-    """Returns one sentence: what limits, by how much, what to change."""
+    """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
         return "nothing has been read yet: ask again after some batches"
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
@@ -45,7 +45,7 @@ def verdict(readings: Readings) -> str:
 
 
 def _share(part: float, whole: float) -> float:
-    """Returns a share of the time. Clocks of several threads differ by a little: at most 1."""
+    """Returns a share of the time, at most 1, since clocks of threads differ a little."""
     return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
 
 
@@ -116,7 +116,7 @@ def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Su
     whose = "its one thread" if parallel == 1 else f"each of its {parallel} threads"
     if num_processes:
         whose = "its one process" if num_processes == 1 else f"each of its {parallel} processes"
-        if num_processes > parallel:  # Their examples are waited for in turn.
+        if num_processes > parallel:  # The pipeline waits for their examples in turn.
             whose = f"the turn of its {num_processes} processes"
     finding = f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time"
     remedy = _less_python(stage.counted.stage, gets_batches)
@@ -134,9 +134,9 @@ def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Su
 
 
 def _more_threads(stage: StageReadings, parallel: int) -> int | None:
-    """Returns how many threads a function should have; None if more do not help."""
+    """Returns the number of threads to advise for a function; None if more do not help."""
     stateful = keeps_state(getattr(stage.counted.stage, "function", None))
-    # What waits needs no core meanwhile.
+    # A waiting function needs no core.
     cores = num_cores() if _share(stage.computing, stage.busy) > _MOST_HELD else _MOST_WAITING
     more = min(max(4 * parallel, 4), max(cores, 2))
     return more if more > parallel and not stateful else None

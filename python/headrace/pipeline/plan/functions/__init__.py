@@ -1,1 +1,1 @@
-"""Functions of users: how they are called, what they draw, keep and return."""
+"""Functions of users: their calls, random draws, states and results."""

@@ -1,4 +1,4 @@
-"""Calls of a function for the examples that components were learned from: each is made once."""
+"""Calls of a function that reuse its results for the examples that components were learned from."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
@@ -11,8 +11,8 @@ from headrace.pipeline.plan.functions.function_state import kept, restore
 
 __all__ = ["First", "Numbered"]
 
-# Number of blocks without known results after which no further ones are looked for. Other threads
-# may begin with later blocks before the first.
+# After this many blocks without known results, no more are looked for. Other threads may begin with
+# later blocks before the first.
 _MOST_MISSED: Final = 1000
 
 
@@ -25,12 +25,13 @@ class Numbered(Protocol):
 
 
 class First:
-    """The results of a function for the first examples, as one thread of it uses them.
+    """The results of a function for the first examples, for one of its threads.
 
     Args:
-        results: They.
-        is_drawn: Whether the function draws, so that its results depend on the place.
-        is_learning: Whether results are added, and remain; else each is given once.
+        results: The results.
+        is_drawn: Whether the function draws random numbers, so that its results depend on the
+            place.
+        is_learning: Whether results are added and kept; otherwise each is returned once.
     """
 
     def __init__(self, results: FirstResults, is_drawn: bool, is_learning: bool) -> None:
@@ -42,7 +43,7 @@ class First:
     def known(
         self, function: Callable[..., Any], job: engine.Job, calls: Numbered, gives_many: bool
     ) -> Callable[..., Any]:
-        """Returns the function, which is not called for examples whose results are known.
+        """Returns a function that returns known results, and calls the user's function for others.
 
         Args:
             function: The user's function.
@@ -93,20 +94,20 @@ class First:
 
 
 class _WithState(NamedTuple):
-    """A result of a function, and the state that the function has behind the call."""
+    """A result of a function, and the state of the function after the call."""
 
     made: Any
     state: str
 
 
 def _digest(function: object, example: Mapping[str, Any]) -> bytes | None:
-    """Returns what a result depends on: the example, and the state of the function."""
+    """Returns a digest of the input of a call: the example, and the state of the function."""
     digest, state = digest_of(example), kept(function)
     return digest if digest is None or state is None else digest + state.encode()
 
 
 def _taken(function: object, result: Any) -> Any:
-    """Returns a result, and gives the function the state that the call would have left."""
+    """Returns a result, and sets the function to the state after the call."""
     if not isinstance(result, _WithState):
         return result
     restore(function, result.state)

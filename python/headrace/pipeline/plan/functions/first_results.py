@@ -1,6 +1,6 @@
 """Results of Python functions for the examples that components were learned from.
 
-The iteration that follows takes them, so that a function is called once for each of those examples.
+The next iteration uses them, so that a function is called once for each of those examples.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ import numpy as np
 
 __all__ = ["FirstResults", "Key", "digest_of", "key_of"]
 
-# Results beyond this are made again.
+# Results beyond this many bytes are dropped, and the function is called again.
 _MOST_BYTES: Final = 64 << 20
-# About what the place and the digest of an example take.
+# The approximate bytes of the place and the digest of an example.
 _ENTRY_BYTES: Final = 256
 
-# What tells examples from others; the same in all iterations.
+# The key of an example, the same in all iterations.
 Key = tuple[int, ...]
 
 
@@ -27,20 +27,21 @@ def key_of(place: Sequence[int], is_drawn: bool) -> Key:
 
     Args:
         place: Its epoch, record, file, and number within the record.
-        is_drawn: Whether the function draws, so that its result depends on all of those.
+        is_drawn: Whether the function draws random numbers, so that its result depends on all of
+            these.
     """
-    # In a part of a combination, the files have other numbers than alone.
+    # A part of a combination numbers its files otherwise than a pipeline alone.
     return tuple(place) if is_drawn else (place[1], place[3])
 
 
 class FirstResults:
-    """The results of one function for some examples, each of which is given once.
+    """The results of one function for some examples, each of which is used once.
 
     Attributes:
         of: The stage with the function.
         is_for_cache: Whether only iterations that keep the results in a cache may have them.
-            Elsewhere, a function that was called because somebody asked for `spec` is called again,
-            as it may have changed meanwhile.
+            Other iterations call the function again if it was called for `spec`, as it may have
+            changed meanwhile.
     """
 
     def __init__(self, of: object) -> None:
@@ -50,7 +51,7 @@ class FirstResults:
         self._num_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the results alone: another process has the function already."""
+        """Returns the results without the function, which another process has already."""
         return {**vars(self), "of": None}
 
     def __bool__(self) -> bool:
@@ -60,30 +61,30 @@ class FirstResults:
         return key in self._made
 
     def add(self, key: Key, digest: bytes | None, result: Any) -> None:
-        """Adds a copy of a result, which a later call cannot change, if it can be copied.
+        """Adds a copy of a result, which later calls cannot change; does nothing if copying fails.
 
         Args:
-            key: That of the example.
-            digest: That of the example before the call.
-            result: What the function returned.
+            key: The key of the example.
+            digest: The digest of the example before the call.
+            result: The function's result.
         """
         size = _ENTRY_BYTES + _num_bytes(result)
         if digest is None or self._num_bytes + size > _MOST_BYTES:
             return
         try:
             copied = deepcopy(result)
-        except Exception:  # An object of the user's that is not copied is made again.
+        except Exception:  # The user's object cannot be copied, so the function is called again.
             return
         self._made.setdefault(key, []).append((digest, copied))
         self._num_bytes += size
 
     def found(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
-        """Returns a copy of the result for an example, which remains; None if there is none."""
+        """Returns a copy of the result for an example, which stays; None if there is none."""
         results = self._made.get(key, ())
         return next(((deepcopy(made),) for one, made in results if one == digest), None)
 
     def pop(self, key: Key, digest: bytes | None) -> tuple[Any] | None:
-        """Returns the result for an example, and forgets it; None if there is none."""
+        """Returns the result for an example, and removes it; None if there is none."""
         results = self._made.get(key, [])
         for number, (one, made) in enumerate(results):
             if one == digest:
@@ -116,11 +117,11 @@ class FirstResults:
 
 
 def digest_of(example: Mapping[str, Any]) -> bytes | None:
-    """Returns what tells an example from others at its place; None if that cannot be told."""
+    """Returns a digest of an example's content; None if it cannot be pickled."""
     try:
         parts = [(name, _plain(value)) for name, value in example.items()]
         return hashlib.blake2b(pickle.dumps(parts), digest_size=16).digest()
-    except Exception:  # An object of the user's that is not pickled.
+    except Exception:  # An object of the user's cannot be pickled.
         return None
 
 
@@ -132,7 +133,7 @@ def _plain(value: Any) -> Any:
 
 
 def _num_bytes(made: Any) -> int:
-    """Returns about how many bytes a result takes."""
+    """Returns the approximate size of a result, in bytes."""
     if isinstance(made, Mapping):
         return sum(map(_num_bytes, made.values()))
     if isinstance(made, (list, tuple)):

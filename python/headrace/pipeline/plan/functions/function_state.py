@@ -27,12 +27,12 @@ def kept(function: object) -> str | None:
 
 
 def initial(function: object) -> str | None:
-    """Returns the state that a function had when this was asked first; None if it keeps none."""
+    """Returns the state that a function had at the first call of this; None if it keeps none."""
     return _known(function).initial if keeps_state(function) else None
 
 
 def restore(function: object, state: str | None) -> None:
-    """Gives a function a state, if it is not the one it has.
+    """Restores a state of a function, unless the function has it already.
 
     Raises:
         TypeError: If the saved function had state and this one has none.
@@ -50,7 +50,7 @@ def restore(function: object, state: str | None) -> None:
 
 @contextmanager
 def using(function: object) -> Iterator[None]:
-    """Keeps other iterations from calling a function that keeps a state."""
+    """Locks a function that keeps a state, so that no other iteration calls it."""
     if not keeps_state(function):
         yield
         return
@@ -60,7 +60,7 @@ def using(function: object) -> Iterator[None]:
 
 @contextmanager
 def unchanged(function: object) -> Iterator[None]:
-    """Lets a function be called without an effect on its state."""
+    """Restores the state of a function after the body, which may call it."""
     before = kept(function)
     try:
         yield
@@ -100,12 +100,12 @@ def _reference(function: object) -> Callable[[], object]:
     try:
         return weakref.ref(function, lambda _: _all.pop(number, None))
     except TypeError:
-        # A function that is gone cannot be known.
+        # A dropped function cannot be looked up.
         return lambda: function
 
 
 def _renew_locks() -> None:
-    """In a child process: threads that held locks are not there."""
+    """Makes new locks in a child process, which lacks the threads that held the old ones."""
     global _lock  # noqa: PLW0603 (a lock that another thread held cannot be released)
     _lock = threading.Lock()
     for known in _all.values():

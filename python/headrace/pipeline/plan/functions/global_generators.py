@@ -1,4 +1,4 @@
-"""Notices Python functions that draw from generators which the whole process shares.
+"""Detects Python functions that draw from random generators shared by the whole process.
 
 Such a function runs in a thread beside the training loop, so its draws depend on timing, and so do
 the loop's own draws. Only its first calls are checked.
@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar
 
 __all__ = ["GlobalDraws"]
 
-# Number of calls that are checked; more than one has to draw, since the loop may draw at the same
-# time.
+# The number of calls that are checked. More than one must draw, since the loop may draw meanwhile.
 _MOST_CALLS: Final = 8
 _LEAST_DRAWING: Final = 2
 
@@ -22,7 +21,7 @@ _named: Final[set[tuple[str, str]]] = set()
 
 
 class GlobalDraws:
-    """The first calls of a function, of which it warns, once, if they draw.
+    """Watches the first calls of a function, and warns once if they draw.
 
     Args:
         where: The stage and the function, in words.
@@ -34,7 +33,7 @@ class GlobalDraws:
         self._drawn: dict[str, int] = {}
 
     def watching(self, call: Callable[[dict[str, Any]], _T]) -> Callable[[dict[str, Any]], _T]:
-        """Returns a call that is looked at, or the same one when enough were."""
+        """Returns a watched call, or the call itself once enough calls were watched."""
         return call if self._num_left <= 0 else lambda example: self._watched(call, example)
 
     def _watched(self, call: Callable[[dict[str, Any]], _T], example: dict[str, Any]) -> _T:
@@ -67,7 +66,7 @@ def _warn(where: str, generator: str) -> None:
 
 
 def _states() -> Iterator[tuple[str, object]]:
-    """Yields the states of the generators of modules that were imported."""
+    """Yields the states of the shared generators of the modules that are imported."""
     if (random := sys.modules.get("random")) is not None:
         yield "random", random.getstate()
     numpy_random: Any = sys.modules.get("numpy.random")

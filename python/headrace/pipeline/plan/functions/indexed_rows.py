@@ -17,7 +17,7 @@ class IndexedRows:
     Args:
         source: The user's object, with `__len__` and `__getitem__` or `__getitems__`; or a dict of
             such objects, one for each component.
-        names: The names of what is in a row; None for those that follow from the row.
+        names: The names of the components; None for those that rows tell.
 
     Attributes:
         length: The number of rows when the pipeline was described.
@@ -47,7 +47,7 @@ class IndexedRows:
             )
 
     def expect(self, numbers: Sequence[int]) -> None:
-        """Says which rows this thread reads next, so that they can be read in one call."""
+        """Announces the rows that this thread reads next, so that one call can read them."""
         self._coming.numbers = list(numbers) if len(numbers) > 1 else []
         self._coming.rows = {}
 
@@ -72,7 +72,7 @@ class IndexedRows:
             numbers, coming.numbers = coming.numbers, []
             try:
                 rows = _block_of(self._source, numbers)
-            except Exception:  # Each row is read alone, which tells the one that fails.
+            except Exception:  # Rows are read one by one, to find the one that fails.
                 rows = None
             if rows is not None:
                 coming.rows = dict(zip(numbers, rows, strict=True))
@@ -125,9 +125,9 @@ class IndexedRows:
 
 
 class _Coming(threading.local):
-    """The rows that a thread reads next: the numbers of those not read yet, and the others.
+    """The next rows of a thread: numbers of rows to read, and rows that are read already.
 
-    Another process has none of them.
+    It is empty in another process.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class _Coming(threading.local):
 
 
 class _Columns:
-    """Several sources of one length side by side, one for each component."""
+    """Sources of equal length side by side, one for each component."""
 
     def __init__(self, sources: Mapping[str, Any]) -> None:
         self._sources: Final = dict(sources)
@@ -169,7 +169,7 @@ def source_length(source: Any) -> int:
 
     Raises:
         TypeError: If it is not an int.
-        ValueError: If it is negative, or beyond what an index can be.
+        ValueError: If it is negative, or larger than an index can be.
     """
     name = type(source).__name__
     try:
@@ -228,7 +228,7 @@ def _row_of(source: Any, number: int) -> Any:
 
 
 def _block_of(source: Any, numbers: Sequence[int]) -> Sequence[Any] | None:
-    """Returns the rows of a block, read in one call; None if there is no such call."""
+    """Returns the rows of a block, read in one call; None if the source cannot do that."""
     if getattr(source, "__getitems__", None):
         return _of_items(source, numbers)
     first, end = min(numbers), max(numbers) + 1

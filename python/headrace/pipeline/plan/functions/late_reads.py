@@ -1,4 +1,4 @@
-"""The place at which rows of an indexed source are read: behind what only moves their numbers."""
+"""Late reads of an indexed source: rows are read after the stages that only move their numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,8 +10,8 @@ from headrace.pipeline.describe.stages import Stage
 
 __all__ = ["read_late"]
 
-# Stages that move numbers of rows. Those of the second list count examples, so it matters to them
-# which ones were skipped.
+# Stages that move numbers of rows. Those of the second list count examples, so their result depends
+# on which ones were skipped.
 _MOVING: Final = (stages.Shuffle, stages.Split, stages.Epochs, stages.Prefetch)
 _COUNTING: Final = (stages.Take, stages.Skip, stages.Shard, stages.Share)
 
@@ -19,7 +19,7 @@ _COUNTING: Final = (stages.Take, stages.Skip, stages.Shard, stages.Share)
 def read_late(
     chain: Sequence[Stage], known: Known, is_covered: bool
 ) -> tuple[Sequence[Stage], Known]:
-    """Returns stages that give the same, and read only the rows that are left.
+    """Returns equivalent stages that read only the rows that remain.
 
     Args:
         chain: The stages.

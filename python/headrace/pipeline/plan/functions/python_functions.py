@@ -1,8 +1,8 @@
 """Python functions of pipelines.
 
-Each has a thread of its own, which gets one block after the other: there is one crossing into
-Python for a block, and a function sees its examples in order. With `num_threads` it has several,
-each of which has a block of its own; what they return comes in order all the same.
+Each function has a thread of its own, which gets one block after the other: the engine calls Python
+once for a block, and the function sees its examples in order. With `num_threads` it has several
+threads, each with a block of its own; their results are put in order.
 """
 
 import sys
@@ -72,7 +72,7 @@ class Running(Protocol):
         """See above."""
 
     def origin(self, number: int) -> str:
-        """Returns the example that a call is for, in words."""
+        """Returns the example that a call is for, as text."""
 
 
 class Lane(Protocol):
@@ -81,7 +81,7 @@ class Lane(Protocol):
     Attributes:
         num_callers: The number of threads that work on its blocks, each on one of them.
         running: The work of each thread that works on a block, by the number of the thread.
-        is_over: Set at the end of the iteration: what is not begun need not be done.
+        is_over: Set at the end of the iteration: blocks that are not begun are dropped.
     """
 
     num_callers: int
@@ -97,7 +97,7 @@ class Lane(Protocol):
         """The user's function; None if there is none."""
 
     def process(self, job: engine.Job) -> None:
-        """Processes one block and sets its result, with the errors that the function raised."""
+        """Processes one block and sets its result, including errors that the function raised."""
 
 
 def has_gil() -> bool:
@@ -111,12 +111,12 @@ class _Calls:
     Attributes:
         number: The number of the current call.
         where: The stage and its function, in words.
-        since: When the block was begun.
+        since: The time at which the block was begun, by `time.monotonic`.
         error: The error that the function raised, or an error about its result; None if there is
             none.
         state: The function's state before the first call, as text; None if it keeps none.
-        failed: The numbers of examples that are skipped, with what was raised for each, and the
-            number of the stage if it is another one.
+        failed: The numbers of skipped examples, each with its exception, and with the number of the
+            stage if it is another one.
     """
 
     def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
@@ -131,11 +131,11 @@ class _Calls:
         self.failed: list[tuple[int, BaseException, int | None]] = []
 
     def origin(self, number: int) -> str:
-        """Returns where an example was read, in words."""
+        """Returns the origin of an example, as text."""
         return self._job.origin(number) or f"example {number} of a block"
 
     def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
-        """Yields the number of each example and what a call with it has returned."""
+        """Yields the number of each example and the result of a call with it."""
         columns = [
             values_of(self._job.column(index), spec)
             for index, spec in enumerate(self._specs.values())
@@ -168,9 +168,9 @@ class _Calls:
 
 
 def noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
-    """Returns an error with a note that says in which stage and at which record it happened."""
+    """Returns an error with a note that names the stage and the record."""
     if isinstance(error, StopIteration):
-        # Otherwise it would end the loop of the program silently.
+        # A StopIteration would end the loop of the program silently.
         stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
         stopped.__cause__ = error
         error = stopped
@@ -190,7 +190,7 @@ class _Function(ABC):
         where: The stage and the function, in words.
     """
 
-    # Whether it returns an iterable of examples.
+    # True if the function returns an iterable of examples.
     gives_many = False
 
     def __init__(
@@ -264,7 +264,7 @@ class MapFunction(_Function):
 def _drawing(
     call: Callable[..., _T], draws: Draws | None, job: engine.Job
 ) -> Callable[[dict[str, Any]], _T]:
-    """Returns a call that also gets the generator of its example, if there are draws."""
+    """Returns a call that passes on the generator of each example, if the function has a seed."""
     if draws is None:
         return call
     generators = draws.of(job.places())
@@ -328,9 +328,9 @@ class FlatMapFunction(_Function):
 
 
 class LearnFunction(_Function):
-    """`map` or `flat_map` before it is known what a function makes: the examples stay as they are.
+    """`map` or `flat_map` while the components of a function are learned: examples are unchanged.
 
-    Examples for which it makes nothing are dropped.
+    Examples for which the function returns nothing are dropped.
     """
 
     def __init__(
@@ -342,7 +342,7 @@ class LearnFunction(_Function):
         given: Specs,
         made: "deque[Mapping[str, Any]]",
     ) -> None:
-        """Adds what the function makes to `made`."""
+        """Adds the results of the function to `made`."""
         super().__init__(function, first, given, stage)
         self.gives_many = stage == "flat_map"
         self._draws = None if seed is None else Draws(seed)
@@ -371,7 +371,7 @@ class LearnFunction(_Function):
 
 @dataclass(eq=False)
 class Result:
-    """A result that goes along with the rows that an iterator yields; see `_Calls`."""
+    """The result of a block of rows that an iterator yields; see `_Calls`."""
 
     where: str
     since: float = field(default_factory=time.monotonic)
@@ -381,7 +381,7 @@ class Result:
     failed: tuple[tuple[int, BaseException, int | None], ...] = ()
 
     def origin(self, number: int) -> str:
-        """Returns what is waited for, in words."""
+        """Returns the awaited example, as text."""
         return "its next example"
 
 
@@ -392,7 +392,7 @@ def _give(
     counts: Sequence[int] | None,
     calls: _Calls,
 ) -> None:
-    """Sets the results of calls, for each input row as many rows as `counts` has."""
+    """Sets the results of calls; `counts` has the number of output rows for each input row."""
     num_rows = len(results)
     if num_rows == 0:
         job.keep([], calls.error, calls.state, calls.failed)

@@ -1,4 +1,4 @@
-"""Values that Python gives for components: in functions, in iterables, in `arrays`.
+"""Conversion of Python values to components: of functions, of iterables, of `arrays`.
 
 One rule applies everywhere, and nothing is rounded: `bool` becomes bool, `int` int64, `float`
 float64, `complex` complex128, `str` and `bytes` strings, alone or in lists whose items have equal
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _PYTHON_TYPES: Final = {bool: np.bool_, int: np.int64, float: np.float64}
-# A float64 holds all integers up to this one.
+# A float64 represents all integers up to this one exactly.
 _MOST_EXACT: Final = 2**53
 
 
@@ -38,7 +38,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     Args:
         where: The stage and its function, in words.
         name: The name of the component.
-        value: What the function gave.
+        value: The value that the function returned.
         is_separate: Whether the array shares no memory with the value.
 
     Raises:
@@ -50,7 +50,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
     if isinstance(value, bytes):
         return value
     what = f"{where}: the component {name!r}"
-    # To ask a tensor of PyTorch for a copy would warn: it takes no such argument.
+    # PyTorch warns if a tensor is asked for a copy: it does not take that argument.
     given = np.asarray(value) if hasattr(value, "__array__") else value
     if isinstance(given, np.ndarray):
         array = native_order(np.array(given) if is_separate else given)
@@ -63,10 +63,9 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
 
 
 def has_type(given: Any, made: Any) -> bool:
-    """Returns whether a value says of itself which type it has.
+    """Returns whether a value tells its own type.
 
-    All but empty lists and the like do. An empty array of strings may be one of `str` or of
-    `bytes`.
+    Empty lists do not. An empty array of strings may be one of `str` or of `bytes`.
 
     Args:
         given: The value.
@@ -78,7 +77,7 @@ def has_type(given: Any, made: Any) -> bool:
 
 
 def spec_of(where: str, name: str, value: Any) -> Spec:
-    """Returns the spec of a component of which a function gave this value."""
+    """Returns the spec of a component for which a function returned this value."""
     if (known := _known(value)) is not None:
         return known
     made = as_value(where, name, value)
@@ -92,7 +91,7 @@ def spec_of(where: str, name: str, value: Any) -> Spec:
 
 
 def _known(value: Any) -> Spec | None:
-    """Returns the spec of a value that is not an array: an object of JSON, or lists of lists."""
+    """Returns the spec of a JSON value or of lists of lists; None for other values."""
     if isinstance(value, (Passed, NestedList)):
         return value.spec
     return Spec(Json, ()) if is_object(value) else None
@@ -101,9 +100,9 @@ def _known(value: Any) -> Spec | None:
 def learned(
     where: str, examples: Iterable[Mapping[str, Any]], is_batched: bool = False
 ) -> dict[str, Spec] | None:
-    """Returns the components of the first of some examples; None if there is none.
+    """Returns the components of the first example; None if there are no examples.
 
-    Objects of JSON are those of a batch if `is_batched`.
+    With `is_batched`, a list of JSON values is one component of a batch.
 
     Further examples are read while one of the components was an empty list in each example so far:
     it has the type of its first list that is not empty. If all are empty, the type is float64.
@@ -128,7 +127,7 @@ def learned(
 
 
 def native_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Returns an array with its numbers in the byte order of this machine."""
+    """Returns an array in the byte order of this machine."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -170,7 +169,7 @@ def of_python(what: str, value: Any) -> npt.NDArray[Any]:
             "up, or give them as several components."
         ) from error
     if array.dtype.kind in "SU":
-        # As NumPy strings they would lose trailing zeros, and numbers among them would pass.
+        # NumPy strings would lose trailing zero bytes, and would accept numbers among strings.
         return np.array(value, object)
     is_list = isinstance(value, (list, tuple))
     if is_list and array.dtype.kind in "Ouf" and array.size and _has_too_large(value, array):

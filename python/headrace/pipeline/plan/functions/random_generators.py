@@ -1,4 +1,4 @@
-"""Random draws of Python functions: a generator for each example, whoever comes first."""
+"""Random draws of Python functions: a generator for each example, in any order of calls."""
 
 import sys
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ __all__ = ["Draws", "Generators"]
 class _Place(ISpawnableSeedSequence):
     """The key of a generator, and the seeds of those that are spawned from it.
 
-    A generator without such a sequence cannot spawn others, and asks the system for random bytes,
-    which takes longer than all else.
+    A generator without a seed sequence cannot spawn others, and asks the system for random bytes,
+    which is slow.
 
     Attributes:
-        place: The epoch, and the place in that.
+        place: The epoch, and the place in that epoch.
     """
 
     def __init__(self, seed: int, place: tuple[int, int, int, int]) -> None:
@@ -39,7 +39,7 @@ class _Place(ISpawnableSeedSequence):
         return self._spawning.spawn(n_children)
 
     def move(self, place: tuple[int, int, int, int]) -> None:
-        """Becomes the key of another place of the same seed."""
+        """Sets the key to that of another place of the same seed."""
         self.place = place
         self._spawning = None
 
@@ -66,7 +66,7 @@ class Draws:
     def of(self, places: npt.NDArray[np.uint64]) -> Iterator[np.random.Generator]:
         """Yields the generator of each place: epoch, record, file, and number within the record.
 
-        A generator is that of the next place once it is asked for, unless somebody has kept it.
+        A generator is reused for the next place, unless the function has kept a reference to it.
         """
         generators = Generators(self._seed)
         for place in places.tolist():
@@ -76,8 +76,8 @@ class Draws:
 class Generators:
     """Generators of one seed, for one thread.
 
-    One is used again for the next place: a new one takes six times as long. But a generator that a
-    function has kept stays as it is.
+    A generator is reused for the next place, since a new one takes six times as long. But a
+    generator that a function has kept is not changed.
 
     Args:
         seed: See `Draws`.
@@ -93,11 +93,11 @@ class Generators:
         place = (epoch, record, file, part)
         if self._place is None or self._holders() != self._num_holders:
             self._make(place)
-            # Behind the call, whose own references are gone.
+            # Counted after the call, whose own references are gone.
             self._num_holders = self._holders()
             return self._generator
         self._place.move(place)
-        # Everything of the state is set, such as numbers that are drawn ahead.
+        # The whole state is set, including numbers that are drawn ahead.
         self._key[1] = epoch
         self._counter[1], self._counter[2], self._counter[3] = record, file, part
         self._philox.state = self._state
@@ -106,7 +106,7 @@ class Generators:
     def _make(self, place: tuple[int, int, int, int]) -> None:
         counter = np.array([0, *place[1:]], np.uint64)
         self._place = _Place(self._seed, place)
-        sequence: Any = self._place  # NumPy's annotations skip what it documents.
+        sequence: Any = self._place  # NumPy's annotations lack a documented attribute.
         self._philox = np.random.Philox(sequence, counter=counter)
         self._generator = np.random.Generator(self._philox)
         self._state: Any = self._philox.state
@@ -114,6 +114,6 @@ class Generators:
         self._counter = self._state["state"]["counter"]
 
     def _holders(self) -> tuple[int, int, int]:
-        """Returns how many references there are to what makes up the generator."""
+        """Returns the numbers of references to the objects of the generator."""
         count = sys.getrefcount
         return count(self._generator), count(self._philox), count(self._place)

@@ -1,4 +1,4 @@
-"""Results of Python functions on their way to the engine: each value is copied once."""
+"""Results of Python functions for the engine: each value is copied once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -39,7 +39,7 @@ class Results:
     Args:
         where: The stage and its function, in words.
         specs: The components.
-        num_rows: About how many rows there will be.
+        num_rows: The approximate number of rows.
         is_batched: Whether each row is a batch.
     """
 
@@ -58,7 +58,7 @@ class Results:
         return self._num_rows
 
     def add(self, given: object) -> None:
-        """Adds a copy of what the function returned for a row, or nothing if that raises.
+        """Adds a copy of the function's result for a row; adds nothing if that raises.
 
         Raises:
             TypeError: If it is not a dict, a component cannot have such a value, or one has
@@ -82,7 +82,7 @@ class Results:
             rows.keep(self._num_rows)
 
     def columns(self) -> Sequence[engine.Column]:
-        """Returns the columns; no rows remain here."""
+        """Returns the columns, and drops all rows."""
         self._num_rows = 0
         return [rows.column() for rows in self._rows]
 

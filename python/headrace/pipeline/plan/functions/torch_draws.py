@@ -40,7 +40,7 @@ _LARGEST_SEED: Final = 2**63 - 1
 
 
 def torch_draws(rng: np.random.Generator) -> AbstractContextManager[None]:
-    """Lets PyTorch's random functions draw from a generator of `map`, within a `with` block.
+    """Makes PyTorch's random functions draw from a generator of `map`, in a `with` block.
 
     Transforms of torchvision draw from PyTorch's one generator, which the whole process shares.
     In the block they draw from a generator of its own, seeded by one draw from `rng`: the same
@@ -73,7 +73,7 @@ def torch_draws(rng: np.random.Generator) -> AbstractContextManager[None]:
 
 @cache
 def _mode() -> Callable[[int], Any]:
-    """Returns the class of what handles each call of PyTorch in a block. PyTorch is loaded now."""
+    """Returns the class of the mode that handles PyTorch's calls in a block. Loads PyTorch."""
     torch = import_module("torch")
     overrides = import_module("torch.overrides")
     drawing = {

@@ -20,12 +20,12 @@ __all__ = [
     "with_parts",
 ]
 
-# The number of a pass that no digest of an order reaches.
+# A number of a pass that no order reaches.
 CUT_PASS: Final = 1 << 62
 _BEGINNING: Final = [[0]]
 # The most outputs to wait for until the examples of other ranks in the last step were seen.
 _MOST_AHEAD: Final = 8
-# The entries of a state that have some values for each part, in their order.
+# The entries of a state that have values for each part, in the order of `_sizes`.
 _OF_PARTS: Final = ("files", "seeds", "epochs", "weights")
 
 
@@ -36,7 +36,7 @@ class MixtureResumed:
     Attributes:
         counts: The number of examples of each part delivered before, by its name.
         place: Its place, directly at an example; None if it is not known.
-        is_changed: Whether its parts or weights are others than in the state.
+        is_changed: Whether its parts or weights differ from those in the state.
     """
 
     counts: dict[str, int]
@@ -48,7 +48,7 @@ class MixtureParts:
     """Counts the examples of each part that an iteration has delivered."""
 
     def __init__(self, chain: Sequence[Stage], resumed: MixtureResumed | None) -> None:
-        """Takes the stages, and what the iteration continues with."""
+        """Sets the stages, and the place and the counts to continue with."""
         source = chain[0]
         self._mix = source if isinstance(source, stages.Mix) else None
         self._resumed = resumed
@@ -78,7 +78,7 @@ class MixtureParts:
     def state(
         self, execution: engine.Execution, plan: engine.Plan, num_left: int, has_taken: bool
     ) -> dict[str, Any] | None:
-        """Returns what a state has of the mixture; None if the source is not one."""
+        """Returns the entry of a state for the mixture; None if the source is not a mixture."""
         if self._mix is None:
             return None
         place = execution.mix_place(plan, num_left)
@@ -105,21 +105,21 @@ def _divider(chain: Sequence[Stage]) -> str | None:
 
 
 def all_stages(chain: Sequence[Stage]) -> Iterator[Stage]:
-    """Yields all stages, those of pipelines that are put together first."""
+    """Yields all stages, those of combined pipelines first."""
     for part in stages.parts_of(chain[0]):
         yield from all_stages(part)
     yield from chain
 
 
 def weights_of(stage: stages.Mix) -> list[Any]:
-    """Returns the weights of a mixture as a state has them."""
+    """Returns the weights of a mixture in the form for a state."""
     if not stage.schedule:
         return list(stage.weights)
     return [[place, list(weights)] for place, weights in ((0, stage.weights), *stage.schedule)]
 
 
 def is_mixture_state(value: object) -> bool:
-    """Returns whether a value is what `MixtureParts.state` returns."""
+    """Returns whether a value has the form of a result of `MixtureParts.state`."""
     return (
         isinstance(value, dict)
         and set(value) == {"names", "sizes", "counts", "place"}
@@ -145,10 +145,9 @@ def with_parts(
     allow: Collection[str],
     mine: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Returns a state as one of the parts that a mixture has now.
+    """Returns a state adapted to the current parts of a mixture.
 
-    Parts that the state does not have are as in `mine`, and those that are no longer there are
-    dropped.
+    Parts that the state lacks are taken from `mine`, and parts that were removed are dropped.
 
     Args:
         chain: The stages of the pipeline.
@@ -157,7 +156,7 @@ def with_parts(
         mine: The same entries of a state of this pipeline; `files` has None for each source.
 
     Raises:
-        ValueError: If the parts differ, and may not.
+        ValueError: If the parts differ and `allow` does not have "parts".
     """
     source, mixture = chain[0], state.get("mixture")
     if not isinstance(source, stages.Mix) or mixture is None:
@@ -195,7 +194,7 @@ def with_parts(
 
 
 def _sizes(part: Sequence[Stage]) -> list[int]:
-    """Returns how many values of each entry of a state belong to a part."""
+    """Returns the number of values of each entry of a state that belong to a part."""
     whole = list(all_stages(part))
     return [
         sum(isinstance(stage, (stages.Files, Source)) for stage in whole),

@@ -1,1 +1,1 @@
-"""The threads of Python in an iteration: how they start, what watches them, how they end."""
+"""The Python threads of an iteration: their start, their watchdog and their end."""

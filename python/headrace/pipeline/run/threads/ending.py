@@ -21,10 +21,10 @@ class Ended(Protocol):
     """Worker processes of an iteration."""
 
     def stop(self) -> None:
-        """Lets them stop behind the calls that are under way."""
+        """Tells them to stop after the calls in progress."""
 
     def end(self) -> None:
-        """Ends them, or keeps them for the next iteration."""
+        """Ends them, or keeps them alive for the next iteration."""
 
 
 class Ending(NamedTuple):
@@ -39,11 +39,11 @@ class Ending(NamedTuple):
     is_over: threading.Event
 
     def lanes(self) -> list[Lane]:
-        """Returns those that somebody holds: the iteration, or a call that is under way."""
+        """Returns the lanes that the iteration or a call in progress still references."""
         return [lane for find in self.find_lanes if (lane := find()) is not None]
 
     def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
-        """Returns the call that a thread is in, and its number; None if it is in none."""
+        """Returns the call that a thread runs, and the call's number; None if it runs none."""
         running = [lane.running.get(thread.ident or 0) for lane in self.lanes()]
         found = [calls for calls in running if calls is not None]
         return (found[0], found[0].number) if found else None
@@ -54,7 +54,7 @@ def close(
     process: int,
     end: Callable[[engine.Execution], None] = engine.Execution.close,
 ) -> None:
-    """Ends an iteration, unless a process that was forked from its own asks for it."""
+    """Ends an iteration; does nothing in a process that was forked from its own."""
     if process != os.getpid():
         return
     ending.is_over.set()
@@ -73,7 +73,7 @@ def close(
         for processes in ending.processes:
             processes.end()
     if ending.processes:
-        # Threads that have waited for a process end with it.
+        # Threads that waited for a process end with it.
         _join(ending, calls)
 
 
@@ -84,6 +84,6 @@ def _join(ending: Ending, calls: Sequence[tuple[object, int] | None]) -> None:
         if thread is threading.current_thread() or thread.ident is None:
             continue
         thread.join(max(0.0, deadline - time.monotonic()))
-        # Nor is a call waited for that does not return: its thread ends with it.
+        # A call that does not return is not waited for either: its thread ends when it returns.
         while thread.is_alive() and (call is None or ending.call_of(thread) != call):
             thread.join(_PATIENCE_S)

@@ -1,7 +1,7 @@
-"""Measures how much of their time Python functions hold the GIL.
+"""Measures the share of their time for which Python functions hold the GIL.
 
-A thread takes the GIL now and then. Where that takes no time, nobody held it at that moment, so the
-functions that were called at that moment had released it.
+A thread takes the GIL now and then. If that takes no time, no thread held it at that moment, so the
+functions that were running had released it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,19 +13,18 @@ from headrace.pipeline.plan.functions.python_functions import Lane
 __all__ = ["GilShares", "look_at_gil"]
 
 _SECONDS_BETWEEN: Final = 0.02
-# After so many looks, which tell the share to a few percent, they are fewer.
+# After this many samples, which tell the share to a few percent, samples are rarer.
 _MANY_LOOKS: Final = 100
 _SECONDS_LATER: Final = 0.1
-# Taking a lock that nobody holds takes a few microseconds, unless another thread gets the processor
-# just then.
+# Taking a free lock takes a few microseconds, unless another thread gets the processor just then.
 _LEAST_WAIT_S: Final = 0.0001
 _LEAST_LOOKS: Final = 5
 
 
 class GilShares:
-    """The rate at which the GIL was held while each function was called.
+    """The share of samples in which the GIL was held while a function ran, by function.
 
-    Written by the thread that looks, and read by whoever asks.
+    Written by the sampling thread, and read by any thread.
     """
 
     def __init__(self, num_functions: int) -> None:
@@ -33,12 +32,12 @@ class GilShares:
         self._num_held = [0] * num_functions
 
     def note(self, function: int, is_held: bool) -> None:
-        """Notes whether the GIL was held at a moment at which a function was called."""
+        """Adds a sample: whether the GIL was held while a function ran."""
         self._num_looks[function] += 1
         self._num_held[function] += is_held
 
     def of(self, function: int) -> float | None:
-        """Returns the share of the time of a function; None if too few moments are known."""
+        """Returns the share for a function, from 0.0 to 1.0; None if it has too few samples."""
         if self._num_looks[function] < _LEAST_LOOKS:
             return None
         return self._num_held[function] / self._num_looks[function]
@@ -49,12 +48,13 @@ def look_at_gil(
     find_lanes: Sequence[Callable[[], Lane | None]],
     shares: GilShares,
 ) -> None:
-    """Looks until the iteration is closed.
+    """Samples the GIL until the iteration is closed.
 
     Args:
         execution: The execution of a pipeline.
-        find_lanes: Return what its threads for Python functions do; None once nobody holds that.
-        shares: Gets what is found.
+        find_lanes: Returns the work of its threads for Python functions; None once the iteration is
+            gone.
+        shares: The place for the samples.
     """
     num_looks = 0
     while True:

@@ -1,4 +1,4 @@
-"""The threads of Python in an iteration: functions, iterators, and those that watch."""
+"""The Python threads of an iteration: for functions, for iterators, and for watching these."""
 
 import threading
 import weakref
@@ -16,7 +16,7 @@ __all__ = ["Threads", "callers_of"]
 
 
 def callers_of(lanes: Sequence[Lane]) -> list[int]:
-    """Returns, for each thread that calls Python functions, the number of its lane."""
+    """Returns the number of the lane of each thread that calls Python functions."""
     return [number for number, lane in enumerate(lanes) for _ in range(lane.num_callers)]
 
 
@@ -25,7 +25,7 @@ class Threads:
 
     Attributes:
         callers: The threads that call functions and iterators of users.
-        gil_watch: The thread that looks at the GIL, which is started later; None for none.
+        gil_watch: The thread that samples the GIL, which is started later; None for none.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class Threads:
         options: Mapping[str, Any],
         is_learning: bool,
     ) -> None:
-        """Makes them, and starts none.
+        """Creates the threads, without starting them.
 
         Args:
             execution: The running plan.
             lanes: The work of the threads.
             names: The names of the measured stages.
-            gil_shares: The place where the thread that looks at the GIL writes.
+            gil_shares: The place for the samples of the GIL.
             options: The options of the pipeline.
             is_learning: Whether nothing is computed before its result is requested.
         """

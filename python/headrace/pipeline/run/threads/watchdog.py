@@ -1,4 +1,4 @@
-"""Warns of functions and reads that take long, by name, through `logging`."""
+"""A watchdog that names functions and reads that take too long, through `logging`."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ from headrace.pipeline.plan.functions.python_functions import Lane
 __all__ = ["named_if_stuck", "watch"]
 
 _LOGGER: Final = logging.getLogger("headrace.pipeline")
-# Number of checks during the time after which a warning is due.
+# The number of checks within the time after which a warning is due.
 _LOOKS: Final = 4
 
 
@@ -24,15 +24,15 @@ def watch(
     seconds: float,
     is_over: threading.Event,
 ) -> None:
-    """Warns once of each call and each read that takes longer than a number of seconds.
+    """Warns once of each call and each read that takes longer than `seconds`.
 
     Args:
         execution: The execution of a pipeline.
         find_lanes: Returns the work of its threads for Python functions; None once the iteration is
             gone.
         names: The names of its stages, by the numbers under which they are measured.
-        seconds: The time that each may take.
-        is_over: Set at the end; this waits for it.
+        seconds: The seconds that each may take.
+        is_over: An event that is set at the end, and ends this function.
     """
     since: dict[object, float] = {}
     warned: set[object] = set()
@@ -51,11 +51,11 @@ def watch(
 
 @contextmanager
 def named_if_stuck(text: str, seconds: float | None) -> Iterator[None]:
-    """Warns once if what is done within takes longer than so many seconds; None for never.
+    """Warns once if the body takes longer than `seconds`.
 
     Args:
-        text: What is done, in words.
-        seconds: How long it may take.
+        text: The work of the body, in words.
+        seconds: The seconds that it may take; None for no limit.
     """
     if seconds is None:
         yield
@@ -78,7 +78,7 @@ def _warn(text: str, seconds: float) -> None:
 def _under_way(
     execution: engine.Execution, lanes: Sequence[Lane], names: Sequence[str]
 ) -> Iterator[tuple[object, str]]:
-    """Yields what is under way: something that differs from all else, and what it is in words."""
+    """Yields each call and read in progress: a unique key, and a text."""
     for number, stage, text, _, _ in execution.reads():
         yield ("read", number), f"{names[stage]}: reading {text}"
     for lane in lanes:
