@@ -1,8 +1,8 @@
-"""Pipelines: from files to batches, in blocks, in an order that depends on the description alone.
+"""Pipelines: files become batches, in an order that depends on the description alone.
 
-A `Pipeline` is made by a function of `sources` (`tfrecords`, `text_lines`, …) and grows by its
-methods. It describes only; iterating over it starts threads and gives `Batches`. Names are loaded
-when they are first used: a worker process needs few of the modules.
+A source such as `tfrecords` or `text_lines` returns a `Pipeline`, and its methods add stages. It is
+only a description; iterating over it starts threads and gives `Batches`. Names are loaded when they
+are first used: a worker process needs few of the modules.
 """
 
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""Sources that know the format of their files, one a module."""
+"""Sources whose files define the components of an example, one in each module."""

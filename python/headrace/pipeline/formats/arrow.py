@@ -19,12 +19,12 @@ class Arrow(TableFiles):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The name of the source in messages: that of the function `arrow`."""
         return "arrow"
 
     @property
     def piece(self) -> str:
-        """The word for what one thread reads from its beginning to its end."""
+        """The word for a unit that one thread reads from beginning to end."""
         return "record batch"
 
     def found(self, path: bytes, names: Sequence[str] | None) -> Any:
@@ -57,8 +57,8 @@ def arrow(
     Feather files of version 2 are such files, and `datasets` keeps streams on disk. Buffers may be
     compressed with LZ4 or zstd. Types, nulls and directories are those of `parquet`.
 
-    The places of all record batches are looked for before the first batch, in the footer of a file,
-    and from message to message in a stream. All threads read record batches, several at the same
+    The places of all record batches are read before the first batch, from the footer of a file, and
+    from message to message of a stream. All threads read record batches, several at the same
     time, each as a whole.
 
     Args:

@@ -14,7 +14,7 @@ __all__ = ["Condition", "Where", "as_where", "given_condition", "is_met"]
 
 # A column, a comparison and a value, or several values for "in" and "not in".
 Condition: TypeAlias = tuple[str, str, Any]
-# Conditions as programs give them.
+# Conditions in the form in which programs give them.
 Where: TypeAlias = Sequence[Condition]
 
 _SEVERAL: Final = ("in", "not in")
@@ -71,7 +71,7 @@ def _plain(where: str, name: str, value: Any) -> Any:
 
 
 def is_met(value: int | str | None, condition: Condition) -> bool:
-    """Returns whether a value that the name of a directory says meets a condition.
+    """Returns whether a value from the name of a directory meets a condition.
 
     Raises:
         TypeError: If it is compared with a value of another type.
@@ -91,11 +91,11 @@ def is_met(value: int | str | None, condition: Condition) -> bool:
 def given_condition(
     where: str, spec: Spec, condition: Condition
 ) -> tuple[engine.Given, str, list[Any]]:
-    """Returns a condition on a column as the engine takes it.
+    """Returns a condition on a column in the engine's form.
 
     Raises:
-        TypeError: If the column has no single values, or is compared with one of another type.
-        ValueError: If the type of the column does not hold the value exactly.
+        TypeError: If the column is not one of single values, or is compared with another type.
+        ValueError: If the type of the column cannot represent the value exactly.
     """
     name, op, value = condition
     if spec.shape != () or spec.dtype is Json:

@@ -58,7 +58,7 @@ class Csv(InferredSource):
         return None if self.columns is None else specs_of("csv", self.columns)
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the columns as the first block of the first file with records has them."""
+        """Returns the columns, inferred from the first block of the first file with records."""
         given = (
             self.compression or "",
             ord(self.delimiter),
@@ -71,7 +71,7 @@ class Csv(InferredSource):
         return {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
 
     def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
+        """Returns a text that says how the components are inferred."""
         return "the columns are inferred from the first block of the first file with records"
 
     def _missing(self) -> list[bytes]:
@@ -84,7 +84,7 @@ class Csv(InferredSource):
         return engine.csv_records(find_files("csv", self.paths), *given)
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: records, whose fields are parsed later."""
+        """Returns the plan, which reads records whose fields are parsed later."""
         components = components_of("csv", specs, self.columns, self.defaults)
         fields = engine.csv_fields(
             ord(self.delimiter), list(map(native, components)), self._missing()

@@ -26,13 +26,13 @@ _OTHERS: Final = (
     *(".heic", ".heif", ".ico", ".svg", ".psd", ".exr", ".hdr", ".dng", ".raw", ".jfif"),
 )
 
-# All extensions of images that a folder may have, for outputs that store images unchanged.
+# The extensions of all images that a folder may have, for outputs that store them unchanged.
 IMAGES: Final = (*_DECODED, *_OTHERS)
 
 
 @dataclass(frozen=True)
 class ImageFolder(Source):
-    """Images, whose labels are the directories they are in.
+    """Images with the numbers of their directories as labels.
 
     Attributes:
         root: The directory with a subdirectory for each class.
@@ -82,7 +82,7 @@ class ImageFolder(Source):
         return names
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: one file after the other."""
+        """Returns the plan, which reads one file after the other."""
         root = os.path.join(self.root, "")
         paths = list(map(os.fsencode, self._images()))
         encoded = list(map(os.fsencode, self.classes))
@@ -90,7 +90,7 @@ class ImageFolder(Source):
         return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
 
     def counts(self) -> list[int]:
-        """Returns one example for each file."""
+        """Returns the number of examples in each file, which is 1."""
         return [1] * len(self._images())
 
     def _images(self) -> list[str]:
@@ -165,7 +165,7 @@ def _listed(extensions: tuple[str, ...]) -> str:
 
 
 def _files_of_classes(root: str, classes: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the files of each class, sorted, but hidden ones. Each file is in one class."""
+    """Returns the files of each class, sorted, without hidden ones; each file is in one class."""
     files: dict[str, list[str]] = {name: [] for name in classes}
     for path in _remote_files(root) if storage.is_remote(root) else files_below(root):
         name, *below = path[len(root) :].split("/")

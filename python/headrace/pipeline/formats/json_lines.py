@@ -63,7 +63,7 @@ class JsonLines(InferredSource):
         }
 
     def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
+        """Returns a text that says how the components are inferred."""
         return "the columns are inferred from the first block of the first file with lines"
 
     def records(self) -> engine.Plan:
@@ -71,7 +71,7 @@ class JsonLines(InferredSource):
         return engine.json_records(find_files("json_lines", self.paths), self.compression or "")
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: lines, which are parsed later."""
+        """Returns the plan, which reads lines that are parsed later."""
         components = components_of("json_lines", specs, self.columns, self.defaults)
         if self.columns is None:
             components = list(map(_filled, components))
@@ -90,9 +90,8 @@ def json_lines(
     """Reads text files with a JSON object in each line. An example has a component for each key.
 
     A key that is missing or null is an error, unless there is a default or it is `Nullable`; a null
-    is None for `Json`. Other keys are skipped,
-    and so are blank lines. An error names the file and the line. `NaN`, `Infinity` and `-Infinity`,
-    as Python's `json` writes them, are floats.
+    is None for `Json`. Other keys are skipped, and so are blank lines. An error names the file and
+    the line. `NaN`, `Infinity` and `-Infinity`, as Python's `json` writes them, are floats.
 
     Args:
         paths: As for `tfrecords`.
@@ -136,7 +135,7 @@ def json_lines(
 
 
 def _filled(component: Component) -> Component:
-    """Returns an inferred component with its value where it is missing."""
+    """Returns an inferred component with its default."""
     dtype = component.spec.dtype
     if component.default is not None:
         return component

@@ -19,12 +19,12 @@ class Parquet(TableFiles):
 
     @property
     def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
+        """The name of the source in messages: that of the function `parquet`."""
         return "parquet"
 
     @property
     def piece(self) -> str:
-        """The word for what one thread reads from its beginning to its end."""
+        """The word for a unit that one thread reads from beginning to end."""
         return "row group"
 
     def found(self, path: bytes, names: Sequence[str] | None) -> Any:
@@ -61,7 +61,7 @@ def parquet(
 
     A null is NaN for floats and None for `Json`. Elsewhere it is an error that names the file, the
     row and the column, unless there is a default or the column is `Nullable`. Checksums of pages
-    are checked where there are some.
+    are checked if the file has them.
 
     Directories named `year=2020`, as Hive writes them, are columns too: int64 where all values are
     integers, else `str`; `__HIVE_DEFAULT_PARTITION__` is null.
@@ -70,15 +70,15 @@ def parquet(
     at the same time.
 
     Args:
-        paths: As for `tfrecords`. Of remote files the wanted columns alone are requested.
+        paths: As for `tfrecords`. Only the wanted columns of remote files are requested.
         columns: The names of the wanted columns, or a dict of their types; only these are read.
             None for all of the first file. "meta.lang" is the field "lang" of the struct "meta", or
             a list of that field if "meta" is a list of structs. Types are those of `json_lines`;
-            numbers and times are converted, and a value that the type does not hold is an error,
-            though floats are rounded.
+            numbers and times are converted, and a value that the type cannot represent is an error,
+            but floats are rounded.
         where: Conditions such as [("year", ">=", 2020)]: rows that meet all of them are read. The
             comparisons are ==, !=, <, <=, >, >=, "in" and "not in". Row groups whose statistics
-            show that no row meets them are not read. A null meets none.
+            show that no row meets them are not read. A null meets no condition.
         defaults: The values for some of the columns where they are null, and where a file does not
             have them.
 

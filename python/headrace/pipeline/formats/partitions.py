@@ -1,4 +1,4 @@
-"""Columns that the names of directories say, as Hive writes them: `year=2020/part-0.parquet`."""
+"""Columns in the names of directories, as Hive writes them: `year=2020/part-0.parquet`."""
 
 import os
 import re
@@ -22,9 +22,9 @@ _INT: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 def partitions_of(where: str, files: Sequence[bytes]) -> Partitions:
-    """Returns the columns that the directories of files name, with a value for each file.
+    """Returns the columns in the directories of files, with a value for each file.
 
-    Values are ints where all are, else `str`.
+    The values of a column are ints if all are integers, else `str`.
 
     Raises:
         InvalidArgumentError: If two files have different columns.
@@ -46,7 +46,7 @@ def partitions_of(where: str, files: Sequence[bytes]) -> Partitions:
 def constant(
     where: str, name: str, spec: Spec, values: Sequence[int | str | None]
 ) -> list[npt.NDArray[Any] | None]:
-    """Returns the values of a column as the engine takes them.
+    """Returns the values of a column in the engine's form.
 
     Raises:
         ValueError: If one is not of the type of its component.

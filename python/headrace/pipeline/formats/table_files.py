@@ -1,4 +1,4 @@
-"""Files with typed columns: what Parquet and Arrow have in common."""
+"""Files with typed columns: the common base of Parquet and Arrow."""
 
 import os
 from abc import abstractmethod
@@ -31,7 +31,7 @@ from headrace.pipeline.plan.paths import find_files
 
 __all__ = ["Columns", "TableFiles", "as_table_columns"]
 
-# What a program may give as columns: names, or types by name.
+# The argument `columns` of a program: names, or types by name.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Any]
 # A column as the engine describes it: see `_TableColumn` of the native module.
 _Found: TypeAlias = tuple[str, tuple[int, str, int, list[int]] | None, str]
@@ -69,7 +69,7 @@ class TableFiles(InferredSource):
         return self.columns if self.types is None else tuple(self.spec or ())
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the columns that the first file has, and those that directories name."""
+        """Returns the columns of the first file, and those in the names of directories."""
         files = self.files()
         partitions = partitions_of(self.name, files)
         wanted = None if self.columns is None else [n for n in self.columns if n not in partitions]
@@ -80,14 +80,14 @@ class TableFiles(InferredSource):
         return specs if self.columns is None else {name: specs[name] for name in self.columns}
 
     def counts(self) -> Sequence[int] | None:
-        """Returns how many rows each file has, as the file says; None with conditions."""
+        """Returns the number of rows of each file, from the file; None with conditions."""
         if self.where:
             return None
         with engine.op_errors():
             return self.num_rows(self.files())
 
     def num_pieces(self) -> list[int]:
-        """Returns how many pieces of each file may have rows that meet the conditions."""
+        """Returns the number of pieces of each file that may have rows for the conditions."""
         found = self.files()
         partitions = partitions_of(self.name, found)
         places = self._kept(partitions, found)
@@ -100,11 +100,11 @@ class TableFiles(InferredSource):
         return numbers
 
     def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
+        """Returns a text that says how the components are inferred."""
         return "the components are the columns of the first file"
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: pieces of files, whose places the files say."""
+        """Returns the plan, which reads pieces of files whose places are in the files."""
         found = self.files()
         partitions = partitions_of(self.name, found)
         places = self._kept(partitions, found)
@@ -133,7 +133,7 @@ class TableFiles(InferredSource):
         return {name: _spec(os.fsdecode(path), name, column) for name, column in found}
 
     def _kept(self, partitions: Partitions, files: Sequence[bytes]) -> list[int]:
-        """Returns the numbers of the files whose directories meet the conditions on them."""
+        """Returns the indexes of the files whose directories meet the conditions."""
         named = [condition for condition in self.where if condition[0] in partitions]
         return [
             number

@@ -1,4 +1,4 @@
-"""The forms of files of tokens, and what each file says of its own tokens."""
+"""The forms of files of tokens, and the facts that each file tells of its tokens."""
 
 import os
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ __all__ = ["Documents", "TokenFile", "data_files", "dtype_of", "looked_at", "typ
 Documents: TypeAlias = Literal["mask", "split"]
 _Dtype: TypeAlias = np.dtype[Any]
 
-# What lies beside files of tokens, by its ending, with that of the tokens.
+# The endings of indexes beside files of tokens, each with the ending of the tokens.
 _BESIDE: Final = {".idx": ".bin", ".ds.index": ".ds", ".ds.metadata": ".ds", ".ds.loss": ".ds"}
 _COMPRESSED: Final = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 _NPY_VERSIONS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 # The sizes of a token that datatrove writes.
 _OF_DATATROVE: Final[dict[int, _Dtype]] = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 _END_BYTES: Final = 8
-# Tokens at the beginning of a file whose type is checked.
+# The number of tokens at the beginning of a file whose type is checked.
 _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
 
@@ -52,16 +52,16 @@ class TokenFile:
 
     @property
     def says_its_type(self) -> bool:
-        """True if the file itself says which type its tokens have."""
+        """True if the file itself tells the type of its tokens."""
         return self.form != ".bin"
 
     def given(
         self, documents: Documents | None
     ) -> tuple[bytes, int, int, tuple[str, bytes] | None]:
-        """Returns it as the engine takes it.
+        """Returns the file in the engine's form.
 
         Raises:
-            InvalidArgumentError: If documents are needed, and it does not say where they end.
+            InvalidArgumentError: If documents are needed, and the file has no index of them.
         """
         path = os.fsencode(self.path)
         if documents is None:
@@ -78,7 +78,7 @@ class TokenFile:
 
 
 def data_files(paths: Sequence[bytes]) -> list[str]:
-    """Returns those of some files that have tokens, without the indexes beside them.
+    """Returns the files that have tokens, without the indexes beside them.
 
     Raises:
         InvalidArgumentError: If one is an index whose tokens are not among them, or is compressed.
@@ -109,7 +109,7 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
         dtype: The type that the program gave, if it did.
 
     Raises:
-        InvalidArgumentError: If the file says another one, or none is known.
+        InvalidArgumentError: If the file tells another type, or no type is known.
     """
     ((_, index),) = _with_indexes([path])
     form = _form(path, index)
@@ -133,7 +133,7 @@ def dtype_of(path: str, dtype: _Dtype | None) -> _Dtype:
 
 
 def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
-    """Returns what each file says of its tokens.
+    """Returns the form, type and number of tokens of each file.
 
     Args:
         paths: The files.
@@ -141,7 +141,7 @@ def looked_at(paths: Sequence[str], dtype: _Dtype) -> list[TokenFile]:
 
     Raises:
         InvalidArgumentError: If the tokens of one have another type.
-        DataLossError: If the size of one is not that of its tokens.
+        DataLossError: If the size of a file does not fit its tokens.
     """
     sizes = storage.sizes(paths)
     pairs = _with_indexes(paths)
@@ -198,10 +198,12 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
 
 
 def _check_narrow(file: TokenFile) -> None:
-    """Refuses a file whose tokens are of twice the size, of which every second half is small.
+    """Refuses a file whose tokens seem to have twice the size of `dtype`.
+
+    The high halves of such tokens are small: every second token is near 0.
 
     Raises:
-        InvalidArgumentError: If it is one.
+        InvalidArgumentError: If the file looks like that.
     """
     with storage.open_file(file.path) as opened:
         start = opened.read(_NUM_SEEN * file.dtype.itemsize)
@@ -254,7 +256,7 @@ def _of_megatron(index: str) -> tuple[_Dtype, int]:
 
 
 def _of_datatrove(path: str, size: int, index: str | None, dtype: _Dtype | None) -> _Dtype:
-    """Returns the type that the index tells by the number of tokens, or the one that was given."""
+    """Returns the type of tokens by the number of them in the index, or the given type."""
     if index is None:
         if dtype is None:
             raise _invalid(

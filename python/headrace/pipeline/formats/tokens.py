@@ -32,7 +32,7 @@ class Tokens(InferredSource):
     Attributes:
         paths: Paths and patterns, as given.
         length: The number of tokens in a window.
-        dtype: The type of a token; None if the files say it.
+        dtype: The type of a token; None if the files tell it.
         stride: The number of tokens from one window to the next.
         documents: The treatment of the ends of documents.
     """
@@ -62,22 +62,22 @@ class Tokens(InferredSource):
         return ("tokens", "segment_ids") if self.documents == "mask" else ("tokens",)
 
     def inferred(self) -> dict[str, Spec]:
-        """Returns the components, with the type that the first file says."""
+        """Returns the components, with the type of the first file."""
         return self._specs(dtype_of(self._files()[0], None))
 
     def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
+        """Returns a text that says how the components are inferred."""
         return "the type of the tokens is that of the first file"
 
     def counts(self) -> list[int]:
-        """Returns how many windows each file has, by its size and the ends of its documents."""
+        """Returns the number of windows in each file, by its size and the ends of its documents."""
         files, dtype = self._files(), self.dtype
         found = looked_at(files, dtype_of(files[0], dtype))
         _, _, counts, _ = self._windows(found)
         return counts
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: bytes, of which arrays are made later."""
+        """Returns the plan, which reads bytes that become arrays later."""
         dtype = np.dtype(specs["tokens"].dtype)
         files = looked_at(self._files(), dtype)
         plan, stage, _, left_out = self._windows(files)
@@ -96,7 +96,7 @@ class Tokens(InferredSource):
             )
 
     def _read(self, files: Sequence[TokenFile]) -> list[str]:
-        """Returns the files that are read: those of tokens, and the indexes that are needed."""
+        """Returns the files to read: those of tokens, and the indexes that are needed."""
         indexes = [file.index for file in files if self.documents and file.index]
         return [*(file.path for file in files), *indexes]
 
@@ -124,22 +124,22 @@ def tokens(
     `.ds.index`). Numbers are little-endian. Give the files of tokens, a pattern or a directory;
     the indexes beside them are found.
 
-    A window lies within one file. Tokens behind the last window, which fill none, are skipped;
-    `statistics()` has their number. Windows are reached by their numbers: a shuffle of all of them
-    reads nothing before, `len()` is known, and of remote files their ranges alone are requested.
+    A window lies within one file. Tokens after the last window, which do not fill another one, are
+    skipped; `statistics()` has their number. There is random access to windows: a shuffle of all of
+    them needs no scan, `len()` is known, and only their ranges of remote files are requested.
 
     Args:
         paths: As for `tfrecords`. Compressed files are refused.
         length: The number of tokens in a window. Give one more than the model's context: inputs are
             `tokens[:-1]`, targets `tokens[1:]`.
-        dtype: The type of a token, such as `np.uint16`. Needed for raw files, which do not say it;
-            where a file says another one, that is an error.
+        dtype: The type of a token, such as `np.uint16`. Required for raw files, which do not tell
+            it; a file that tells another type is an error.
         stride: The number of tokens from the beginning of a window to that of the next. None for
             `length - 1`, so that each token is a target once.
         documents: "mask" adds the component `segment_ids`, int32, of the same shape: the number of
-            the document in the window, from 1. With "split" no window crosses a document: the
-            windows of each begin at its beginning, and a shorter one has none. None for windows
-            that know no documents. Both need an index.
+            the document in the window, from 1. With "split" no window crosses the end of a
+            document: the windows of each start at its beginning, and documents shorter than a
+            window are skipped. None ignores documents. Both need an index.
 
     Raises:
         TypeError: If a path is invalid, or the type is not that of integers.

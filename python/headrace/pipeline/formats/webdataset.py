@@ -51,7 +51,7 @@ class WebDataset(InferredSource):
         return {_KEY: Spec(str, ()), **files}
 
     def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
+        """Returns a text that says how the components are inferred."""
         return "the components are those of the first sample of the first file"
 
     def records(self) -> engine.Plan:
@@ -59,7 +59,7 @@ class WebDataset(InferredSource):
         return engine.tar_samples(find_files("webdataset", self.paths), self.compression or "", [])
 
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan: one archive after the other, some of them at the same time."""
+        """Returns the plan, which reads archives in order, several at the same time."""
         files = {name: spec for name, spec in specs.items() if name != _KEY}
         components = components_of("webdataset", files, None, self.defaults)
         given = [(component.name, component.default) for component in components]
@@ -82,8 +82,8 @@ def webdataset(
 
     A sample that lacks a file is an error that names its key, unless there is a default. So is a
     link or a device among its files: write archives with `tar --dereference --hard-dereference`.
-    Several archives in one file are read one after the other. An archive without an end counts as
-    cut short.
+    Several archives in one file are read one after the other. An archive without an end marker
+    counts as cut short.
 
     Args:
         paths: As for `tfrecords`.

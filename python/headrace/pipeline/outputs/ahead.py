@@ -1,4 +1,4 @@
-"""Batches that are converted, some of them ahead of the loop of the program."""
+"""Conversion of batches, some of them ahead of the program's loop."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -31,7 +31,7 @@ class Converted(ABC):
     """
 
     def __init__(self, batches: Batches, num_ahead: int) -> None:
-        """`num_ahead` batches are converted while the program has the one before."""
+        """`num_ahead` batches are converted while the program uses the batch before."""
         self.batches: Final = batches
         self._num_ahead: Final = num_ahead
         self._ready: deque[Ready] = deque()
@@ -41,7 +41,7 @@ class Converted(ABC):
 
     @abstractmethod
     def _convert(self, batch: dict[str, Any]) -> Any:
-        """Begins to convert a batch; what is returned goes to `_give`."""
+        """Begins to convert a batch; the result is passed to `_give`."""
 
     def _give(self, converted: Any) -> dict[str, Any]:
         """Returns a batch for the loop."""

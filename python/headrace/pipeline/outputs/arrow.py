@@ -58,7 +58,7 @@ def _element_type(spec: Spec) -> Any:
 
 
 def _type(name: str, spec: Spec) -> Any:
-    """Returns the type of a component: lists for its axes, of one length where that is known."""
+    """Returns the Arrow type of a component: a list for each axis, of fixed size if it is known."""
     if spec.shape is None:
         raise TypeError(
             f"to_arrow: nobody knows how many axes the component {name!r} has, expected a shape. "
@@ -82,10 +82,10 @@ def _type(name: str, spec: Spec) -> Any:
 
 
 def _array(spec: Spec, column: Any) -> Any:
-    """Returns the rows of a component as an array of Arrow's; numbers are not copied."""
+    """Returns the rows of a component as an Arrow array; numbers are not copied."""
     shape = cast("tuple[int | None, ...]", spec.shape)
     if not isinstance(column, (list, np.ndarray)):
-        return column  # Strings are Arrow's already.
+        return column  # Strings are Arrow arrays already.
     if spec.dtype is Json:
         return _texts(list(column), len(shape))
     if spec.is_nested:
@@ -102,7 +102,7 @@ def _array(spec: Spec, column: Any) -> Any:
 
 
 def _texts(objects: Sequence[Any], ndim: int) -> Any:
-    """Returns objects as text of JSON; of a batch, lists of texts."""
+    """Returns objects as JSON texts; for a batch, as lists of texts."""
     pa = import_module("pyarrow")
     if ndim:
         return pa.array([_texts(row, ndim - 1).to_pylist() for row in objects], _lists(ndim))
@@ -134,7 +134,7 @@ def _lists_of_lists(spec: Spec, rows: Sequence[Any]) -> Any:
 
 
 def _fits(row: Sequence[int], shape: Sequence[int | None]) -> bool:
-    """Returns whether rows of this shape can be in a column of that one."""
+    """Returns whether a row of shape `row` fits into a column of `shape`."""
     return len(row) == len(shape) and all(
         size in (found, None) for found, size in zip(row, shape, strict=True)
     )
@@ -163,7 +163,7 @@ def _flat(spec: Spec, values: npt.NDArray[Any]) -> Any:
 
 
 def _nested(spec: Spec, rows: npt.NDArray[Any], shape: Sequence[int | None]) -> Any:
-    """Returns rows of one shape as lists: of a fixed size where `shape` knows it."""
+    """Returns rows of one shape as lists, of a fixed size where `shape` has it."""
     pa = import_module("pyarrow")
     array = _flat(spec, rows.ravel())
     for axis in range(rows.ndim - 1, 0, -1):

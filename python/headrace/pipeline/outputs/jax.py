@@ -11,12 +11,12 @@ from headrace.pipeline.run.batches import Batches
 
 __all__ = ["JaxBatches", "check_jax"]
 
-# Number of batches on their way to the devices while the program has the one before.
+# The number of batches copied to the devices while the program uses the batch before.
 _AHEAD: Final = 2
 
 
 class JaxBatches(Converted):
-    """The batches of one iteration as arrays of JAX, two of them on their way to the devices.
+    """The batches of one iteration as arrays of JAX, two of them copied ahead of the loop.
 
     A batch is a dict. Numbers are arrays of JAX: on its default device, or global arrays if there
     is a sharding; strings stay arrays of NumPy. `Pipeline.to_jax`, and `Pipeline.resume`, continue

@@ -14,12 +14,11 @@ __all__ = ["Tensors"]
 
 
 class Moved(NamedTuple):
-    """A batch on its way to a device.
+    """A batch that is copied to a device.
 
     Attributes:
         batch: Its components.
-        copied: An event of a CUDA stream, after which the tensors are there; None if they are there
-            already.
+        copied: An event of a CUDA stream, after which the copy is done; None if it is done already.
     """
 
     batch: dict[str, Any]

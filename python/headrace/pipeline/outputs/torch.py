@@ -14,14 +14,14 @@ from headrace.pipeline.run.batches import Batches
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
-# Starts an epoch, at its beginning or at a state.
+# A function that starts an epoch, at its beginning or at a state.
 Start = Callable[[int, Mapping[str, Any] | None], Batches]
 
 _log: Final = logging.getLogger("headrace.pipeline")
 
 
 class TorchLoader:
-    """Gives the batches of a pipeline as tensors, one epoch for each `iter`.
+    """A loader of a pipeline's batches as tensors, with one epoch for each `iter`.
 
     Use it like a `torch.utils.data.DataLoader`: each `iter` from which a batch is taken is the next
     epoch, whose shuffles have another order. `len` is the number of batches where it is known, or
@@ -34,8 +34,8 @@ class TorchLoader:
     Attributes:
         pipeline: The pipeline of the batches.
         batches: The iteration from which a batch was taken last; None before the first.
-        sampler: Takes `set_epoch` for loops that look for it there, as Lightning does.
-        batch_sampler: The same, for loops that ask it for the size of batches.
+        sampler: Has `set_epoch`, for loops that look for it there, as Lightning does.
+        batch_sampler: The same object, for loops that ask it for the batch size.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class TorchLoader:
         # was not begun yet.
         self._loaded: int | None = None
         self._is_waiting = False
-        # Whether the surrounding loop takes a batch before it has used the one before.
+        # Whether the surrounding loop takes a batch before it has used the previous one.
         self._is_held_ahead = False
 
     def __iter__(self) -> "TorchBatches":
@@ -78,13 +78,13 @@ class TorchLoader:
                 self._known = len(self.pipeline) if self._length is None else self._length
             except TypeError as error:
                 self._known = error
-        # Loops rely on one answer, though an index of files may know more later.
+        # Loops rely on a constant answer, though an index of files may tell more later.
         if isinstance(self._known, TypeError):
             raise self._known
         return self._known
 
     def __bool__(self) -> bool:
-        """True, as for any loader: whether there are batches is not known before they are read."""
+        """Returns True: the number of batches is not known before they are read."""
         return True
 
     def __contains__(self, value: object) -> NoReturn:
@@ -107,11 +107,11 @@ class TorchLoader:
         return _copied, (self.pipeline, *rest)
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iteration from which a batch is taken that of epoch `epoch`, from 0.
+        """Sets the epoch, from 0, of the next iteration from which a batch is taken.
 
         Training loops call it before each epoch. If they count anew after a resume, with an epoch
-        before the state's, the state is used and later numbers are counted from there. A later
-        epoch than the state's begins at its beginning.
+        before that of the state, the state is used, and later numbers count from its epoch. An
+        epoch after that of the state starts at its beginning.
         """
         number = checked_int("set_epoch", "epoch", epoch, 0)
         before, self._told = self._told, number
@@ -152,9 +152,9 @@ class TorchLoader:
         return self.batches.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Lets the next iteration continue where `state_dict` was called.
+        """Makes the next iteration continue from a state of `state_dict`.
 
-        If nothing of the epoch is left there, it is the next epoch.
+        At the end of an epoch, it is the next epoch.
 
         Raises:
             ValueError: With its first batch, if the state is of another pipeline or of other files.
@@ -165,7 +165,7 @@ class TorchLoader:
         self.batches = None
 
     def verdict(self) -> str:
-        """Returns one sentence about the last epoch: what limits the speed, and what to change."""
+        """Returns a sentence that names the bottleneck of the last epoch, and a remedy."""
         if self.batches is None:
             return "nothing has been read yet: ask again after some batches"
         return self.batches.verdict()
@@ -186,7 +186,7 @@ class TorchLoader:
         return epoch, tensors, first
 
     def told_by_sampler(self, epoch: int) -> None:
-        """As `set_epoch`, but a loop may have taken the first batch of the epoch already."""
+        """Sets the epoch, for loops that may have taken its first batch already."""
         batches = None if self._knows_length() else self.batches
         if batches is None or not batches.is_begun_early(epoch + self._offset):
             self.set_epoch(epoch)
@@ -200,7 +200,7 @@ class TorchLoader:
 
 
 class Sampler:
-    """Takes the number of an epoch for a loader.
+    """Forwards the number of an epoch to a loader.
 
     Attributes:
         batch_size: Number of examples in a batch; 1 if the pipeline does not set it.
@@ -212,7 +212,7 @@ class Sampler:
         self.batch_size: Final[int] = sizes[-1] if sizes else 1
 
     def set_epoch(self, epoch: int) -> None:
-        """As that of the loader."""
+        """Sets the epoch of the loader."""
         self._loader.told_by_sampler(epoch)
 
 
@@ -222,7 +222,7 @@ class TorchBatches:
     The first `next` begins the epoch.
 
     Attributes:
-        is_over: Whether the loop has come to the end.
+        is_over: Whether the loop has reached the end.
         epoch: The number of the epoch; None before the first `next`.
     """
 
@@ -258,7 +258,7 @@ class TorchBatches:
             self.epoch, self._tensors, batch = loader._begin(self)
         else:
             if self._may_be_held:
-                # It continues this iteration, so it had taken a batch before it began.
+                # The loop continues this iteration, so it took a batch before it began the epoch.
                 self._may_be_held, self._loader._is_held_ahead = False, True
             if self._loader._is_held_ahead and self._tensors.batches.is_deterministic:
                 self._before = self._state()
@@ -272,9 +272,9 @@ class TorchBatches:
         return batch
 
     def is_begun_early(self, epoch: int) -> bool:
-        """Returns whether a loop that begins an epoch, by its sampler, seems to mean this one.
+        """Returns whether a loop that calls `set_epoch` seems to mean this epoch.
 
-        Loops that do not know the number of batches take the first one before that.
+        Loops that do not know the number of batches take the first batch before they call it.
         """
         if self._num_taken != 1 or self.is_over or self._may_be_held:
             return False
@@ -308,7 +308,7 @@ class TorchBatches:
         return None if self._tensors is None else self._tensors.batches
 
     def state_dict(self) -> dict[str, Any]:
-        """As that of `TorchLoader`, for this epoch."""
+        """Returns the loop's position in this epoch; see `TorchLoader.state_dict`."""
         if self._tensors is None or self.epoch is None:
             return self._loader.state_dict()
         if self.is_over:
@@ -321,7 +321,7 @@ class TorchBatches:
         return {"epoch": self.epoch, "batches": self._tensors.state()}
 
     def verdict(self) -> str:
-        """Returns one sentence: what limits the speed, by how much, and what to change."""
+        """Returns a sentence that names the bottleneck, its share of the time, and a remedy."""
         return self._loader.verdict() if self._tensors is None else self._tensors.batches.verdict()
 
     def close(self) -> None:
@@ -349,13 +349,12 @@ def torch_loader(
     pin_memory: bool | None,
     length: int | None = None,
 ) -> TorchLoader:
-    """Returns a loader that PyTorch takes for an iterable dataset.
+    """Returns a loader that is an iterable dataset of PyTorch.
 
     Args:
         pipeline: The pipeline of the batches.
-        start: Starts an epoch of it.
-        device: The device of the tensors, as `torch.device` takes it; None to leave them where they
-            are made.
+        start: A function that starts an epoch of it.
+        device: The device of the tensors, as `torch.device` takes it; None for the CPU.
         pin_memory: Whether tensors pass through pinned memory; None means only if the device is
             CUDA.
         length: The number of batches in an epoch; None for the pipeline's own.

@@ -1,8 +1,8 @@
 """Native functions: Python functions over symbolic tensors that the engine computes.
 
 `native` marks a function. A pipeline calls it once, with tensors in place of values (`trace`); the
-operations that it adds become programs (`lowering`), for one row and, where operations know how to
-take many at once, for the rows of a block (`segments`).
+operations that it adds become programs (`lowering`), for one row and, where operations have a batch
+rule, for the rows of a block (`segments`).
 """
 
 from headrace.pipeline.tracing.function import native

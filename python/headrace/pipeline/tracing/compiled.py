@@ -28,8 +28,8 @@ class Compiled(Traced):
         trace: Its operations.
         feeds: The arguments that it needs, by component.
         computed: The results that are not arguments.
-        program: Computes those for one row.
-        segments: Compute them for the rows of a block.
+        program: The program that computes those for one row.
+        segments: The programs that compute them for the rows of a block.
     """
 
     trace: Trace
@@ -50,7 +50,7 @@ class Compiled(Traced):
         return engine.Stage.map_native(self._parts(is_batched), columns)
 
     def call(self, values: Mapping[str, Any]) -> Any:
-        """Returns the results for one example of NumPy values, which must have its components.
+        """Returns the results for one example of NumPy values with the components of the trace.
 
         Raises:
             OpError: If an operation fails.
@@ -81,19 +81,19 @@ class Compiled(Traced):
         return self.trace.name, inputs, self.program, segments, results, is_batched, is_random
 
     def _column(self, name: str) -> tuple[int, bool]:
-        """Returns the number of a result, or of the column that it is."""
+        """Returns the number of a result, and whether it is an input column."""
         if name in self.computed:
             return list(self.computed).index(name), False
         return list(self.trace.arguments).index(self._argument(name)), True
 
     def _argument(self, result: str) -> str:
-        """Returns the name of the argument that a result is."""
+        """Returns the name of the argument that the function returned as this result."""
         wanted = self.trace.results[result]
         return next(name for name, other in self.trace.arguments.items() if other is wanted)
 
 
 def compiled(trace: Trace) -> Compiled:
-    """Makes the programs of a traced function."""
+    """Compiles a traced function to programs."""
     arguments = list(trace.arguments.values())
     computed = {
         name: tensor

@@ -1,4 +1,4 @@
-"""`native`: the mark on functions that the engine computes."""
+"""`native`: the decorator of functions that the engine computes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["native"]
 
 
 def native(function: Callable[..., Any]) -> NativeFunction:
-    """Lets the engine compute a function of a pipeline, without Python's global lock.
+    """Marks a function of a pipeline that the engine computes, without Python's global lock.
 
     The function is called once, when it is given to `map`, `filter` or `flat_map`, with a dict of
     symbolic tensors. The operations that it applies to them (those of `headrace.ops`, and
     operators) run later, for each example or batch, without Python. So the function must not print,
-    use values, or depend on anything that changes.
+    use the values of tensors, or depend on anything that changes.
 
     Args:
         function: Takes a dict with a tensor for each component. For `map` it returns a dict of
@@ -56,7 +56,7 @@ class _Native(NativeFunction):
         self._compiled: dict[object, Compiled] = {}
 
     def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> Compiled:
-        """Returns the function for some components; it is traced once for each kind of them."""
+        """Returns the compiled function for some components; each set of specs is traced once."""
         key = use, tuple(specs.items()), seed
         with self._lock:
             found = self._compiled.get(key)

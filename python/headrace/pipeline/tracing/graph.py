@@ -1,4 +1,4 @@
-"""The graph of a native function, which takes only what the engine can compute for each row."""
+"""The graph of a native function, with only those operations that the engine can compute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPUTES_WITHOUT: Final = (
 
 
 class TracedGraph(Graph):
-    """A graph that refuses operations with state and those that only NumPy computes.
+    """A graph that refuses operations that have a state or that only NumPy computes.
 
     Operations that depend on no argument are computed at once and become constants.
 
@@ -33,7 +33,7 @@ class TracedGraph(Graph):
         seed: The seed of random operations; None to refuse them.
 
     Attributes:
-        lowering: Makes its programs.
+        lowering: The compiler of its programs.
     """
 
     tensor_class = TracedTensor
@@ -158,8 +158,8 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
-# Options of kernels that are off for TensorFlow 1, which reads palettes as shades of grey, and ends
-# with the first stream.
+# Options of kernels that are off for TensorFlow 1, which reads palettes as shades of grey, and
+# stops after the first stream.
 _READS: Final = {
     "DecodeBmp": "reads_palette",
     "DecodeImage": "reads_palette",

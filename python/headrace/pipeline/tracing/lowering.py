@@ -1,4 +1,4 @@
-"""From the graph of a native function to programs."""
+"""Lowering of the graph of a native function to programs."""
 
 from headrace.core import engine
 from headrace.graph import Computed, Operation
@@ -9,7 +9,7 @@ __all__ = ["RowLowering"]
 
 
 class RowLowering(Lowering):
-    """Makes programs that have no state. Errors name an operation by its type and its line.
+    """Compiles programs that have no state. Errors name an operation by its type and its line.
 
     Args:
         seed: The seed of random operations; None if there are none.
@@ -18,7 +18,7 @@ class RowLowering(Lowering):
     def __init__(self, seed: int | None = None) -> None:
         super().__init__(Resources(), rewrites=True)
         self._seed = seed
-        # The random operations, in the order in which they were made.
+        # The random operations, in the order in which they were added.
         self._random: dict[Operation, engine.RandomGenerator] = {}
 
     @property
@@ -39,6 +39,6 @@ class RowLowering(Lowering):
         return op.definition.computed_by(op) is Computed.BY_NUMPY
 
     def label(self, op: Operation) -> str:
-        """Returns what an operation is called in errors."""
+        """Returns the name of an operation in errors."""
         place = op.defined_at
         return f"{op.type} at {place}" if place else op.type

@@ -29,12 +29,12 @@ _MAX_ROW_BYTES: Final = 32 << 10
 
 @dataclass(frozen=True)
 class Segments:
-    """The parts of a function, in order. Values are numbered: arguments, then what parts make.
+    """The segments of a function, in order. Values are numbered: arguments, then results.
 
     Attributes:
-        parts: For each its program, the values that it is fed, and whether it runs for each row.
-            Empty if the whole function is better run for each row.
-        results: The values that are the results.
+        parts: For each segment its program, the numbers of its input values, and whether it runs
+            for each row. Empty if the whole function is better run for each row.
+        results: The numbers of the values that are the results.
     """
 
     parts: list[tuple[engine.Program, list[int], bool]]
@@ -92,7 +92,7 @@ class _Division:
             return Segments([], list(range(len(self._results))))
         constants = [tensor for tensor in self._results if tensor not in self._places]
         if constants:
-            # They are repeated for each row.
+            # Constants are repeated for each row.
             place = max(self._ops) // 2 * 2 + 1
             self._ops.setdefault(place, [])
             self._places |= dict.fromkeys(constants, place)
@@ -107,7 +107,7 @@ class _Division:
         return Segments(parts, [numbers[tensor] for tensor in self._results])
 
     def _borders(self, place: int) -> tuple[list[Tensor], list[Tensor]]:
-        """Returns what a segment reads of those before it, and what others read of it."""
+        """Returns the inputs of a segment from earlier ones, and its outputs for later ones."""
         ops = self._ops[place]
         read = dict.fromkeys(tensor for op in ops for tensor in op.inputs)
         feeds = [tensor for tensor in read if self._places.get(tensor, place) < place]
@@ -128,7 +128,7 @@ class _Division:
         return self._trace.graph.lowering.lower(blocks[0], [], blocks[1])
 
     def _over_blocks(self, op: Operation) -> Sequence[Tensor] | None:
-        """Adds an operation to the graph of blocks; None if it is to run for each row."""
+        """Adds an operation to the graph of blocks; returns None if it must run for each row."""
         rule = op.definition.batch_rule
         rows = [tensor for tensor in op.inputs if tensor in self._places]
         if rule is None or any(tensor in self._uneven for tensor in rows):
@@ -163,7 +163,7 @@ class _Division:
 
 
 def _row_bytes(tensor: Tensor) -> int | None:
-    """Returns how many bytes a row has; None if that is not known. Strings are taken for short."""
+    """Returns the size of a row in bytes; None if unknown. Strings are assumed to be short."""
     count = tensor.shape.num_elements()
     if tensor.dtype.name == "string" and count is not None:
         return count

@@ -1,4 +1,4 @@
-"""Calling a native function once, with tensors in place of values."""
+"""Tracing: the one call of a native function, with tensors in place of values."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Trace:
     specs: dict[str, Spec]
 
     def operations(self) -> list[Operation]:
-        """Returns the operations that the results need, each after what it needs.
+        """Returns the operations that the results need, each after its inputs.
 
-        Those that are the same for all rows are skipped.
+        Operations whose values are the same for all rows are skipped.
         """
         needed: set[Operation] = set()
         stack = [tensor.op for tensor in self.results.values()]
@@ -79,7 +79,7 @@ def trace(
         seed: The seed of its random operations; None if it may have no such operations.
 
     Raises:
-        TypeError: If it does what cannot be traced, or returns the wrong kind of thing.
+        TypeError: If it cannot be traced, or returns the wrong kind of value.
         ValueError: If it uses an operation that the engine cannot compute in a pipeline.
     """
     name = f"{use}({name})"
@@ -106,14 +106,14 @@ def trace(
 
 def _argument(spec: Spec) -> Tensor:
     if is_carried(spec.dtype) or spec.is_nested:
-        # No operation computes with it; it can be handed on.
+        # No operation computes with this type; the function can only return it unchanged.
         return placeholder(dtypes.resource, spec.shape)
     dtype = dtypes.string if isinstance(spec.dtype, type) else dtypes.as_dtype(spec.dtype)
     return placeholder(dtype, spec.shape)
 
 
 def _of_mixed_types(error: Exception) -> TypeError | None:
-    """Returns what to do about an error of operations that were given different types."""
+    """Returns an error with a remedy if operations got different types; None for other errors."""
     text = str(error)
     is_mixed = any(words in text for words in _MIXED_TYPES) and "str" not in text
     if not is_mixed or not isinstance(error, (TypeError, ValueError)):
@@ -127,7 +127,7 @@ def _of_mixed_types(error: Exception) -> TypeError | None:
     )
 
 
-# What operations say of inputs that do not fit together.
+# Parts of the messages of operations whose inputs have different types.
 _MIXED_TYPES: Final = (
     "instead.",
     "that does not match type",
@@ -192,7 +192,7 @@ def _spec(
 
 
 def _place(error: BaseException) -> str:
-    """Returns where in the user's program an error was raised."""
+    """Returns the place in the user's program at which an error was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not is_own_file(frame.filename)]
     return f" at {own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -1,4 +1,4 @@
-"""Traced values: tensors that say so where Python wants to know what they hold."""
+"""Traced values: tensors that raise an error where Python needs their values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TracedTensor(Tensor):
 
 
 def _is_for_user() -> bool:
-    """Returns whether the method that asks was called by the user's program."""
+    """Returns whether the user's program called the method that calls this."""
     return not sys._getframe(2).f_globals.get("__name__", "").startswith(_OWN)
 
 

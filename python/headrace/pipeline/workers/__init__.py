@@ -1,1 +1,1 @@
-"""Worker processes for Python functions: what goes to them, how they run, how they end."""
+"""Worker processes for Python functions: their messages, their calls and their end."""

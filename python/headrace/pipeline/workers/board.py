@@ -1,4 +1,4 @@
-"""A few numbers that a worker process and the program see at any time."""
+"""A few numbers in memory that a worker process and the program share."""
 
 import mmap
 import os
@@ -15,10 +15,10 @@ _BYTES: Final = mmap.PAGESIZE
 class Board:
     """The current call of a worker, and the request to stop.
 
-    The worker writes the call, and the program whether to stop.
+    The worker writes the call, and the program writes the request to stop.
 
     Args:
-        descriptor: Of a file; it is closed.
+        descriptor: The descriptor of a file, which is closed here.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -27,24 +27,24 @@ class Board:
         os.close(descriptor)
 
     def begin_call(self, row: int, step: int) -> bool:
-        """Notes the call that begins; returns whether all calls are to stop."""
+        """Records the call that begins; returns whether all calls must stop."""
         self._numbers[_STEP] = step
         self._numbers[_ROW] = row + 1
         return bool(self._numbers[_STOP])
 
     def forget_calls(self) -> None:
-        """Notes that no call has begun."""
+        """Records that no call has begun."""
         self._numbers[_ROW] = self._numbers[_STEP] = 0
 
     def call(self) -> tuple[int, int] | None:
-        """Returns the row and the step of the call that was begun last; None if none was."""
+        """Returns the row and the step of the last call that has begun; None if none has."""
         row, step = int(self._numbers[_ROW]), int(self._numbers[_STEP])
         return (row - 1, step) if row else None
 
     def must_stop(self) -> bool:
-        """Returns whether all calls are to stop."""
+        """Returns whether all calls must stop."""
         return bool(self._numbers[_STOP])
 
     def stop(self, is_over: bool) -> None:
-        """Says whether all calls are to stop."""
+        """Sets whether all calls must stop."""
         self._numbers[_STOP] = is_over

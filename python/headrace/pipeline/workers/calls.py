@@ -1,4 +1,4 @@
-"""Calls of functions in a worker process: the stages that follow each other there, row by row."""
+"""Calls of functions in a worker process: neighbouring stages, row by row."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -27,15 +27,15 @@ _ONE: Final = (None,)
 
 @dataclass(frozen=True)
 class Step:
-    """One stage that a worker process does.
+    """One stage that a worker process runs.
 
     Attributes:
         stage: "map", "filter" or "flat_map".
         where: The stage and its function, in words.
-        seed: That of the generators that the function gets; None if it gets none.
-        given: The components that it gets.
-        made: The components that it makes; None while they are learned.
-        first: What it made of the first example while its components were learned.
+        seed: The seed of the function's generators; None if it gets none.
+        given: The components of its input.
+        made: The components of its results; None while they are learned.
+        first: Its results for the first example, from the time when components were learned.
     """
 
     stage: Literal["map", "filter", "flat_map"]
@@ -60,13 +60,13 @@ class Result:
     """The results of the steps for some rows.
 
     Attributes:
-        rows: What a function returned for each row, while that is learned.
-        kept: The numbers of the rows that came of which one was made; None if several may be.
-        counts: How many were made of each row that came.
+        rows: The function's result for each row, while components are learned.
+        kept: The numbers of the input rows with one output row; None if a row may have several.
+        counts: The number of output rows for each input row.
         failed: The rows that are skipped.
-        error: What ended it.
+        error: The error that ended the calls; None if there was none.
         is_stopped: Whether it was told to stop before the end.
-        done: Of each step how many rows it made, and how many seconds that took.
+        done: For each step the number of its rows, and the seconds that they took.
     """
 
     rows: list[Any] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Result:
 
 
 class Steps:
-    """Stages one behind the other, each with its function. All but the last are of `map`."""
+    """Neighbouring stages with their functions. All but the last are `map` stages."""
 
     def __init__(self, steps: Sequence[Step], functions: Sequence[Callable[..., Any]]) -> None:
         self._steps = list(steps)
@@ -100,13 +100,13 @@ class Steps:
 
         Args:
             columns: The values of each component.
-            places: What draws of each row are keyed by.
-            left_out: Rows that are passed over.
+            places: The place of each row, which is the key of its random draws.
+            left_out: The numbers of the rows to skip.
             skips_errors: Whether rows at which a function fails are skipped.
-            note: Is told the number of the row and of the step before each call; returns whether
-                all calls are to stop.
-            made_rows: Gets the rows that the last step makes; None while these are learned, or for
-                a filter alone.
+            note: Called before each call, with the numbers of the row and of the step; returns
+                whether all calls must stop.
+            made_rows: The place for the rows of the last step; None while components are learned,
+                or for a filter alone.
         """
         result = Result()
         if isinstance(self._functions[0], IndexedRows):
@@ -158,7 +158,7 @@ class Steps:
         places: npt.NDArray[np.uint64],
         made_rows: SharedRows | None,
     ) -> Sequence[Any]:
-        """Returns the rows that one step makes of a row; of the last step, as many of anything."""
+        """Returns the rows that a step makes of a row; of the last step only their number counts."""
         step = self._steps[number]
         example = dict(zip(step.given, values, strict=True))
         found = self._recalled(number, row, example, places)
@@ -192,7 +192,7 @@ class Steps:
     def _recalled(
         self, number: int, row: int, example: dict[str, Any], places: npt.NDArray[np.uint64]
     ) -> Any:
-        """Returns what the function made of the first example, if it is that; None otherwise."""
+        """Returns the known result if this is the first example; None otherwise."""
         step = self._steps[number]
         if row > 0 or not step.first:
             return None
@@ -204,12 +204,12 @@ class Steps:
 def _drawing(
     function: Callable[..., Any], draws: np.random.Generator
 ) -> Callable[[dict[str, Any]], Any]:
-    """Returns a call that also gets a generator."""
+    """Returns a call that passes on a generator."""
     return lambda example: function(example, draws)
 
 
 def _given(values: Sequence[Any], specs: Specs) -> list[Any]:
-    """Returns values that a function made as the next function gets them."""
+    """Returns a function's results in the form for the next function."""
     return [_as_given(value, spec) for value, spec in zip(values, specs.values(), strict=True)]
 
 

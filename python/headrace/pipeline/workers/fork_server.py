@@ -1,4 +1,4 @@
-"""The fork server as the program sees it: started once, when the first worker is asked for."""
+"""The program's side of the fork server, which is started with the first worker."""
 
 import atexit
 import contextlib
@@ -15,12 +15,12 @@ from headrace.pipeline.workers.messages import Channel, channels
 
 __all__ = ["ForkServer", "fork_server"]
 
-# Apple's libraries do not bear a fork without a new program.
+# Apple's libraries do not work after a fork without exec.
 _spawns_workers = sys.platform == "darwin"
 _START_S: Final = 120.0
 _END_S: Final = 2.0
-# Libraries keep threads for each core. Those of several workers would wait for the same cores, so
-# each worker has one, unless the program says otherwise.
+# Libraries start a thread for each core. Threads of several workers would compete for the cores, so
+# each worker has one thread, unless the program sets these variables.
 _THREADS_OF_LIBRARIES: Final = (
     "BLIS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -36,18 +36,18 @@ _THREADS_OF_LIBRARIES: Final = (
 class ForkServer:
     """A process that starts workers. May be used by several threads.
 
-    It ends all workers when this program ends, however that ends.
+    The server ends all workers when this program ends, even if it is killed.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
-        # How workers have ended, by their numbers, until somebody asks.
+        # The exit codes of workers, by process number, until they are asked for.
         self._ended: dict[int, int] = {}
 
     def open(self) -> None:
-        """Starts the server if it does not run, and does not wait until it does."""
+        """Starts the server unless it runs; does not wait for it."""
         if is_importing():
             return
         with self._lock, contextlib.suppress(OSError):
@@ -57,7 +57,7 @@ class ForkServer:
         """Starts workers, all at once.
 
         Args:
-            workers: The file descriptors of each.
+            workers: The file descriptors of each worker.
 
         Returns:
             The numbers of their processes.
@@ -88,7 +88,7 @@ class ForkServer:
         raise AssertionError("workers were started or not")
 
     def exit_code(self, worker: int, timeout: float) -> int | None:
-        """Returns how a worker has ended, as `subprocess` says it; None if that is not known."""
+        """Returns the exit code of a worker, as in `subprocess`; None if it is unknown."""
         deadline = time.monotonic() + timeout
         with self._lock:
             while worker not in self._ended and self._channel is not None:
@@ -101,7 +101,7 @@ class ForkServer:
             return self._ended.pop(worker, None)
 
     def end_worker(self, worker: int) -> None:
-        """Ends a worker at once."""
+        """Kills a worker."""
         with self._lock, contextlib.suppress(OSError):
             if self._channel is not None and worker not in self._ended:
                 self._channel.send(("end", worker))
@@ -136,7 +136,7 @@ class ForkServer:
                 return worker
 
     def _note(self, channel: Channel, timeout: float) -> int | None:
-        """Takes the next message of the server; returns the worker that has begun, if any."""
+        """Handles the next message of the server; returns the worker that has started, if any."""
         (kind, worker, code), _ = channel.receive(timeout)
         if kind == "begun":
             self._ended.pop(worker, None)
@@ -164,7 +164,7 @@ def fork_server() -> ForkServer:
     """Returns the fork server of this process."""
     process = os.getpid()
     if process not in _servers:
-        # One that was inherited belongs to the process that has forked.
+        # An inherited server belongs to the parent process.
         _servers.setdefault(process, ForkServer())
     return _servers[process]
 
@@ -175,7 +175,7 @@ def _close() -> None:
 
 
 def _keep_inherited() -> None:
-    """In a forked child: the server is not its child, so nothing is to be waited for."""
+    """Forgets the server in a forked child, which is not the server's parent."""
     for server in _servers.values():
         if server._process is not None:
             server._process.returncode = 0

@@ -1,6 +1,6 @@
-"""The program in another process: an interpreter like its own, and its main module.
+"""The program's interpreter and main module, for another process.
 
-Functions may be defined in the main module.
+The main module is needed there, since functions may be defined in it.
 """
 
 import subprocess
@@ -27,7 +27,7 @@ def program(module: str, call: str) -> list[str]:
 
 @dataclass(frozen=True)
 class MainModule:
-    """The way to import it again: by its name, or from its file."""
+    """The main module of a program, with the way to import it again: its name, or its file."""
 
     name: str | None
     path: str | None
@@ -56,5 +56,5 @@ def import_main(main: MainModule) -> None:
 
 
 def is_importing() -> bool:
-    """Returns whether the main module of another process is imported here at the moment."""
+    """Returns whether this process is importing the main module of another process."""
     return _state["is_importing"]

@@ -1,4 +1,4 @@
-"""Messages between processes: pickled objects over a socket, with file descriptors if need be."""
+"""Messages between processes: pickled objects over a socket, with optional file descriptors."""
 
 import os
 import pickle
@@ -42,7 +42,7 @@ class Channel:
             self._socket.sendall(header + data)
 
     def receive(self, timeout: float | None = None) -> tuple[Any, list[int]]:
-        """Returns the next message and the descriptors that came with it. Waits for it.
+        """Waits for the next message; returns it with its file descriptors.
 
         Raises:
             EOFError: If the other end is closed.
@@ -63,7 +63,7 @@ class Channel:
         return pickle.loads(self._exactly(*_HEADER.unpack(header))), descriptors
 
     def close(self) -> None:
-        """Closes this end: the other one sees the end of messages."""
+        """Closes this end: the other end sees the end of messages."""
         self._socket.close()
 
     def _exactly(self, num_bytes: int) -> bytes:
@@ -84,7 +84,7 @@ def channels() -> tuple[Channel, socket.socket]:
 
 
 def _close_all() -> None:
-    """In a forked child: the connections are those of its parent, whose end must be seen."""
+    """Closes inherited connections in a forked child, so that the end of its parent is noticed."""
     for channel in list(_open):
         channel.close()
 

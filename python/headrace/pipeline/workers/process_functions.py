@@ -1,7 +1,7 @@
 """Python functions that worker processes call. Loaded when a pipeline asks for processes.
 
-Each thread of such a worker has a process of its own: it gives it a block, waits, and gives on what
-came. So blocks, order, errors and states are those of functions that threads call.
+Each thread of such a function has a worker process: it sends a block, waits, and passes on the
+results. So blocks, order, errors and states are the same as for functions that threads call.
 """
 
 import itertools
@@ -43,7 +43,7 @@ from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = ["DoneByNext", "LearnInProcess", "ProcessFunctions", "ProcessStage"]
 
-# So often a block is given to another worker if workers end before they call anything.
+# The most times that a block is sent to another worker if workers end before their first call.
 _MOST_RESTARTS: Final = 3
 _numbers: Final = itertools.count()
 
@@ -56,11 +56,11 @@ class ProcessStage:
         kind: "map", "filter" or "flat_map".
         name: The name of the stage in messages.
         function: The user's function.
-        seed: That of its generators; None for none.
-        given: The components that it gets.
-        made: Those that it makes; None while they are learned.
+        seed: The seed of the function's generators; None if it gets none.
+        given: The components of its input.
+        made: The components of its results; None while they are learned.
         number: The number under which the stage is counted.
-        first: What it made of the first example while its components were learned.
+        first: Its results for the first example, from the time when components were learned.
     """
 
     kind: Literal["map", "filter", "flat_map"]
@@ -78,13 +78,13 @@ class ProcessStage:
         return f"{self.name}({name_of(self.function)})"
 
     def step(self) -> Step:
-        """Returns the stage as workers get it."""
+        """Returns the stage in the form for workers."""
         first = self.first if self.first and all(map(_is_plain, self.first.made())) else None
         return Step(self.kind, self.where, self.seed, self.given, self.made, first)
 
 
 def _is_plain(made: Any) -> bool:
-    """Returns whether what a function made can be sent as it is."""
+    """Returns whether a function's result can be sent unchanged."""
     items = made if isinstance(made, list) else [made]
     plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic)
     return all(
@@ -104,16 +104,16 @@ class _Calls:
 
     @property
     def number(self) -> int:
-        """The number of the row that the worker is at."""
+        """The number of the worker's current row."""
         return (self._call() or (0, 0))[0]
 
     @property
     def where(self) -> str:
-        """The stage that the worker is at, and its function."""
+        """The worker's current stage and its function, in words."""
         return self._stages[(self._call() or (0, 0))[1]].where
 
     def origin(self, number: int) -> str:
-        """Returns where an example was read, in words."""
+        """Returns the origin of an example, as text."""
         return self._job.origin(number) or f"example {number} of a block"
 
     def _call(self) -> tuple[int, int] | None:
@@ -122,7 +122,7 @@ class _Calls:
 
 
 class DoneByNext:
-    """In place of a stage that is done by the same call as the next: it has no thread."""
+    """A placeholder for a stage that runs in the same call as the next one, and has no thread."""
 
     num_callers = 0
     initial = None
@@ -133,12 +133,12 @@ class DoneByNext:
         self.function = function
 
     def process(self, job: engine.Job) -> None:
-        """Is never called."""
+        """Raises an error: it is never called."""
         raise AssertionError("a stage without threads has no tasks")
 
 
 class ProcessFunctions:
-    """Functions of neighbouring stages, which one call of a worker process calls one by one.
+    """Functions of neighbouring stages, which a worker process calls for each block.
 
     Attributes:
         num_callers: See `Lane`.
@@ -159,15 +159,15 @@ class ProcessFunctions:
         num_callers: int | None = None,
         num_started: int | None = None,
     ) -> None:
-        """With workers that wait in these holders, as far as there are any.
+        """Uses the idle workers of the holders first.
 
         Args:
-            stages: They.
-            num_processes: The number of processes, which stay for the next iteration if any do.
+            stages: The stages.
+            num_processes: The largest number of processes kept for the next iteration.
             is_batched: Whether a row is a batch.
-            holders: Those of the stages.
+            holders: The holders of the stages' idle workers.
             num_callers: The number of processes that this iteration needs; None for all.
-            num_started: The number of processes that are started; None for those needed.
+            num_started: The number of processes to start; None for those needed.
         """
         self.num_callers = num_processes if num_callers is None else num_callers
         self.running: dict[int, Running] = {}
@@ -184,7 +184,7 @@ class ProcessFunctions:
 
     @property
     def is_over(self) -> bool:
-        """Returns whether the iteration is over: calls that have not begun need not be made."""
+        """Returns whether the iteration is over, so that calls that have not begun are dropped."""
         return self.processes.is_over
 
     @is_over.setter
@@ -193,7 +193,7 @@ class ProcessFunctions:
             self.processes.stop()
 
     def process(self, job: engine.Job) -> None:
-        """Lets the worker of this thread call the functions for each row."""
+        """Sends a block to the worker of this thread, which calls the functions for each row."""
         calls = _Calls(job, self._stages)
         self.running[get_ident()] = calls
         try:
@@ -221,13 +221,13 @@ class ProcessFunctions:
                 if job.skips_errors:
                     failed[row] = (row, error, self._stages[step].number)
                 else:
-                    # Those before it are made again, and given before the error.
+                    # The results before it are computed again, and returned before the error.
                     limit, ended = row, error
                 if limit == 0:
                     job.keep([], ended)
                     return
                 continue
-            except BaseException as error:  # A worker that cannot be started, memory.
+            except BaseException as error:  # A worker cannot be started, or memory is exhausted.
                 job.keep([], noted(error, calls.where))
                 return
             made, arena = answer
@@ -293,7 +293,7 @@ class ProcessFunctions:
         error: BaseException | None,
         failed: list[tuple[int, BaseException, int | None]],
     ) -> None:
-        """Gives the result of a block."""
+        """Sets the result of a block."""
         last = self._stages[-1]
         result = made.result
         for stage, (num_rows, seconds) in zip(self._stages[:-1], result.done, strict=False):
@@ -318,7 +318,7 @@ class ProcessFunctions:
         job.finish(columns, made.num_rows, counts, error, None, failed, kept)
 
     def _column(self, arena: Arena, place: tuple[Any, ...], name: str, spec: Spec) -> engine.Column:
-        """Makes a column of what a worker has put into an arena."""
+        """Returns a column of the values that a worker has written into an arena."""
         kind = place[0]
         if kind == "strings" and len(place[1]) == 1 and not self._is_batched:
             return engine.Column.text(*strings_at(arena, place))
@@ -332,7 +332,7 @@ class ProcessFunctions:
 
 
 class LearnInProcess(ProcessFunctions):
-    """`map` or `flat_map` before it is known what a function makes; see `LearnFunction`."""
+    """`map` or `flat_map` while the components of a function are learned; see `LearnFunction`."""
 
     def __init__(
         self,
@@ -343,7 +343,7 @@ class LearnInProcess(ProcessFunctions):
         made: "deque[Mapping[str, Any]]",
         first: FirstResults,
     ) -> None:
-        """Adds what the function makes to `made`, and what it makes of the first to `first`."""
+        """Adds the function's results to `made`, and those for the first example to `first`."""
         super().__init__([stage], num_processes, False, [holder], 1, num_started)
         self._learned = made
         self._first: FirstResults | None = first

@@ -1,4 +1,4 @@
-"""A worker process as the program sees it, and those of one iteration."""
+"""The program's side of a worker process, and the workers of one iteration."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ __all__ = ["Processes", "RemoteWorker", "WorkerEnded", "memory_file", "start_wor
 
 _STATUS_S: Final = 2.0
 _END_S: Final = 1.0
-# So often workers are started that have ended before they are needed.
+# The most times that workers are started again if they end before they are needed.
 _MOST_STARTS: Final = 3
 
 
@@ -33,8 +33,8 @@ class WorkerEnded(Exception):
 
     Attributes:
         worker: The number of its process.
-        code: How it ended: minus the signal, or what it exited with; None if nobody knows.
-        call: The row and the step that it was at; None if it was at none.
+        code: Its exit code, or the negative number of the signal; None if unknown.
+        call: The row and the step of its current call; None if there was none.
     """
 
     def __init__(self, worker: int, code: int | None, call: tuple[int, int] | None) -> None:
@@ -58,7 +58,7 @@ class WorkerEnded(Exception):
 
 
 def memory_file() -> int:
-    """Returns the descriptor of a new file without a name: in memory, where the system has that."""
+    """Returns the descriptor of a new unnamed file, in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         try:
             return os.memfd_create("headrace")
@@ -73,13 +73,13 @@ class RemoteWorker:
 
     Attributes:
         process: The number of the process.
-        board: What it is at.
-        is_busy: Whether it was given something and has not answered.
-        plan: The number of the plan that it was given last.
+        board: The shared board with its current call.
+        is_busy: Whether it has a message to answer.
+        plan: The number of its last plan.
     """
 
     def __init__(self) -> None:
-        """Makes what is shared with it; `start_workers` starts the process."""
+        """Creates the shared memory; `start_workers` starts the process."""
         self._channel, self._end = channels()
         self._board = memory_file()
         self._given, self._made = Arena(memory_file()), Arena(memory_file())
@@ -96,13 +96,13 @@ class RemoteWorker:
         return [self._end.fileno(), self._board, *arenas]
 
     def begun(self, process: int) -> None:
-        """Takes the number of its process, which has begun."""
+        """Sets the number of its process, which has started."""
         self._end.close()
         self.process = process
         self.board = Board(self._board)
 
     def discard(self) -> None:
-        """Gives back what would be shared with a process that could not be started."""
+        """Frees the shared memory of a process that could not be started."""
         self._end.close()
         os.close(self._board)
         self._close()
@@ -113,7 +113,7 @@ class RemoteWorker:
         return self._given.size + self._made.size
 
     def offer(self, plan: Plan) -> None:
-        """Gives it functions to load, and does not wait until it has; `begin` does.
+        """Sends it functions to load, without waiting; `begin` waits.
 
         Raises:
             WorkerEnded: If the process has ended.
@@ -124,7 +124,7 @@ class RemoteWorker:
             self._offered = plan.number
 
     def begin(self, plan: Plan) -> PackedError | None:
-        """Gives it other functions; returns what was raised when it made them of their bytes.
+        """Sends it other functions; returns the error if they cannot be unpickled there.
 
         Raises:
             WorkerEnded: If the process has ended.
@@ -138,13 +138,13 @@ class RemoteWorker:
                 return cast("PackedError | None", answer)
 
     def run(self, layout: Layout, block: Block) -> tuple[Made, Arena]:
-        """Lets it work on rows; returns the result and the arena where that is.
+        """Makes it work on rows; returns the result and the arena that has it.
 
         Raises:
             WorkerEnded: If the process has ended.
         """
         if self._is_renewed:
-            # A function has kept arrays, which would change.
+            # A function has kept arrays of the arena, which must not change.
             self._given.close()
             self._given = Arena(memory_file())
         layout.write(self._given)
@@ -169,22 +169,22 @@ class RemoteWorker:
             server.exit_code(self.process, _END_S)
 
     def let_go(self) -> None:
-        """Lets the process end as soon as it sees that nobody needs it, and waits for nothing."""
+        """Makes the process end by closing the connection, without waiting."""
         if self._owner == os.getpid():
             self.board.stop(True)
             self._close()
 
     def kill(self) -> None:
-        """Ends the process at once. Another thread may wait for its answer, and closes it."""
+        """Kills the process. Another thread may wait for its answer, and closes this then."""
         fork_server().end_worker(self.process)
 
     def close(self) -> int | None:
-        """Gives back what is shared with a process that has ended; returns how it has ended."""
+        """Frees the shared memory of a process that has ended; returns its exit code."""
         self._close()
         return fork_server().exit_code(self.process, _STATUS_S)
 
     def tell(self, message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sends it a message, which `answer` is the answer to.
+        """Sends it a message; `answer` returns the answer.
 
         Raises:
             WorkerEnded: If the process has ended.
@@ -196,10 +196,10 @@ class RemoteWorker:
             raise self._ended() from error
 
     def answer(self, timeout: float | None = None) -> object:
-        """Returns the answer to the oldest message that has none; waits for it.
+        """Waits for the answer to the oldest unanswered message, and returns it.
 
         Raises:
-            TimeoutError: If it takes longer; then no other one can be asked for.
+            TimeoutError: If it takes longer; then no other answer can be asked for.
             WorkerEnded: If the process has ended.
         """
         try:
@@ -212,7 +212,7 @@ class RemoteWorker:
         return answer
 
     def made(self, size: int) -> Arena:
-        """Returns the arena that leads back, of which so many bytes are used."""
+        """Returns the arena with results, of which `size` bytes are used."""
         self._made.map(size)
         return self._made
 
@@ -252,25 +252,25 @@ class Processes:
 
     Attributes:
         is_over: Whether the iteration is over.
-        hold: Is told of memory that is shared from now on.
+        hold: Called with the number of bytes whenever more memory is shared.
     """
 
     def __init__(
         self, holders: Sequence[WorkerHolder], num_workers: int, num_kept: int | None = None
     ) -> None:
-        """Takes the workers of these holders, as far as there are any.
+        """Uses the idle workers of the holders first.
 
         Args:
-            holders: Those that stay do so with the first.
-            num_workers: How many are started when the first is asked for.
-            num_kept: How many stay for the next iteration, if any do; `num_workers` if None.
+            holders: The holders of idle workers; the first one keeps workers afterwards.
+            num_workers: The number of workers to start when the first is asked for.
+            num_kept: The largest number kept for the next iteration; `num_workers` if None.
         """
         self._holders: Final = holders
         self._num_workers: Final = num_workers
         self._num_kept: Final = num_workers if num_kept is None else num_kept
         self._lock = threading.Lock()
         self._workers: dict[int, RemoteWorker] = {}
-        # Those that no thread has asked for.
+        # Workers that no thread has asked for.
         self._spare: list[RemoteWorker] = []
         self._held: dict[int, int] = {}
         self._has_ended = False
@@ -282,7 +282,7 @@ class Processes:
         """Returns the worker of this thread; the first call starts those of all threads.
 
         Args:
-            plan: What all are going to do.
+            plan: The plan for all workers.
 
         Raises:
             RuntimeError: If they cannot be started, or the iteration is over.
@@ -301,7 +301,7 @@ class Processes:
         return found
 
     def _start(self, plan: Plan) -> None:
-        """Makes workers spare that load their functions side by side."""
+        """Starts spare workers, which load their functions at the same time."""
         ended = None
         for _ in range(_MOST_STARTS):
             count = max(self._num_workers - len(self._workers), 1)
@@ -310,7 +310,7 @@ class Processes:
                 worker.board.stop(self.is_over)
                 try:
                     worker.offer(plan)
-                except WorkerEnded as end:  # While nobody needed it.
+                except WorkerEnded as end:  # It ended while it was idle.
                     ended = end
                 else:
                     self._spare.append(worker)
@@ -326,21 +326,21 @@ class Processes:
         return None
 
     def forget(self, worker: RemoteWorker) -> None:
-        """Lets another worker take the place of one that has ended."""
+        """Forgets a worker that has ended, so that another one replaces it."""
         with self._lock:
             self._workers = {
                 thread: other for thread, other in self._workers.items() if other is not worker
             }
 
     def note_memory(self, worker: RemoteWorker) -> None:
-        """Charges the iteration with what is shared with a worker."""
+        """Counts the memory shared with a worker for the iteration."""
         more = worker.num_bytes - self._held.get(worker.process, 0)
         if more > 0:
             self._held[worker.process] = worker.num_bytes
             self.hold(more)
 
     def stop(self) -> None:
-        """Lets all workers stop behind the calls that are under way."""
+        """Tells all workers to stop after the calls in progress."""
         with self._lock:
             self.is_over = True
             for worker in (*self._workers.values(), *self._spare):
@@ -354,7 +354,7 @@ class Processes:
             idle, self._spare = self._spare, []
         for worker in workers.values():
             if worker.is_busy:
-                # Its thread waits for it, and gives back what is shared.
+                # Its thread waits for it, and frees the shared memory.
                 worker.kill()
             else:
                 idle.append(worker)
@@ -369,7 +369,7 @@ class Processes:
 
 
 def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
-    """Adds columns of the engine to a layout, and returns where they are."""
+    """Adds columns of the engine to a layout, and returns their places."""
     found = []
     for column in columns:
         strings: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = column.to_arrow()
@@ -379,5 +379,5 @@ def columns_of(layout: Layout, columns: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def places_of(layout: Layout, places: npt.NDArray[np.uint64]) -> tuple[Any, ...]:
-    """Adds the places of rows to a layout, and returns where they are."""
+    """Adds the places of rows to a layout, and returns the place of each array."""
     return layout.add(places)

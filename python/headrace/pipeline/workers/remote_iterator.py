@@ -1,7 +1,7 @@
-"""Iterators of `iterable` in worker processes, as the program sees them.
+"""The program's side of iterators of `iterable` in worker processes.
 
-Each worker makes examples ahead. They are taken in turn, one of each worker, so their order does
-not depend on who is faster; the turn passes over a worker whose iterator has ended.
+Each worker makes examples ahead. They are taken in turn, one from each worker, so their order does
+not depend on the speed of workers. A worker whose iterator has ended is left out of the turns.
 """
 
 import contextlib
@@ -30,31 +30,31 @@ __all__ = ["IteratorProcesses", "RemoteIterator"]
 
 # The most examples that a worker makes ahead.
 _MOST_ROWS: Final = 128
-# So often another worker is asked if workers end before they call anything.
+# The most times that another worker is asked if workers end before their first call.
 _MOST_RESTARTS: Final = 3
-# The end of an iteration waits so long for a call of an iterator.
+# The seconds that the end of an iteration waits for a call of an iterator.
 _PATIENCE_S: Final = 0.15
 _LEAST_S: Final = 0.001
-# Examples are in the memory of the worker, in that which is shared, and here.
+# Examples are in the worker's memory, in shared memory, and in this process.
 _NUM_COPIES: Final = 3
 
 
 @dataclass(eq=False)
 class _Part:
-    """The part of the examples that one worker gives.
+    """The part of the examples that comes from one worker.
 
     Attributes:
         number: The number of the worker, from 0.
-        open: What its iterator is asked for with.
+        open: The message that asks for its iterator.
         worker: The process.
-        rows: The examples that have come, each with the state before it.
-        state: The state behind them.
-        count: How many were taken; None once the iterator continued with a state.
-        has_ended: Whether none follow those that have come.
-        error: What ended it.
-        is_over: Whether the turn passes over it.
-        num_restarts: How often another worker took the place of one that had ended.
-        num_charged: The bytes that an iteration was charged for.
+        rows: The examples received, each with the state before it.
+        state: The state after them.
+        count: The number of examples taken; None after the iterator was set to a state.
+        has_ended: Whether the examples received are the last ones.
+        error: The error that ended the iterator.
+        is_over: Whether it is left out of the turns.
+        num_restarts: The number of times that a worker that had ended was replaced.
+        num_charged: The bytes that are counted for an iteration.
     """
 
     number: int
@@ -76,7 +76,7 @@ class RemoteIterator(Elsewhere):
     Must be used by one thread at a time, but for `stop` and `close`.
 
     Attributes:
-        hold: Is told of memory that is used from now on.
+        hold: Called with the number of bytes whenever more memory is used.
     """
 
     def __init__(self, where: str, num_processes: int, holder: WorkerHolder) -> None:
@@ -89,14 +89,14 @@ class RemoteIterator(Elsewhere):
         self._keeps_state = False
         self._specs: Mapping[str, Spec] | None = None
         self._num_bytes = 1
-        # Read and written by the thread that closes it, too, which holds the lock.
+        # The closing thread reads and writes these, too, with the lock held.
         self._lock: Final = threading.Lock()
         self._is_closed = False
         self._workers: Final[list[RemoteWorker]] = []
         weakref.finalize(self, _let_go, self._workers, os.getpid())
 
     def open(self, factory: Callable[..., Any]) -> None:
-        """Lets each worker ask the factory for its iterator."""
+        """Makes each worker call the factory for its iterator."""
         with self._ending_at_error():
             self._open(factory)
 
@@ -140,7 +140,7 @@ class RemoteIterator(Elsewhere):
         raise StopIteration
 
     def skip(self, number: int) -> None:
-        """See `Elsewhere`. Where there are several workers, each passes over its share."""
+        """Skips examples; see `Elsewhere`. Of several workers, each skips its share."""
         with self._ending_at_error():
             self._skip(number)
 
@@ -150,7 +150,7 @@ class RemoteIterator(Elsewhere):
                 return
             number -= 1
         while parts := [part for part in self._parts if not part.is_over]:
-            # That is a part of the turns whether iterators end meanwhile or not.
+            # At least this many of its examples are skipped, whether other iterators end or not.
             num_turns = number // len(parts)
             if not num_turns:
                 break
@@ -166,13 +166,13 @@ class RemoteIterator(Elsewhere):
 
     @property
     def state(self) -> Callable[[], Any]:
-        """Returns the state, if the iterators keep one; else there is no such method."""
+        """A method that returns the state; missing if the iterators keep none."""
         self._check_keeps_state()
         return self._state
 
     @property
     def restore(self) -> Callable[[Any], None]:
-        """Continues with a state, if the iterators keep one; else there is no such method."""
+        """A method that continues with a state; missing if the iterators keep none."""
         self._check_keeps_state()
         return self._restore
 
@@ -183,7 +183,7 @@ class RemoteIterator(Elsewhere):
     def _state(self) -> Any:
         states = [part.rows[0][1] if part.rows else part.state for part in self._parts]
         if self._num_processes == 1:
-            # The same as without processes.
+            # The behaviour is the same as without processes.
             return json.loads(states[0] or "null")
         over = [part.is_over for part in self._parts]
         kept = [None if is_over else text for is_over, text in zip(over, states, strict=True)]
@@ -214,7 +214,7 @@ class RemoteIterator(Elsewhere):
                 worker.board.stop(True)
 
     def kill_busy(self) -> None:
-        """Ends the workers that somebody waits for."""
+        """Kills the workers that a thread waits for."""
         with self._lock:
             busy = [worker for worker in self._workers if worker.is_busy]
         for worker in busy:
@@ -245,7 +245,7 @@ class RemoteIterator(Elsewhere):
                 worker.kill()
                 if is_alone:
                     worker.close()
-                # Otherwise the thread that waits for it gives back what is shared.
+                # Otherwise the thread that waits for it frees the shared memory.
         for worker in _that_let_go(idle):
             if keeps_workers:
                 self._holder.put(worker)
@@ -270,7 +270,7 @@ class RemoteIterator(Elsewhere):
             try:
                 return self._tell(part, part.open)
             except WorkerEnded as end:
-                # It has ended while nobody needed it.
+                # It ended while it was idle.
                 part.num_restarts += 1
                 if part.num_restarts > _MOST_RESTARTS:
                     raise self._death(part, end) from None
@@ -297,7 +297,7 @@ class RemoteIterator(Elsewhere):
         return next((part for part in order if not part.is_over), None)
 
     def _fill(self, part: _Part) -> None:
-        """Asks a worker for examples; there are some then, or it has ended."""
+        """Asks a worker for examples, until there are some or its iterator has ended."""
         num_rows = 1 if self._specs is None else _MOST_ROWS
         specs = None if self._specs is None else dict(self._specs)
         self._tell(part, More(specs, num_rows, self._num_bytes))
@@ -378,14 +378,14 @@ class IteratorProcesses:
     def __init__(self, is_looking: bool) -> None:
         self.keeps_workers = False
         self.hold: Callable[[int], None] = lambda num_bytes: None
-        # Others take the examples afterwards.
+        # The examples are for a later iteration.
         self._is_looking: Final = is_looking
         self._lock: Final = threading.Lock()
         self._iterator: RemoteIterator | None = None
         self._is_over = False
 
     def begin(self, iterator: RemoteIterator) -> None:
-        """Takes up the iterator of a pass; the workers of the one before may serve it."""
+        """Sets the iterator of a pass, which may use the workers of the pass before."""
         with self._lock:
             before, self._iterator = self._iterator, iterator
             is_over = self._is_over
@@ -396,7 +396,7 @@ class IteratorProcesses:
         iterator.hold = self.hold
 
     def release(self) -> None:
-        """Lets the workers of the pass before serve the next one."""
+        """Makes the workers of the last pass available to the next one."""
         with self._lock:
             before, self._iterator = self._iterator, None
         if before is not None and not self._is_looking:
@@ -423,7 +423,7 @@ class IteratorProcesses:
 
 
 def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
-    """Lets workers that nobody waits for close their iterators; yields those that still run."""
+    """Makes idle workers close their iterators; yields the workers that still run."""
     asked = []
     for worker in workers:
         with contextlib.suppress(WorkerEnded):
@@ -434,7 +434,7 @@ def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
         try:
             worker.answer(max(deadline - time.monotonic(), _LEAST_S))
         except TimeoutError:
-            # A call takes long.
+            # A call takes too long.
             worker.kill()
             worker.close()
         except WorkerEnded:
@@ -444,7 +444,7 @@ def _that_let_go(workers: Sequence[RemoteWorker]) -> Iterator[RemoteWorker]:
 
 
 def _values(arena: Arena, places: Sequence[tuple[Any, ...]], num_rows: int) -> list[Values]:
-    """Returns examples as copies of what a worker has put into an arena."""
+    """Returns examples as copies of the values that a worker has written into an arena."""
     columns = [_copied(Layout.found(arena, place)) for place in places]
     return [
         Values(column[row, ...] if _is_numeric(column) else column[row] for column in columns)
@@ -478,7 +478,7 @@ def _remedy(code: int | None) -> str:
 
 
 def _let_go(workers: list[RemoteWorker], process: int) -> None:
-    """Ends workers of an iterator that nobody holds. This may run amid anything."""
+    """Ends the workers of a dropped iterator. The garbage collector may call this at any moment."""
     while workers:
         worker = workers.pop()
         if process == os.getpid():

@@ -1,4 +1,4 @@
-"""Functions and exceptions on their way between processes."""
+"""Functions and exceptions as bytes, for sending them between processes."""
 
 import importlib
 import pickle
@@ -13,10 +13,10 @@ __all__ = ["PackedError", "loads", "packed_functions", "unpacked_functions"]
 
 
 def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, MainModule | None]:
-    """Returns functions as bytes that another process can make them of.
+    """Returns functions as bytes, from which another process can load them.
 
     Returns:
-        The bytes, and the main module of the program if functions are imported from that.
+        The bytes, and the program's main module if functions are imported from it.
 
     Raises:
         TypeError: If they cannot be sent.
@@ -38,12 +38,12 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
             f"{where}: num_processes is given, and the function cannot be sent to another process "
             f"({error}), expected one that can be pickled. {hint}."
         ) from error
-    # In a child of multiprocessing that was not forked, the program has the second name.
+    # In a child of multiprocessing that was not forked, the main module has the second name.
     is_of_main = b"__main__" in data and pickler is pickle
     if not (is_of_main or b"__mp_main__" in data):
         return data, None
     main = main_module()
-    # Who imports a program cannot start a worker, which says why.
+    # A process that imports a program cannot start a worker; starting one explains that.
     if main is None and not is_importing():
         raise TypeError(
             f"{where}: num_processes is given, and the function is of a program that is in no "
@@ -53,7 +53,7 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
 
 
 def unpacked_functions(data: bytes) -> tuple[Any, ...]:
-    """Returns functions that were sent. Imports their modules."""
+    """Returns the functions of packed bytes. Imports their modules."""
     found: tuple[Any, ...] = pickle.loads(data)
     return found
 
@@ -68,10 +68,10 @@ class PackedError:
     """An exception of another process.
 
     Attributes:
-        pickled: The exception, if it can be pickled and made again of that.
-        names: Those of its class and the classes before it, each with its module.
-        message: Its words.
-        trace: Where it was raised, in words.
+        pickled: The pickled exception; None if it cannot be pickled and loaded.
+        names: The names of its class and of the base classes, each with its module.
+        message: Its message.
+        trace: Its traceback, as text.
     """
 
     pickled: bytes | None
@@ -87,7 +87,7 @@ class PackedError:
         return cls(_pickled(error), names, _words(error), "".join(lines).rstrip())
 
     def unpacked(self) -> BaseException:
-        """Returns the exception; one of a class of the same name if it cannot be made again."""
+        """Returns the exception, or one of the nearest class if it cannot be loaded."""
         error = self._made()
         error.add_note(f"In the worker process:\n{self.trace}")
         return error
@@ -96,7 +96,7 @@ class PackedError:
         if self.pickled is not None:
             try:
                 found = pickle.loads(self.pickled)
-            except Exception:  # The class may not be here.
+            except Exception:  # The class may be missing in this process.
                 found = None
             if isinstance(found, BaseException):
                 return found
@@ -111,7 +111,7 @@ class PackedError:
 def _builtin(name: tuple[str, str]) -> type[BaseException] | None:
     module, qualname = name
     kind = getattr(importlib.import_module("builtins"), qualname, None)
-    # Those with more arguments than a message cannot be made of one.
+    # Classes with more arguments than a message cannot be created from one.
     is_plain = isinstance(kind, type) and not issubclass(kind, (UnicodeError, BaseExceptionGroup))
     return kind if module == "builtins" and is_plain else None
 
@@ -120,7 +120,7 @@ def _pickled(error: BaseException) -> bytes | None:
     try:
         data = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
         again = pickle.loads(data)
-    except Exception:  # Whatever a class of the user's raises.
+    except Exception:  # A class of the user's may raise anything.
         return None
     is_same = type(again) is type(error) and _words(again) == _words(error)
     return data if is_same else None

@@ -1,6 +1,7 @@
 """An iterator of `iterable` in a worker process, and the messages about it.
 
-One thread asks the iterator, which may take long; the thread of the connection gives what is there.
+One thread asks the iterator, which may take long; the thread of the connection sends the examples
+that are ready.
 """
 
 import pickle
@@ -32,22 +33,22 @@ __all__ = [
     "ServedIterator",
 ]
 
-# The time that an answer waits for more examples once there is one.
+# The seconds that an answer waits for more examples once it has one.
 _PATIENCE_S: Final = 0.002
-# So often somebody who waits for an example looks whether all is over.
+# The seconds between two checks for the end, while a thread waits for an example.
 _LOOK_S: Final = 0.2
 _END: Final = object()
 
 
 @dataclass(frozen=True)
 class Open:
-    """Asks a factory for an iterator, which takes the place of the one before.
+    """Asks a factory for an iterator, which replaces the one before.
 
     Attributes:
         functions: The factory alone, as bytes.
-        main: The program's main module, if the factory is of that.
+        main: The program's main module, if the factory is defined in it.
         where: The source, in words.
-        arguments: What the factory is called with.
+        arguments: The arguments of the factory.
     """
 
     functions: bytes
@@ -58,13 +59,13 @@ class Open:
     def serve(
         self, board: Board, made: Arena, load: Callable[["Open"], tuple[Any, ...]]
     ) -> "ServedIterator":
-        """Returns what answers this message and those that follow."""
+        """Returns the object that answers this message and the following ones."""
         return ServedIterator(board, made, load)
 
 
 @dataclass(frozen=True)
 class GoOn:
-    """Continues with a state of the iterator, if there is one, behind this many examples."""
+    """Continues with a state of the iterator, if it is given, and then skips some examples."""
 
     state: str | None
     num_left_out: int
@@ -76,9 +77,9 @@ class Opened:
 
     Attributes:
         keeps_state: Whether the iterator keeps a state.
-        state: That before the next example.
-        num_left_out: How many examples were passed over; fewer than asked for at the end.
-        error: What was raised.
+        state: The state before the next example.
+        num_left_out: The number of skipped examples; fewer than asked for at the end.
+        error: The error that was raised.
     """
 
     keeps_state: bool = False
@@ -92,10 +93,10 @@ class More:
     """Asks for the next examples: at least one, unless it is the end.
 
     Attributes:
-        specs: The components; None before they are known: then an example comes as it is, and the
-            iterator is not asked for others before somebody wants them.
+        specs: The components; None before they are known: then examples are sent pickled, and no
+            examples are made ahead.
         num_rows: The most examples that are made ahead.
-        num_bytes: The bytes of examples from which on no more are made ahead.
+        num_bytes: The number of bytes of examples at which making ahead stops.
     """
 
     specs: Specs | None
@@ -108,13 +109,13 @@ class Given:
     """The next examples, which are in the arena if their components are known.
 
     Attributes:
-        examples: Examples as they are, each pickled.
-        columns: Where the components of examples are in the arena.
-        size: How many bytes of that are used.
+        examples: The pickled examples, while the components are unknown.
+        columns: The places of the components in the arena.
+        size: The number of used bytes of the arena.
         states: The state of the iterator before each example.
-        state: That behind the last one.
-        is_over: Whether no more follow.
-        error: What ended it behind these examples.
+        state: The state after the last example.
+        is_over: Whether these are the last examples.
+        error: The error that ended the iterator after these examples.
     """
 
     examples: tuple[bytes, ...] = ()
@@ -128,7 +129,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Close:
-    """Lets go of the iterator. It is answered when no call of it is under way."""
+    """Drops the iterator. The answer comes when no call of it is in progress."""
 
 
 Message: TypeAlias = "Open | GoOn | More | Close"
@@ -136,15 +137,15 @@ Message: TypeAlias = "Open | GoOn | More | Close"
 
 @dataclass
 class _Opened:
-    """The iterator at the moment. Only the thread that asks it changes it.
+    """The current iterator. Only the thread that asks it changes this.
 
     Attributes:
         where: The source, in words.
         iterator: The iterator.
         state: The state before the next example.
-        number: The number of that.
+        number: The number of the next example.
         is_over: Whether the iterator has ended, or failed.
-        error: What it has failed with.
+        error: The error with which it has failed.
     """
 
     where: str
@@ -157,19 +158,19 @@ class _Opened:
 
 @dataclass
 class _Task:
-    """A call that the thread which asks the iterator is to make, and its result."""
+    """A call for the thread that asks the iterator, and the call's result."""
 
     call: Callable[[], Opened | None]
     result: list[Opened | None] = field(default_factory=list)
 
 
 class ServedIterator:
-    """The iterator that a worker process gives examples of.
+    """The iterator whose examples a worker process sends.
 
     Args:
-        board: Is told of calls.
+        board: The shared board, on which calls are recorded.
         made: The arena for examples.
-        load: Makes a tuple with the factory of its bytes.
+        load: Returns a tuple with the factory, from its bytes.
     """
 
     def __init__(self, board: Board, made: Arena, load: Callable[[Open], tuple[Any, ...]]) -> None:
@@ -180,15 +181,15 @@ class ServedIterator:
         self._changed: Final = threading.Condition()
         self._thread: threading.Thread | None = None
         self._opened: _Opened | None = None
-        # Written and read by both threads, which hold the lock: a call to be made, what is wanted,
-        # and the examples that are there, each with the state before it and its size.
+        # Written and read by both threads, with the lock held: the next call, the requested
+        # examples, and the examples that are ready, each with the state before it and its size.
         self._task: _Task | None = None
         self._wanted: More | None = None
         self._rows: deque[tuple[Any, str | None, int]] = deque()
         self._num_bytes = 0
 
     def answered(self, message: Message) -> "Opened | Given | None":
-        """Does what a message asks for, and returns the answer."""
+        """Handles a message, and returns the answer."""
         match message:
             case Open():
                 return self._done(lambda: self._open(message))
@@ -201,7 +202,7 @@ class ServedIterator:
     def _done(
         self, call: Callable[[], Opened | None], waits_for_all: bool = False
     ) -> Opened | None:
-        """Lets the other thread make a call, and returns its result, unless all is over."""
+        """Runs a call on the other thread, and returns its result, or an empty one after a stop."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="iterator", daemon=True)
             self._thread.start()
@@ -260,7 +261,7 @@ class ServedIterator:
         )
 
     def _serve(self) -> None:
-        """Does all that calls the user's code, until the process ends."""
+        """Makes all calls of the user's code, until the process ends."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._task is not None or self._wants_more())
@@ -351,7 +352,7 @@ class ServedIterator:
 
 
 def _packed(where: str, example: Any, specs: Specs | None) -> Any:
-    """Returns a copy of an example: its components, or all of it pickled."""
+    """Returns a copy of an example: its components if they are known, else all of it pickled."""
     if specs is not None:
         return as_values(where, example, specs)
     found = {
@@ -361,13 +362,13 @@ def _packed(where: str, example: Any, specs: Specs | None) -> Any:
 
 
 def _plain(where: str, name: str, value: Any) -> Any:
-    """Returns a value as the program can load it: an array in place of another library's object."""
+    """Returns a value that the program can load: an array in place of another library's object."""
     plain = (str, bytes, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
     return value if isinstance(value, plain) else as_value(where, name, value)
 
 
 def _num_bytes(packed: Any) -> int:
-    """Returns how many bytes a packed example takes."""
+    """Returns the size of a packed example, in bytes."""
     if isinstance(packed, bytes):
         return len(packed)
     return sum(len(v) if isinstance(v, bytes) else _size(v) for v in packed)

@@ -1,8 +1,8 @@
-"""The fork server: a process without threads that starts worker processes and tells how they end.
+"""The fork server: a process without threads that starts workers and reports their exit codes.
 
 Forking the program itself would copy locks that its threads hold. The server ends all workers, and
-itself, when the program has ended. Where libraries of the system do not bear a fork, as on macOS,
-each worker is a new interpreter instead.
+itself, when the program has ended. Where libraries of the system do not support a fork, as on
+macOS, each worker is a new interpreter instead.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def main(descriptor: int, spawns: bool) -> None:
     """Serves until the other end of the connection is closed.
 
     Args:
-        descriptor: Of the connection to the program.
+        descriptor: The descriptor of the connection to the program.
         spawns: Whether workers are new interpreters.
     """
     server = _Server(Channel(socket.socket(fileno=descriptor)), spawns)
@@ -44,7 +44,7 @@ class _Server:
         self._program = program
         self._spawns = spawns
         self._workers: set[int] = set()
-        # A byte comes through here when a child has ended.
+        # The end of a child sends a byte through this pair of sockets.
         self._woken, self._wakes = os.pipe()
         for end in (self._woken, self._wakes):
             os.set_blocking(end, False)
@@ -54,7 +54,7 @@ class _Server:
             signal.siginterrupt(signal.SIGCHLD, False)
 
     def serve(self) -> None:
-        """Does what the program asks for, until that ends."""
+        """Handles the messages of the program, until the program ends."""
         while True:
             waited_for: list[Any] = [self._program, self._woken]
             ready, _, _ = select.select(waited_for, [], [])
@@ -70,7 +70,7 @@ class _Server:
                 self._answer(message, descriptors)
 
     def end_workers(self) -> None:
-        """Ends all workers at once."""
+        """Kills all workers."""
         for worker in self._workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
@@ -78,7 +78,7 @@ class _Server:
     def _answer(self, message: tuple[str, int], descriptors: list[int]) -> None:
         kind, worker = message
         if kind == "end":
-            # It is asked for by number, so only a child that was not waited for may be meant.
+            # Numbers of processes are reused, so only a child that was not waited for is killed.
             if worker in self._workers:
                 os.kill(worker, signal.SIGKILL)
             return

@@ -1,7 +1,7 @@
 """Arrays and strings in memory that two processes share.
 
-One process lays values out behind each other and writes them; the other one makes arrays over the
-same memory. Only their types, shapes and places are sent.
+One process writes values one after the other; the other process makes arrays over the same memory.
+Only types, shapes and places are sent.
 """
 
 import itertools
@@ -22,11 +22,11 @@ _MOST_SPARE_BYTES: Final = 4 << 20
 
 
 class Arena:
-    """Memory that is mapped by two processes: one writes it, and the other reads what is there.
+    """Memory that two processes map: one writes it, and the other reads it.
 
     Attributes:
-        descriptor: Of the file behind it; -1 once that is closed.
-        size: How many bytes are mapped here.
+        descriptor: The descriptor of its file; -1 once that is closed.
+        size: The number of bytes that are mapped in this process.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -35,7 +35,7 @@ class Arena:
         self._bytes: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def reserve(self, num_bytes: int) -> None:
-        """Makes room for so many bytes.
+        """Makes room for `num_bytes` bytes.
 
         Raises:
             MemoryError: If there is no memory for them.
@@ -46,7 +46,7 @@ class Arena:
         size += -size % mmap.PAGESIZE
         try:
             if hasattr(os, "posix_fallocate"):
-                # A page that is missing later would end the process.
+                # A page that cannot be allocated later would kill the process.
                 os.posix_fallocate(self.descriptor, self.size, size - self.size)
             else:
                 os.ftruncate(self.descriptor, size)
@@ -57,23 +57,23 @@ class Arena:
         self.map(size)
 
     def map(self, size: int) -> None:
-        """Maps the first bytes of the file, which must be there, if fewer are mapped."""
+        """Maps the first `size` bytes of the file, which must exist, unless they are mapped."""
         if size > self.size:
-            # The memory that was mapped before stays as long as arrays look at it.
+            # The old mapping is kept as long as arrays refer to it.
             self._bytes = np.frombuffer(mmap.mmap(self.descriptor, size), np.uint8)
             self.size = size
 
     def at(self, offset: int, num_bytes: int) -> npt.NDArray[np.uint8]:
-        """Returns bytes of it, as an array over the same memory."""
+        """Returns some of its bytes, as an array over the same memory."""
         return self._bytes[offset : offset + num_bytes]
 
     def is_kept(self) -> bool:
-        """Returns whether arrays look at the memory."""
-        # Two references are those of this object and of the call.
+        """Returns whether arrays refer to the memory."""
+        # This object and the call hold two references.
         return sys.getrefcount(self._bytes) > 2
 
     def close(self) -> None:
-        """Closes the file. What is mapped is given back when no array looks at it any more."""
+        """Closes the file. The memory is freed when no array refers to it."""
         self._bytes, self.size = np.empty(0, np.uint8), 0
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
@@ -81,14 +81,14 @@ class Arena:
 
 
 class Layout:
-    """Values on their way into an arena.
+    """Values to be written into an arena.
 
     Attributes:
-        size: How many bytes they take.
+        size: The number of bytes up to the end of the values.
     """
 
     def __init__(self, begin: int = 0) -> None:
-        """Values that lie behind the first `begin` bytes."""
+        """The values are placed after the first `begin` bytes."""
         self.size = begin
         self._pieces: list[tuple[int, npt.NDArray[np.uint8]]] = []
 
@@ -96,7 +96,7 @@ class Layout:
         """Adds a value: `bytes`, an array of numbers or of `bytes` objects, or a list of those.
 
         Returns:
-            How to find it again; see `Layout.found`.
+            The place of the value, for `Layout.found`.
         """
         if isinstance(value, bytes):
             return ("bytes", self._put([_raw(np.frombuffer(value, np.uint8))]), len(value))
@@ -107,7 +107,7 @@ class Layout:
         return self._list(value)
 
     def add_strings(self, data: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> tuple[Any, ...]:
-        """Adds strings whose bytes lie behind each other: number `i` ends at `offsets[i + 1]`."""
+        """Adds strings whose bytes are contiguous: string `i` ends at `offsets[i + 1]`."""
         places = (self._put([_raw(offsets)]), self._put([_raw(data)]), data.nbytes)
         return ("strings", (len(offsets) - 1,), *places)
 
@@ -119,7 +119,7 @@ class Layout:
 
     @staticmethod
     def found(arena: Arena, place: tuple[Any, ...]) -> Any:
-        """Returns a value that another process has added; arrays look at the arena's memory."""
+        """Returns a value that another process has added; arrays share the arena's memory."""
         kind, *rest = place
         match kind:
             case "bytes":
@@ -162,7 +162,7 @@ class Layout:
         return self._put([_raw(offsets)]), self._put([data]), data.nbytes
 
     def _put(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> int:
-        """Places pieces right behind each other."""
+        """Places pieces contiguously, and returns the offset of the first."""
         self.size += -self.size % _ALIGNMENT
         begin = self.size
         for piece in pieces:
@@ -175,7 +175,7 @@ class Layout:
 def strings_at(
     arena: Arena, place: tuple[Any, ...]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Returns the bytes of strings, and the offsets at which they begin and end."""
+    """Returns the bytes of strings, and their offsets."""
     _, shape, offsets, data, num_bytes = place
     count = int(np.prod(shape, dtype=np.int64)) + 1
     return arena.at(data, num_bytes), arena.at(offsets, 8 * count).view(np.int64)

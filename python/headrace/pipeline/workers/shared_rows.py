@@ -1,4 +1,4 @@
-"""Rows that a worker process makes: each is written once, to where the program reads it."""
+"""Rows that a worker process makes, written once into memory that the program reads."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,7 +13,7 @@ from headrace.pipeline.workers.shared_arrays import Arena, Layout
 __all__ = ["SharedRows"]
 
 _ALIGNMENT: Final = 64
-# Rows of a component lie behind each other if they have at most so many bytes together.
+# Rows of a component are contiguous in the arena if they need at most this many bytes together.
 _MOST_BYTES: Final = 32 << 20
 _PLAIN_TYPES: Final = {
     np.dtype(np.bool_): bool,
@@ -31,14 +31,14 @@ class _Component:
         self.plain: Final = (
             None if isinstance(spec.dtype, type) else _PLAIN_TYPES.get(np.dtype(spec.dtype))
         )
-        # Strings, lists of lists, and what had different shapes before.
+        # Strings, lists of lists, and components whose rows had different shapes before.
         self.is_apart = is_apart or isinstance(spec.dtype, type) or spec.is_nested
         self.offset = 0
         self.rows: npt.NDArray[Any] | None = None
         self.values: list[Any] = []
 
     def value(self, where: str, given: Any) -> Any:
-        """Returns a value; an array may be the one that was given."""
+        """Returns the value to store; an array may be the given one itself."""
         if type(given) is self.plain or (
             type(given) is np.ndarray and given.dtype == self.spec.dtype and given.dtype.isnative
         ):
@@ -64,18 +64,18 @@ class _Component:
         self.values.append(np.array(value) if isinstance(value, np.ndarray) else value)
 
     def as_array(self, where: str, value: Any) -> Any:
-        """Returns a value that `value` has returned as an array; strings as they are."""
+        """Returns a result of `value` as an array; strings are unchanged."""
         is_plain = type(value) is self.plain
         return typed(where, self.name, value, self.spec) if is_plain else value
 
 
 class SharedRows:
-    """The rows that a function makes of a block, as arrays in an arena that grow.
+    """The output rows of a function for a block, as growing arrays in an arena.
 
     Args:
-        arena: Where they go, from its beginning on.
+        arena: The arena for them, filled from its beginning.
         specs: The components.
-        num_rows: About how many rows there will be.
+        num_rows: The approximate number of rows.
         apart: The components whose rows had different shapes; more are added.
     """
 
@@ -85,7 +85,7 @@ class SharedRows:
         self._room = max(num_rows, 1)
         self._apart: Final = apart
         self._num_rows = 0
-        # How many bytes of the arena are taken.
+        # The number of used bytes of the arena.
         self._size = 0
         self._components: Final = [
             _Component(name, spec, name in apart) for name, spec in specs.items()
@@ -95,7 +95,7 @@ class SharedRows:
         return self._num_rows
 
     def add(self, where: str, given: object) -> None:
-        """Adds a copy of what a function returned for a row, or nothing if that raises.
+        """Adds a copy of a function's result for a row; adds nothing if that raises.
 
         Raises:
             TypeError: As `Results.add` does.
@@ -106,7 +106,7 @@ class SharedRows:
         self.add_values(where, [each.value(where, found[each.name]) for each in self._components])
 
     def add_values(self, where: str, values: Sequence[Any]) -> None:
-        """Adds a copy of a row of values as `as_values` gives them."""
+        """Adds a copy of a row of results of `as_values`."""
         if self._num_rows == 0:
             self._begin(where, values)
         elif self._num_rows == self._room:
@@ -126,10 +126,10 @@ class SharedRows:
             del each.values[self._num_rows :]
 
     def places(self) -> tuple[tuple[Any, ...], ...]:
-        """Returns where each component is, as `Layout.add` does.
+        """Returns the place of each component, as `Layout.add` does.
 
         Raises:
-            MemoryError: If there is no memory for those that are not in the arena yet.
+            MemoryError: If there is no memory for components that are not in the arena yet.
             TypeError: If strings and numbers are mixed.
         """
         layout, places = Layout(self._size), []
@@ -145,7 +145,7 @@ class SharedRows:
         return tuple(places)
 
     def _begin(self, where: str, values: Sequence[Any]) -> None:
-        """Takes memory for rows of the shapes that the first has."""
+        """Reserves memory for rows of the shapes of the first one."""
         self._size = 0
         dense = []
         for each, given in zip(self._components, values, strict=True):
@@ -161,7 +161,7 @@ class SharedRows:
             each.rows = self._at(each.offset, value.dtype, value.shape)
 
     def _grow(self) -> None:
-        """Takes memory for twice as many rows, behind that of the rows so far."""
+        """Reserves memory for twice as many rows, after the memory in use."""
         had = self._room
         dense = [(each, each.rows) for each in self._components if each.rows is not None]
         offsets = [self._taken(2 * rows.nbytes) for _, rows in dense]

@@ -1,6 +1,6 @@
-"""A worker process: takes blocks of rows, calls the functions of its stages, gives what they made.
+"""A worker process: gets blocks of rows, calls the functions of its stages, sends the results.
 
-It ends when the program or the fork server does, whatever its functions do at that moment.
+It ends when the program or the fork server does, even during a call of a function.
 """
 
 import contextlib
@@ -34,13 +34,13 @@ _SET_PDEATHSIG: Final = 1
 
 @dataclass(frozen=True)
 class Plan:
-    """The stages that a worker does from now on.
+    """A message with the stages that a worker runs from now on.
 
     Attributes:
-        number: That of the plan.
-        functions: Theirs, as bytes.
-        steps: What they are.
-        main: The program's main module, if functions are of that.
+        number: The number of the plan.
+        functions: The functions of the stages, as bytes.
+        steps: The stages.
+        main: The program's main module, if functions are defined in it.
     """
 
     number: int
@@ -51,16 +51,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows for a worker, in the arena that leads to it.
+    """A message with rows for a worker, which are in the arena of its input.
 
     Attributes:
-        size: How many bytes of the arena are used.
-        columns: Where the components are.
-        places: Where the places of the rows are.
-        left_out: Rows that are passed over.
-        limit: How many rows count.
+        size: The number of used bytes of the arena.
+        columns: The places of the components in the arena.
+        places: The place in the arena of the rows' own places.
+        left_out: The numbers of the rows to skip.
+        limit: The number of rows to work on.
         skips_errors: Whether rows at which a function fails are skipped.
-        is_renewed: Whether another arena takes the place of the one before; it comes with this.
+        is_renewed: Whether the message brings a new arena, which replaces the one before.
     """
 
     size: int
@@ -74,14 +74,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Made:
-    """The results of a worker, in the arena that leads back.
+    """A message with the results of a worker, which are in the arena of its output.
 
     Attributes:
-        result: With rows that are in the arena, or none if they are as they came.
-        columns: Where the components are; None if the rows are as they came.
-        num_rows: How many rows there are.
-        size: How many bytes of the arena are used.
-        keeps_arrays: Whether a function has kept arrays that it was given.
+        result: The results of the calls; their rows are in the arena, or unchanged.
+        columns: The places of the components in the arena; None if the rows are unchanged.
+        num_rows: The number of rows.
+        size: The number of used bytes of the arena.
+        keeps_arrays: Whether a function has kept references to arrays of its input.
     """
 
     result: Result
@@ -92,11 +92,11 @@ class Made:
 
 
 class Sent(Protocol):
-    """Functions that were sent.
+    """A message that brings functions.
 
     Attributes:
-        functions: They, as bytes.
-        main: The program's main module, if they are of that.
+        functions: The functions, as bytes.
+        main: The program's main module, if they are defined in it.
     """
 
     @property
@@ -109,27 +109,28 @@ class Sent(Protocol):
 
 
 class Iterators(Protocol):
-    """The part of a worker that is asked for the examples of an iterator."""
+    """The part of a worker that answers messages about an iterator."""
 
     def answered(self, message: Any) -> object:
         """Does what a message asks for, and returns the answer."""
 
 
 class ForIterator(Protocol):
-    """The first message about an iterator. Its module is loaded by those who need it."""
+    """The first message about an iterator. Its module is loaded only where it is needed."""
 
     def serve(
         self, board: Board, made: Arena, load: Callable[[Sent], tuple[Any, ...]]
     ) -> Iterators:
-        """Returns the part of the worker that messages about iterators are for."""
+        """Returns the part of the worker that answers messages about iterators."""
 
 
 def run_worker(descriptors: Sequence[int], server: int) -> None:
     """Works until the other end of the connection is closed.
 
     Args:
-        descriptors: Of the connection, the board, and the arenas for rows and for results.
-        server: The process that has started this one.
+        descriptors: The descriptors of the connection, the board, and the arenas for rows and for
+            results.
+        server: The number of the process that has started this one.
     """
     _end_with(server)
     connection, board, given, made = descriptors
@@ -139,10 +140,10 @@ def run_worker(descriptors: Sequence[int], server: int) -> None:
 
 
 def _serve(channel: Channel, board: int, given: int, made: int) -> None:
-    with contextlib.suppress(Exception):  # There may be no standard error.
+    with contextlib.suppress(Exception):  # Standard error may be missing.
         faulthandler.enable()
     if (random := sys.modules.get("numpy.random")) is not None:
-        # Otherwise all workers would draw the same, as they come of one process.
+        # Otherwise all workers, which are forks of one process, would draw the same numbers.
         random.seed()
     worker = _Worker(Board(board), Arena(given), Arena(made))
     with contextlib.closing(channel), contextlib.suppress(EOFError, ConnectionError):
@@ -156,7 +157,7 @@ class _Worker:
         self._board = board
         self._given = given
         self._made = made
-        # Components whose rows had different shapes, of the plan.
+        # The plan's components whose rows had different shapes.
         self._apart: set[str] = set()
         self._functions: dict[bytes, tuple[Any, ...]] = {}
         self._plan: tuple[Plan, Steps] | None = None
@@ -173,18 +174,18 @@ class _Worker:
                     self._given = Arena(renewed[0])
                 return self._work(message)
             if self._iterator is None:
-                # The first one is about an iterator to open, and has brought its module.
+                # The first message is an `Open`, whose module is loaded with it.
                 serve = cast("ForIterator", message).serve
                 self._iterator = serve(self._board, self._made, self._loaded)
             return self._iterator.answered(message)
         finally:
             for stream in (sys.stdout, sys.stderr):
-                # It may be ended at any time, and then nobody writes what waits.
+                # The process may be killed at any time, and buffered output would be lost.
                 with contextlib.suppress(Exception):
                     stream.flush()
 
     def _begin(self, plan: Plan) -> PackedError | None:
-        """Loads functions, which are kept as long as their bytes are asked for."""
+        """Loads functions, and reuses them for plans with the same bytes."""
         try:
             self._plan = plan, Steps(plan.steps, self._loaded(plan))
             self._apart = set()
@@ -234,13 +235,13 @@ class _Worker:
         result = steps.run(
             columns, places, block.left_out, block.skips_errors, self._board.begin_call, rows
         )
-        # Whatever ends the process from now on is not the last row's fault.
+        # The last row is not the cause if the process ends from now on.
         self._board.forget_calls()
         return result
 
 
 def _picklable(step: Step, made: Any) -> Any:
-    """Returns what a function returned so that it can be pickled: arrays and plain values."""
+    """Returns a function's result in a form that can be pickled: arrays and plain values."""
     if step.stage == "flat_map":
         return [_plain(step.where, item) for item in made]
     return _plain(step.where, made)
@@ -257,7 +258,7 @@ def _plain(where: str, made: Any) -> Any:
 
 
 def _end_with(server: int) -> None:
-    """Lets the system end this process when the fork server has ended."""
+    """Asks the system to kill this process when the fork server has ended."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Worker processes that wait for the next iteration of a stage."""
+"""A holder of idle worker processes, for the next iteration of a stage."""
 
 import os
 import weakref
@@ -14,7 +14,7 @@ class Endable(Protocol):
         """Ends the process and waits for that."""
 
     def let_go(self) -> None:
-        """Lets the process end, and waits for nothing."""
+        """Makes the process end, without waiting."""
 
 
 class WorkerHolder:
@@ -32,12 +32,12 @@ class WorkerHolder:
         return type(self), ()
 
     def put(self, worker: Endable) -> None:
-        """Keeps a worker."""
+        """Adds an idle worker."""
         self._forget_others()
         self._idle.append(worker)
 
     def take(self) -> Endable | None:
-        """Returns a worker that was kept; None if there is none."""
+        """Removes and returns an idle worker; None if there is none."""
         self._forget_others()
         try:
             return self._idle.pop()
@@ -45,19 +45,19 @@ class WorkerHolder:
             return None
 
     def release(self) -> None:
-        """Ends the workers that are kept."""
+        """Ends the idle workers."""
         while (worker := self.take()) is not None:
             worker.end()
 
     def _forget_others(self) -> None:
-        """Forgets workers that were kept before a fork: they are those of the other process."""
+        """Forgets workers that were added before a fork: they belong to the parent process."""
         if self._process != os.getpid():
             self._process, self._idle = os.getpid(), []
             weakref.finalize(self, _let_go, self._idle, os.getpid())
 
 
 def _let_go(idle: list[Endable], process: int) -> None:
-    """Ends workers that wait. This may run amid anything, so it waits for no lock."""
+    """Ends idle workers. The garbage collector may call this at any moment, so it takes no lock."""
     while idle:
         worker = idle.pop()
         if process == os.getpid():

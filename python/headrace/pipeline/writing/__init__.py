@@ -1,1 +1,1 @@
-"""Files that are written: their shards, one after the other, and what continues a killed run."""
+"""Writing of files: shards, one after the other, and the journal to continue a killed run."""

@@ -1,4 +1,4 @@
-"""Columns: what all examples of an output have in common."""
+"""Columns: the components that all examples of an output have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Column(NamedTuple):
     rank: int
 
     def value(self, values: Values, is_short: bool = True) -> Any:
-        """Returns the value of an example, as Python has it: nested lists for several axes.
+        """Returns the value of an example as a Python object: nested lists for several axes.
 
         Args:
             values: The values of the example.
@@ -52,5 +52,5 @@ class Column(NamedTuple):
 
 
 def shortest(items: Sequence[float]) -> list[float]:
-    """Returns float32 numbers as those with the fewest digits that mean the same."""
+    """Returns float32 numbers as floats with the fewest digits that give the same float32."""
     return [float(str(np.float32(item))) for item in items]

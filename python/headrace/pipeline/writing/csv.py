@@ -1,4 +1,4 @@
-"""CSV, as RFC 4180 has it, with a header and line feeds."""
+"""CSV by RFC 4180, with a header and line feeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
 
 
 def no_text(name: str, wording: Wording) -> str:
-    """Returns what to say of bytes where only texts can be."""
+    """Returns the message for bytes where only text is possible."""
     return (
         f"{wording.component} '{name}' holds bytes that are no text. "
         f"{wording.as_text.format(name=name)}, or {wording.drop}."
@@ -46,7 +46,7 @@ class CsvShard(Shard):
         self._write([column.name for column in columns])
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a record; what an example lacks is an empty field."""
+        """Appends a record; a missing value is an empty field. Returns its bytes."""
         return self._write(
             [
                 column.value(row[column.name]) if column.name in row else None
@@ -69,7 +69,7 @@ class CsvShard(Shard):
 
 
 def _field(value: Any) -> str:
-    """Returns a field. `csv.writer` cannot tell what is missing from an empty string."""
+    """Returns a field; `csv.writer` does not distinguish a missing value from an empty string."""
     if value is None or value != value:  # noqa: PLR0124 (NaN, which an empty field is read as)
         return ""
     if not isinstance(value, str):

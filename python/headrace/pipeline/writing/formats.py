@@ -1,4 +1,4 @@
-"""The formats that a pipeline can be written as, and what each can hold."""
+"""The formats in which a pipeline can be written, and the components that each can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Format", "format_of"]
 
 _PLAIN: Final = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _FLOATS: Final = ("float16", "float32", "float64")
-# The most axes that readers of Parquet take.
+# The largest number of axes that readers of Parquet support.
 _MOST_AXES: Final = 3
 
 
@@ -32,9 +32,9 @@ class Format(NamedTuple):
     Attributes:
         name: Its name.
         check: Raises UnwritableError if a component is one that it cannot hold.
-        begin: Begins a shard, of a path, a compression and columns.
+        begin: Starts a shard, from a path, a compression and columns.
         keeps_shapes: Whether arrays of several axes keep their shapes.
-        missing: Returns what has to be installed for it.
+        missing: Returns a text that says which package to install; None if nothing is missing.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Format(NamedTuple):
 
 
 def format_of(path: str) -> tuple[Format, str | None]:
-    """Returns the format and the compression that the ending of a name says.
+    """Returns the format and the compression for the ending of a name.
 
     Raises:
         ModuleNotFoundError: If something has to be installed for it.
@@ -76,7 +76,7 @@ def format_of(path: str) -> tuple[Format, str | None]:
 
 
 def is_records(specs: Mapping[str, Spec]) -> bool:
-    """Returns whether examples are whole records, which stay as they are."""
+    """Returns whether examples are whole records, which are written unchanged."""
     return list(specs) == ["record"] and specs["record"] == Spec(bytes, ())
 
 

@@ -1,8 +1,8 @@
 """The progress of a run that writes: a hidden file beside its output.
 
-Its first line says what was asked for; each other line tells which shard is complete and where the
-next one begins. A line that was cut short by a kill is ignored. The file is locked while a process
-works with it.
+Its first line has the arguments of the run; each other line names a complete shard and the
+beginning of the next one. A line that was cut short by a kill is ignored. The file is locked while
+a process works with it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Journal:
 
     Args:
         output: The output.
-        program: What writes it, in words, such as "headrace convert".
+        program: The program or function that writes it, such as "headrace convert".
 
     Attributes:
         path: The file of the journal.
-        header: What was asked for; None if nothing was begun.
+        header: The arguments of the run; None if none was begun.
         done: The finished parts, in order.
-        is_needed: Whether a file may have got its final name that is not in `done` yet.
+        is_needed: Whether a file that is not in `done` may already have its final name.
 
     Raises:
         AlreadyExistsError: If another process works with it.
@@ -57,7 +57,7 @@ class Journal:
         self._read()
 
     def begin(self, header: dict[str, Any]) -> None:
-        """Forgets what there is, and writes the first line."""
+        """Clears the journal, and writes the first line."""
         with os_errors(self.path):
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
@@ -65,12 +65,12 @@ class Journal:
         self._append({"format": self._program, "version": _VERSION, **header})
 
     def add(self, line: dict[str, Any]) -> None:
-        """Says that something was done, for good."""
+        """Adds a line for a finished part, durably."""
         self.done.append(line)
         self._append(line)
 
     def remove(self) -> None:
-        """Removes the file: all is done."""
+        """Removes the file, once all is done."""
         with os_errors(self.path):
             os.unlink(self.path)
 
@@ -126,7 +126,7 @@ class Journal:
 
 
 def _locked(path: str) -> int:
-    """Opens and locks a file; returns -1 if somebody else has locked it."""
+    """Opens and locks a file; returns its descriptor, or -1 if another process has locked it."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
@@ -141,7 +141,7 @@ def _locked(path: str) -> int:
 
 
 def _content(line: bytes) -> dict[str, Any] | None:
-    """Returns what a line says; None if it was cut short."""
+    """Returns the content of a line; None if it was cut short."""
     checksum, _, text = line.partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text[:-1]):
         return None

@@ -36,7 +36,7 @@ class JsonShard(Shard):
         self._file = WholeFile(path, compression)
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a line; what an example lacks, its object lacks."""
+        """Appends a line; a missing value is a missing key. Returns its bytes."""
         content = {
             column.name: column.value(row[column.name])
             for column in self._columns

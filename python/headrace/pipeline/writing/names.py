@@ -1,4 +1,4 @@
-"""The names of shards, by a path with a place for their number."""
+"""The names of shards, from a path with a field for their number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ShardNames:
         paths: The path of each shard.
 
     Raises:
-        ValueError: If the path has no place for the number, or other fields.
+        ValueError: If the path lacks the field for the number, or has other fields.
     """
 
     def __init__(self, path: str, num_shards: int) -> None:
@@ -45,7 +45,7 @@ class ShardNames:
         self.paths = [os.path.join(directory, name) for name in names]
 
     def existing(self) -> list[str]:
-        """Returns the shards that are there."""
+        """Returns the paths of the shards that exist."""
         return [path for path in self.paths if os.path.lexists(path)]
 
     def remove_leftovers(self) -> None:

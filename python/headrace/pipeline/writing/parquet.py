@@ -35,7 +35,7 @@ class ParquetShard(Shard):
         self._forget()
 
     def write(self, row: Row, number: int) -> int:
-        """Appends a row; what an example lacks is null."""
+        """Appends a row; a missing value is null. Returns its bytes."""
         size = 0
         for column, values in zip(self._columns, self._values, strict=True):
             one = row.get(column.name)

@@ -1,4 +1,4 @@
-"""Writes examples into shards, one after the other, and notes each that is whole."""
+"""Writes examples into shards, one after the other, and records each complete one."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ class Examples(Iterator[Mapping[str, Any]], Protocol):
     """An iteration, and its states."""
 
     def state(self) -> dict[str, Any]:
-        """Returns its state behind the example that was taken last."""
+        """Returns the state after the example that was taken last."""
 
 
 class Output(ABC):
     """The files that are written.
 
     Attributes:
-        shard_bytes: A shard ends with the example that reaches this; None for no limit.
+        shard_bytes: A shard ends with the example that reaches this size; None for no limit.
     """
 
     shard_bytes: int | None = None
 
     @abstractmethod
     def begin(self, number: int) -> tuple[str, Shard]:
-        """Returns the path of shard `number`, empty if it has none of its own, and the shard."""
+        """Returns the path of shard `number`, empty if it has no path of its own, and the shard."""
 
     @abstractmethod
     def most(self, number: int) -> int | None:
-        """Returns how many examples shard `number` gets at most; None for no limit."""
+        """Returns the largest number of examples in shard `number`; None for no limit."""
 
     @abstractmethod
     def write(self, shard: Shard, example: Mapping[str, Any], number: int) -> int:
-        """Appends example `number`, over all shards, and returns how many bytes it has."""
+        """Appends example `number`, counted over all shards, and returns its size in bytes."""
 
     @abstractmethod
     def note(self) -> None:
-        """Is told after each example; may raise."""
+        """Called after each example; may raise to end the run."""
 
     def names(self) -> list[str]:
-        """Returns the names of what the last shard has written, if it has no path."""
+        """Returns the names of the files of the last shard, if it has no path of its own."""
         return []
 
 
 def write_shards(output: Output, examples: Examples, journal: Journal) -> int:
-    """Writes what follows the shards of the journal, until there are no examples left.
+    """Writes the examples after the shards of the journal, until none are left.
 
     Returns:
         The number of examples in all shards.
@@ -89,14 +89,14 @@ def _fill(
     first: Mapping[str, Any],
     examples: Examples,
 ) -> int:
-    """Writes examples until a shard has as many, or as many bytes, as it should.
+    """Writes examples until a shard has its number of examples, or its size.
 
     Args:
         output: The files.
         number: The number of the shard.
         to: The shard, and the number of examples before it.
         first: Its first example.
-        examples: Those that follow.
+        examples: The examples that follow.
 
     Returns:
         The number of examples in it.
@@ -115,5 +115,5 @@ def _fill(
 
 
 def has_size(path: str, size: int) -> bool:
-    """Returns whether a file is there with so many bytes."""
+    """Returns whether a file exists and has this size."""
     return os.path.isfile(path) and os.path.getsize(path) == size

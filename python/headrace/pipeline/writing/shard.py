@@ -18,7 +18,7 @@ class Shard(ABC):
 
     @abstractmethod
     def write(self, row: Row, number: int) -> int:
-        """Appends an example, and returns how many bytes it has, uncompressed.
+        """Appends an example, and returns its uncompressed size in bytes.
 
         Args:
             row: The example.
@@ -72,12 +72,12 @@ class WholeFile:
         self._buffer = io.BufferedWriter(self._raw, 1 << 20)
         self.stream: IO[bytes] = self._buffer
         if compression == "gzip":
-            # Without a name and a time, so that the same examples give the same bytes.
+            # The header has no name and time, so that the same examples give the same bytes.
             packed = gzip.GzipFile("", "wb", 6, self._buffer, mtime=0)
             self.stream = cast("IO[bytes]", packed)
 
     def publish(self) -> None:
-        """Writes what is left, and gives the file its name."""
+        """Writes the buffered rest, and gives the file its name."""
         if self.stream is not self._buffer:
             self.stream.close()
         self._buffer.flush()

@@ -24,14 +24,14 @@ _KEY: Final = "__key__"
 class TarShard(Shard):
     """An archive, whose members are named `KEY.FEATURE`.
 
-    A string is written unchanged, a number as text, several values as JSON, and what is called
-    `npy` or `NAME.npy` as NumPy saves it.
+    A string is written unchanged, a number as text, several values as JSON, and a component called
+    `npy` or `NAME.npy` in NumPy's format.
     """
 
     def __init__(
         self, path: str, compression: str | None, key: str | None, wording: Wording
     ) -> None:
-        """Begins it; `key` is the component with the keys, None for `__key__` or numbers."""
+        """Starts the archive; `key` is the component with keys, None for `__key__` or numbers."""
         self._key = key
         self._wording = wording
         self._last: str | None = None
@@ -97,7 +97,7 @@ def check_extension(name: str, wording: Wording) -> None:
 
 
 def is_array_file(name: str) -> bool:
-    """Returns whether a component becomes a member with an array as NumPy saves it."""
+    """Returns whether a component is written as an array in NumPy's format."""
     return name.rpartition(".")[2] == "npy"
 
 

@@ -15,7 +15,7 @@ __all__ = ["RecordShard"]
 
 
 class RecordShard(Shard):
-    """A TFRecord file of `Example`s, or of records as they were.
+    """A TFRecord file of `Example`s, or of unchanged records.
 
     Args:
         path: The file.
@@ -33,7 +33,7 @@ class RecordShard(Shard):
         return self.write_record(_serialized(row, number, self._wording))
 
     def write_record(self, record: bytes) -> int:
-        """Appends a record as it is."""
+        """Appends a record unchanged, and returns its size in bytes."""
         self._writer.write(record)
         return len(record)
 
@@ -54,7 +54,7 @@ class RecordShard(Shard):
 
 
 def _serialized(row: Row, number: int, wording: Wording) -> bytes:
-    """Returns a row as an `Example`.
+    """Returns a row as a serialized `Example`.
 
     Raises:
         UnwritableError: If it holds a value that an `Example` cannot.

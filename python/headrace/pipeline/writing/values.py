@@ -1,4 +1,4 @@
-"""The values of components on their way to a file."""
+"""The values of components in a form for files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Values(NamedTuple):
     """The values of one component, or of one feature.
 
     Attributes:
-        kind: The name of their type; of features "bytes", "float" or "int64", and None for one
-            without any.
+        kind: The name of their type; for features "bytes", "float" or "int64", or None for a
+            feature without values.
         items: The values, one after the other.
         shape: The shape of the values; None for a list.
     """
@@ -28,16 +28,16 @@ class Values(NamedTuple):
     shape: tuple[int, ...] | None = None
 
 
-# An example on its way to a file.
+# The values of an example, by component.
 Row: TypeAlias = Mapping[str, Values]
 
 
 def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:
-    """Returns the values of all components of an example, as a pipeline gives it.
+    """Returns the values of all components of a pipeline's example.
 
     Raises:
-        InvalidArgumentError: If one is an object of JSON, lists of lists or a time, which files
-            are not written of.
+        InvalidArgumentError: If a value is a JSON object, lists of lists or a time, which cannot be
+            written.
     """
     for name, value in example.items():
         is_time = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "mM"
@@ -68,5 +68,5 @@ def _values_of_component(value: Any) -> Values:
 
 @functools.cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Returns the name of a type of NumPy's, which is dear to find out."""
+    """Returns the name of a NumPy type; cached, since NumPy computes it slowly."""
     return dtype.name

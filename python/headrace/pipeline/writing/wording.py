@@ -1,4 +1,4 @@
-"""Errors about examples that a format cannot hold, in the words of who asked for the file."""
+"""Errors about examples that a format cannot hold, in the words of the calling interface."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Wording(NamedTuple):
 
     Attributes:
         component: The word for one component.
-        drop: The way to write the others alone.
+        drop: The way to write only the other components.
         as_text: The way to write bytes as text; `{name}` is the component.
         as_list: The way to write lists.
-        as_numbers: The way to write numbers that JSON has not.
+        as_numbers: The way to write numbers that JSON does not have.
         new_key: The way to give samples keys.
         other_key: The way to give samples other keys.
         rename: The way to give a component another name; `{name}` is the component.
@@ -36,7 +36,7 @@ class Wording(NamedTuple):
 
     @property
     def dropped(self) -> str:
-        """The way to write the others alone, as a sentence."""
+        """The way to write only the other components, as a sentence."""
         return f"{self.drop[0].upper()}{self.drop[1:]}."
 
 

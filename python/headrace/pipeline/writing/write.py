@@ -111,7 +111,7 @@ def _checked(
 
 
 def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: int) -> None:
-    """Raises an error unless a run before has begun the same, and its shards are there."""
+    """Raises an error unless an earlier run began the same output, and its shards exist."""
     header = journal.header or {}
     if header.get("shards") != num_shards:
         raise ValueError(
@@ -128,7 +128,9 @@ def _check_done(output: str, names: ShardNames, journal: Journal, num_shards: in
             )
     known = {line["path"] for line in journal.done}
     for path in names.existing():
-        # Killed between its name and its note, it is written again, with the same bytes.
+        # A run that was killed between publishing a shard and recording it writes the shard again,
+        # with the
+        # same bytes.
         if path not in known and path != names.paths[len(known)]:
             raise AlreadyExistsError(
                 None, None, f"write: {path} exists, and was not written by the run before. {_ANEW}"
@@ -142,7 +144,7 @@ def _write(
     header: Mapping[str, Any],
     journal: Journal,
 ) -> None:
-    """Writes what the journal has not."""
+    """Writes the shards that are not in the journal."""
     count, columns = header["count"], [Column(*column) for column in header["columns"]]
     state = journal.done[-1]["state"] if journal.done else header.get("state")
     try:
@@ -191,7 +193,7 @@ class _Shards(Output):
         self._is_raw = is_raw
         self._count = count
         self._bar = bar
-        # The shapes that arrays of several axes have in all examples.
+        # The common shapes of arrays of several axes in all examples.
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._shaped = [one.name for one in columns if one.rank > 1]
 
