@@ -158,7 +158,7 @@ class Steps:
         places: npt.NDArray[np.uint64],
         made_rows: SharedRows | None,
     ) -> Sequence[Any]:
-        """Returns the rows that a step makes of a row; of the last step only their number counts."""
+        """Returns the rows that a step makes of one; of the last step only the number matters."""
         step = self._steps[number]
         example = dict(zip(step.given, values, strict=True))
         found = self._recalled(number, row, example, places)

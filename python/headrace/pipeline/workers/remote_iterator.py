@@ -1,7 +1,7 @@
 """The program's side of iterators of `iterable` in worker processes.
 
 Each worker makes examples ahead. They are taken in turn, one from each worker, so their order does
-not depend on the speed of workers. A worker whose iterator has ended is left out of the turns.
+not depend on the speed of workers. The turns skip a worker whose iterator has ended.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ class _Part:
         count: The number of examples taken; None after the iterator was set to a state.
         has_ended: Whether the examples received are the last ones.
         error: The error that ended the iterator.
-        is_over: Whether it is left out of the turns.
+        is_over: Whether the turns skip it.
         num_restarts: The number of times that a worker that had ended was replaced.
         num_charged: The bytes that are counted for an iteration.
     """
