@@ -1,7 +1,7 @@
-"""``headrace demo``: the main job, from files on disk to a network that reads digits.
+"""``headrace demo``: a whole job, from files on disk to a network that reads digits.
 
-It runs the programs of `headrace.demo` one after the other, each in a separate process, and owns
-the directory they work in. It imports none of them, so that it starts fast.
+It runs the programs of `headrace.demo` one after the other, each in a separate process, and manages
+their directory. It imports none of them, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headrace.cli.foreground import Foreground, ProgramFailed
 from headrace.cli.interrupts import Interrupted
 
 
-@click.command(short_help="Trains a network to read digits.")
+@click.command(short_help="Train a network to read digits.")
 @click.option(
     "--epochs", type=click.IntRange(min=1), default=12, show_default=True, help="Epochs to train."
 )
@@ -63,7 +63,7 @@ def demo(
             click.echo("Evaluating the checkpoint in another process")
             foreground.run("headrace.demo.evaluate", *here, *size)
     except Interrupted as interruption:
-        # The program that ran may have left the cursor at the end of a progress bar.
+        # The last program may have left the cursor at the end of a progress bar.
         click.echo("\nInterrupted." if sys.stderr.isatty() else "Interrupted.", err=True)
         context.exit(interruption.exit_code)
     except ProgramFailed as failure:
@@ -72,9 +72,9 @@ def demo(
 
 @contextmanager
 def _directory(output: Path | None) -> Iterator[Path]:
-    """Gives a directory to work in that is removed again; its files go to `output` at the end.
+    """Yields a temporary directory; its files are moved to `output` at the end.
 
-    They are moved only on success. So an interrupted run leaves nothing behind, above all no
+    They are moved only on success. So an interrupted run leaves nothing behind, in particular no
     half-written files.
     """
     if output is not None:

@@ -23,7 +23,7 @@ _BROKEN_PIPE: Final = 128 + signal.SIGPIPE
 
 
 class Failure(click.ClickException):
-    """A command cannot do its work: the data are at fault, or the machine.
+    """The failure of a command, because of the data or the machine.
 
     The message names the file and a remedy.
     """
@@ -31,7 +31,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Says it in one line."""
+        """Prints the message in one line."""
         click.echo(
             f"headrace: {printable_lines(self.format_message())}", file=file, err=file is None
         )
@@ -58,7 +58,7 @@ class Commands(click.Group):
 
 
 def failure_of(error: Exception) -> Failure | None:
-    """Returns what to say of an error that is not a fault of the program; None for others."""
+    """Returns the failure for an error that is not a bug; None for others."""
     from headrace.core.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
 
     if isinstance(error, OpError):

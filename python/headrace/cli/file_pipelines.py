@@ -16,7 +16,7 @@ from headrace.pipeline.tracing import native
 
 __all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
-# More than a file can have; a budget this large also covers losses that cannot be counted.
+# A budget for all examples of any file; one this large also covers losses that cannot be counted.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16
 _TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)
@@ -41,7 +41,7 @@ class Count(NamedTuple):
 
 
 def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind)
-    """Returns a pipeline over a file, with the components that its kind has.
+    """Returns a pipeline over a file, with the components of its kind.
 
     Raises:
         OpError: While it is iterated, if the file cannot be read.
@@ -79,7 +79,7 @@ def counted(content: Content, is_shown: bool = True) -> Count:
 
     Args:
         content: The file.
-        is_shown: Whether a terminal shows how far it is.
+        is_shown: Whether a progress bar is shown on a terminal.
     """
     if content.kind in (*_TEXTS, Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY):
         return _sized(content, is_shown)
@@ -89,11 +89,11 @@ def counted(content: Content, is_shown: bool = True) -> Count:
 def record_sizes(
     content: Content, damage: list[Skipped], is_shown: bool = True
 ) -> Iterator[npt.NDArray[np.int32]]:
-    """Yields the sizes of records or lines, many at a time.
+    """Yields the sizes of records or lines in bytes, many at a time.
 
     Args:
         content: The file.
-        damage: The unreadable parts are added to it, at the end.
+        damage: A list to which the unreadable parts are added at the end.
         is_shown: Whether a progress bar is shown on a terminal.
     """
     size = _line_bytes if content.kind in _TEXTS else _record_bytes
@@ -125,7 +125,7 @@ def _numbered(content: Content, source: Pipeline, is_shown: bool) -> Count:
 def _batches(
     content: Content, source: Pipeline, is_shown: bool, damage: list[Skipped]
 ) -> Iterator[dict[str, Any]]:
-    """Yields batches, and at the end adds what could not be read."""
+    """Yields batches, and adds the unreadable parts to `damage` at the end."""
     total = content.size_bytes if content.compression is None else None
     with (
         iter(source.skip_errors(ALL).batch(_BATCH)) as batches,

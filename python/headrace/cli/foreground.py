@@ -1,8 +1,8 @@
-"""Runs programs one after the other and ends them at Ctrl-C, whenever it comes.
+"""Runs programs one after the other, and ends them at Ctrl-C at any moment.
 
-A KeyboardInterrupt can be raised between any two instructions, for example where a directory was
-just made and nobody yet knows that it has to be removed. Here a signal raises nothing: it writes a
-byte to a pipe, and the only place that looks at the pipe is the wait for the program that runs.
+A KeyboardInterrupt can be raised between any two instructions, for example after a directory was
+made and before its removal is registered. Here a signal raises nothing: it writes a byte to a pipe,
+which is read only by the wait for the running program.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import click
 from headrace.cli.interrupts import Interrupted, ending_signals
 
 # NumPy's threads spin while they wait for each other. Beside a pipeline's busy threads, on a matrix
-# this small, that makes training several times slower; who wants it sets the variable.
+# this small, that makes training several times slower. A variable set by the user is kept.
 _ONE_BLAS_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class ProgramFailed(Exception):
-    """A program ended with an exit code other than 0, having said why.
+    """A program ended with an exit code other than 0, after a message on stderr.
 
     Attributes:
         exit_code: Its exit code.
@@ -39,7 +39,7 @@ class ProgramFailed(Exception):
 class Foreground:
     """Runs Python programs, one at a time. For the main thread only.
 
-    Within ``with``, SIGINT, SIGTERM and SIGHUP end what runs and nothing else.
+    Within ``with``, SIGINT, SIGTERM and SIGHUP end the running program and nothing else.
     """
 
     def __enter__(self) -> Self:
@@ -77,7 +77,7 @@ class Foreground:
                 select.select([self._reader], [], [])
                 self._raise_if_interrupted()
         finally:
-            # All that the program makes lies in a directory of ours, so the quickest end will do.
+            # All files of the program are in a directory of ours, so it can be killed.
             child.kill()
             child.wait()
         self._raise_if_interrupted()
@@ -88,7 +88,7 @@ class Foreground:
             raise ProgramFailed(child.returncode)
 
     def _raise_if_interrupted(self) -> None:
-        """Takes what is in the pipe: one byte for each signal since the last call, its number."""
+        """Reads the pipe: a byte for each signal since the last call, its number."""
         try:
             numbers = os.read(self._reader, 4096)
         except BlockingIOError:
@@ -105,7 +105,7 @@ def _note(_number: int, _frame: FrameType | None) -> None:
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
     """Starts a program in which SIGINT is blocked for good.
 
-    A terminal sends Ctrl-C to the program too, which has no need to know: it is ended from here.
+    A terminal sends Ctrl-C to the program too, which ignores it: this process ends it.
     """
     old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

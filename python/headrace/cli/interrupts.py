@@ -1,4 +1,4 @@
-"""Signals that ask a writing command to end, looked at only where nothing is left half done."""
+"""Signals that ask a writing command to end, checked only between complete steps."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Interrupted", "Interrupts", "ending_signals"]
 
 
 class Interrupted(Exception):
-    """Somebody asked the command to end.
+    """A signal asked the command to end.
 
     Attributes:
-        exit_code: The exit code that the process should have, 130 for SIGINT.
+        exit_code: The exit code for the process, 130 for SIGINT.
     """
 
     def __init__(self, signal_number: int) -> None:
@@ -23,9 +23,9 @@ class Interrupted(Exception):
 
 
 class Interrupts:
-    """Notes SIGINT, SIGTERM and SIGHUP within ``with``. For the main thread only.
+    """Records SIGINT, SIGTERM and SIGHUP within ``with``. For the main thread only.
 
-    The second signal ends the process there and then.
+    The second signal ends the process immediately.
     """
 
     def __enter__(self) -> Self:
@@ -56,8 +56,8 @@ class Interrupts:
 def ending_signals() -> list[signal.Signals]:
     """Returns the signals that ask for the end.
 
-    SIGINT always: a shell script starts its background jobs with SIGINT ignored, and yet
-    `kill -INT` is meant. SIGHUP only if `nohup` does not have it ignored.
+    SIGINT is always one: a shell script starts its background jobs with SIGINT ignored, but
+    `kill -INT` must work. SIGHUP is one unless `nohup` has set it to be ignored.
     """
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         return [signal.SIGINT, signal.SIGTERM]

@@ -12,13 +12,13 @@ from types import FrameType
 def main() -> None:
     """Runs the command line.
 
-    Until a command takes SIGINT over, nothing has been made that would have to be removed, so
-    that Ctrl-C ends the process there and then, without a traceback out of some import.
+    Until a command handles SIGINT, no file exists that would have to be removed. So Ctrl-C ends the
+    process immediately, without a traceback from an import.
     """
     signal.signal(signal.SIGINT, _leave_at_once)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Names and values are shown as far as the terminal has letters for them.
+            # Letters that the terminal does not have are escaped.
             stream.reconfigure(errors="replace")
     # Imported here, after the line above: on a cold disk the imports are most of the start-up time.
     from headrace.core.optional_dependencies import missing_cli  # noqa: PLC0415
@@ -31,6 +31,6 @@ def main() -> None:
 
 
 def _leave_at_once(number: int, _frame: FrameType | None) -> None:
-    # What runs may have left the cursor at the end of a progress bar.
+    # The command may have left the cursor at the end of a progress bar.
     os.write(2, b"\nInterrupted.\n" if os.isatty(2) else b"Interrupted.\n")
     os._exit(128 + number)

@@ -1,4 +1,4 @@
-"""Values of options that click has no type for."""
+"""Types of options that click does not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    """Returns a number of bytes, given as 100M or 1.5GiB. A callback of click, as the others."""
+    """Returns a number of bytes, given as 100M or 1.5GiB. A callback of click, like the others."""
     if value is None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
@@ -38,7 +38,7 @@ def pairs(
 
 
 def budget(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    """Returns how many examples, or which share of them."""
+    """Returns a number of examples, or a share of them."""
     if value is None or re.fullmatch(r"\d+", value):
         return None if value is None else int(value)
     try:

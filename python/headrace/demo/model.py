@@ -33,7 +33,7 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> F
 
 
 def save_parameters(directory: Path, parameters: Parameters) -> None:
-    """Saves a checkpoint, which replaces an older one when it is whole."""
+    """Saves a checkpoint, which replaces an older one once it is complete."""
     checkpoint = directory / CHECKPOINT
     unfinished = checkpoint.with_suffix(".unfinished")
     with unfinished.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The demo's record files: their names, what a record holds, how they are written and read."""
+"""The demo's record files: their names, their format, a writer and a pipeline."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
     """Trains, checks that every example of every epoch came once, saves a checkpoint.
 
     Returns:
-        How many steps it took.
+        The number of steps.
     """
     parameters = initial_parameters(seed)
     optimizer = Adam(parameters)

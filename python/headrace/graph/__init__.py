@@ -1,4 +1,4 @@
-"""Graphs of operations: what is to be computed, described before it is run."""
+"""Graphs of operations: descriptions of computations, made before they run."""
 
 from headrace.graph.control import ControlScope, as_control_input
 from headrace.graph.current import (

@@ -1,4 +1,4 @@
-"""Attributes of operations: what may be one."""
+"""Attributes of operations, and checks of them."""
 
 from collections.abc import Mapping
 from typing import Any, Final

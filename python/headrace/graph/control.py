@@ -1,6 +1,6 @@
 """Control dependencies: operations that must have run before those made inside a `with` block.
 
-Beside them stand the branch that the block's operations are on, and the loop that they are in.
+The same scopes have the branch and the loop of the block's operations.
 
 Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 """
@@ -19,8 +19,8 @@ class ControlScope:
 
     Args:
         stack: The stack of the thread it will be entered in.
-        ops: The operations to wait for; None lets the block forget all outer blocks, the branch it
-            is on, and the loop it is in.
+        ops: The operations to wait for; None makes the block ignore all outer blocks, its branch
+            and its loop.
     """
 
     def __init__(self, stack: "ControlStack", ops: Sequence[Operation] | None) -> None:
@@ -33,7 +33,7 @@ class ControlScope:
         self.control_inputs: list[Operation] = list(ops or ())
 
     def add_member(self, op: Operation) -> None:
-        """Notes that an operation was made inside the block."""
+        """Records that an operation was made inside the block."""
         self._members.add(op)
 
     def has_member(self, op: Operation) -> bool:
@@ -77,7 +77,7 @@ class ControlStack:
         return ControlScope(self, [op for op in dict.fromkeys(ops) if op not in waited_for])
 
     def control_inputs_for(self, input_ops: Collection[Operation]) -> list[Operation]:
-        """Returns what a new operation must wait for.
+        """Returns the operations that a new operation must wait for.
 
         A scope adds nothing if one of the inputs was made in it, since that input already waits.
 
@@ -91,12 +91,12 @@ class ControlStack:
         return found
 
     def add_member(self, op: Operation) -> None:
-        """Notes in every scope that an operation was made."""
+        """Records in every scope that an operation was made."""
         for scope in self.scopes:
             scope.add_member(op)
 
 
 def as_control_input(item: Any) -> Any:
-    """Returns what to wait for: the operation of `IndexedSlices`, anything else as it is."""
+    """Returns the object to wait for: the operation of `IndexedSlices`, anything else unchanged."""
     convert = getattr(item, "_as_control_input", None)
     return convert() if callable(convert) else item

@@ -292,7 +292,7 @@ class Graph:
             self._is_finalized = True
 
     def _unsafe_unfinalize(self) -> None:
-        """Lets the graph grow again: for monitored sessions, which finalize it while they run."""
+        """Allows changes again, for monitored sessions, which finalize the graph while they run."""
         with self._lock:
             self._is_finalized = False
 
@@ -303,7 +303,7 @@ class Graph:
 
     @property
     def version(self) -> int:
-        """A number that grows when operations are added: how many there are."""
+        """The number of operations, which grows as they are added."""
         return len(self._operations)
 
     # Feeding and fetching
@@ -502,7 +502,7 @@ class Graph:
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Sets where queues, readers and variables of a `with` block share their names.
+        """Sets the container in which queues, readers and variables of a `with` block share names.
 
         Args:
             container_name: Name of the container.
@@ -575,7 +575,7 @@ class Graph:
         """Does nothing: name scopes and control dependencies belong to their thread in any case."""
 
     def _check_in_loop(self, op: Operation, name: str) -> None:
-        """Checks that a new operation may read one that is inside of a loop."""
+        """Checks that a new operation may read an operation inside a loop."""
         loop = self._thread.control.loop
         if op.loop is None or op.loop.encloses(loop):
             return

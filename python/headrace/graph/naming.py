@@ -1,4 +1,4 @@
-"""Names of operations: which are valid, and how a repeated one is made unique.
+"""Names of operations: checks, and unique names for repeated ones.
 
 Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
 """
@@ -21,7 +21,7 @@ def as_text(name: None) -> None: ...
 
 
 def as_text(name: str | bytes | None) -> str | None:
-    """Returns a name as a string; None as it is."""
+    """Returns a name as a string; None for None."""
     return name.decode() if isinstance(name, bytes) else name
 
 

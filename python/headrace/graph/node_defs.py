@@ -1,4 +1,4 @@
-"""Operations as messages: what programs read in `op.node_def` and `graph.as_graph_def()`.
+"""Operations as messages, for `op.node_def` and `graph.as_graph_def()`.
 
 Each message is new: changing it does not change the graph. It has each operation's name, type,
 inputs, device and those attributes that TensorFlow has too. `_branch` lists the branches of
@@ -131,7 +131,7 @@ def make_node_def(
 
 
 def output_attrs(op: DescribedOperation) -> dict[str, Any]:
-    """Returns what says of an operation what its outputs are."""
+    """Returns the attributes that describe the outputs of an operation."""
     return {
         "_output_types": [tensor.dtype for tensor in op.outputs],
         "_output_shapes": [tensor.shape for tensor in op.outputs],
@@ -156,7 +156,7 @@ def attr_value(value: object) -> AttrValue | None:
 
 
 def public_value(value: object) -> Any:
-    """An attribute as `Operation.get_attr` returns it.
+    """Returns an attribute in the form of `Operation.get_attr`.
 
     Types are `DType`s, texts are bytes, and shapes and constants are messages, as in TensorFlow.
     """
@@ -169,7 +169,7 @@ def public_value(value: object) -> Any:
 
 
 def python_value(message: AttrValue) -> Any:
-    """An attribute as operations here have it: the way back from `attr_value`.
+    """Returns an attribute from its message, the inverse of `attr_value`.
 
     Texts are strings where they are UTF-8, else bytes.
     """
@@ -207,7 +207,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
     """Returns the array that a message holds.
 
     Raises:
-        ResourceExhaustedError: If this machine has not so much memory.
+        ResourceExhaustedError: If this machine can never have that much memory.
         ValueError: If it holds more elements than its shape has, or bytes of another length.
     """
     dtype = as_dtype(message.dtype)
@@ -237,7 +237,7 @@ def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
 
 
 def _elements(message: TensorProto, dtype: DType) -> np.ndarray[Any, Any]:
-    """Returns the elements of a message that has them one by one."""
+    """Returns the elements of a message that lists them one by one."""
     field, _ = _VALUES[dtype.name]
     numbers = getattr(message, field)
     if dtype.name == "float16":
@@ -249,7 +249,7 @@ def _elements(message: TensorProto, dtype: DType) -> np.ndarray[Any, Any]:
 
 
 def _field(value: object) -> tuple[str, Any] | None:
-    """The field of `AttrValue` for a value that is not a list, and what it holds."""
+    """Returns the field of `AttrValue` for a value that is not a list, and the field's value."""
     for kind, name, convert in _FIELDS:
         if isinstance(value, kind):
             return name, convert(value)
@@ -257,7 +257,7 @@ def _field(value: object) -> tuple[str, Any] | None:
 
 
 def message_of(value: np.ndarray[Any, Any], shape: Sequence[int] | None = None) -> TensorProto:
-    """Returns an array as a message: a single element by itself, several as their bytes.
+    """Returns an array as a message: a single element as a number, several as bytes.
 
     Args:
         value: The elements.

@@ -230,7 +230,7 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_consumers", "_shape", "dtype", "op", "value_index")
 
-    # Lets `ndarray + tensor` become `tensor.__radd__(ndarray)`.
+    # NumPy then leaves `ndarray + tensor` to `tensor.__radd__`.
     __array_priority__ = 100
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape) -> None:
@@ -262,7 +262,7 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape: what is known of the shape without running the graph."""
+        """The static shape: the shape as far as it is known without a run."""
         return self._shape
 
     def get_shape(self) -> TensorShape:
@@ -270,7 +270,7 @@ class Tensor:
         return self._shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds what the caller knows to the static shape.
+        """Merges a shape that the caller knows into the static shape.
 
         Args:
             shape: Anything that `as_shape` accepts.
@@ -436,7 +436,7 @@ class Branch:
 
 @dataclass(eq=False)
 class Loop:
-    """A part of the graph that one operation runs again and again.
+    """A part of the graph that one operation runs repeatedly.
 
     Attributes:
         name: Name of the scope of the repeated operations, for errors.

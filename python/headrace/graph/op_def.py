@@ -30,7 +30,7 @@ class Role(enum.Enum):
 
     @property
     def is_resource(self) -> bool:
-        """True if it is something that the session keeps between runs."""
+        """True if it is an object that the session keeps between runs."""
         return self in _RESOURCES
 
 
@@ -47,14 +47,14 @@ _RESOURCES = frozenset(
 
 
 class Kept(enum.Enum):
-    """A resource that a session keeps for operations without an input that means it."""
+    """A resource that a session keeps for operations that do not have it as an input."""
 
     RECORD_INPUT = "where it is in its files"
     STAGING_AREA = "the staging area of their shared name"
 
 
 class Computed(enum.Enum):
-    """The engine or the library that computes an operation in a run."""
+    """The kernel that computes an operation in a run: NumPy's or the engine's."""
 
     BY_NUMPY = "the NumPy kernel that the operation carries"
     BY_ENGINE = "the native kernel of its type"
@@ -69,7 +69,7 @@ class Known:
     Attributes:
         value: Returns the array that a tensor holds; None if it is not known.
         sizes: Returns the entries of an integer vector as a list, or an integer scalar, with None
-            for each entry that is not known; None if nothing is.
+            for each unknown entry; None if all are unknown.
     """
 
     value: Callable[..., Any]
@@ -96,8 +96,8 @@ class OpDef:
         is_random: Whether its operations draw random numbers. The session keeps a generator for
             each of them.
         is_placeholder: Whether its operations have only the value that is fed.
-        is_own: Whether TensorFlow does not have this type, or has it with other inputs. Messages
-            then describe the outputs of its operations, for their readers.
+        is_own: Whether TensorFlow does not have this type, or has it with other inputs. Then
+            messages describe the outputs of its operations.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
         kept: The object that the session keeps for its operations; None if nothing.
@@ -136,7 +136,7 @@ class OpDef:
     batch_rule: Callable[..., Any] | None = None
 
     def computed_by(self, op: _HasKernel) -> Computed:
-        """Returns what computes an operation of this type in a run."""
+        """Returns the kernel that computes an operation of this type in a run."""
         if self.computed is not None:
             return self.computed(op)
         return Computed.BY_ENGINE if op.kernel is None else Computed.BY_NUMPY
@@ -186,7 +186,7 @@ def define(op_type: str, **facts: Unpack[_Facts]) -> OpDef:
 
 
 def definition_of(op_type: str) -> OpDef:
-    """Returns the definition of a type; one with nothing but defaults if it has none."""
+    """Returns the definition of a type; one with only defaults if none is registered."""
     definition = _definitions.get(op_type)
     return OpDef(op_type) if definition is None else definition
 

@@ -1,7 +1,7 @@
 """The place in the user's program where an operation was made.
 
-It is recorded whenever an operation is created, so it must cost little: only the code object and
-the position in it are kept. The line is looked up on demand.
+It is recorded whenever an operation is created, so it must be cheap: only the code object and the
+position in it are kept. The line is looked up on demand.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Stacks of defaults, one for each thread.
 
-A new thread starts with empty stacks: it sees neither the default session nor the default graph of
+A new thread starts with empty stacks: it has neither the default session nor the default graph of
 the thread that started it.
 """
 
@@ -41,7 +41,7 @@ class DefaultStack(threading.local, Generic[T]):
         self.entries: list[T] = []
 
     def innermost(self) -> T | None:
-        """Returns the default of this thread, or None."""
+        """Returns the innermost default of this thread, or None."""
         return self.entries[-1] if self.entries else None
 
     def push(self, default: T) -> None:

@@ -1,6 +1,6 @@
-"""The names of the package protobuf that headrace uses; an extra brings the package.
+"""The names of the package protobuf that headrace uses; an extra installs the package.
 
-All of them are imported here, so that a program without it is told what to install.
+All of them are imported here, so that a program without the package gets a clear error.
 """
 
 from headrace.core.optional_dependencies import missing_protobuf

@@ -1,4 +1,4 @@
-"""The messages of a graph that is described: `GraphDef`, and the file `.meta` of a checkpoint.
+"""The messages that describe a graph: `GraphDef`, and the file `.meta` of a checkpoint.
 
 Source: `meta_graph.proto`, `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`,
 `variable.proto` and `types.proto` of TensorFlow 1.15, without what headrace never writes.

@@ -1,4 +1,4 @@
-"""The messages that tell of a run: `RunMetadata` and its step statistics.
+"""The messages that describe a run: `RunMetadata` and its step statistics.
 
 Source: `config.proto`, `cost_graph.proto`, `step_stats.proto`, `tensor_description.proto` and
 `allocation_description.proto` of TensorFlow 1.15, without what headrace never writes.

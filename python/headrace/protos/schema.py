@@ -1,4 +1,4 @@
-"""Makes message classes from a schema written in Python, so that no build runs `protoc`."""
+"""Creates message classes from a schema written in Python, so that no build runs `protoc`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ _SCALARS: Final = {
 _ENUM_OF: Final = "enum "
 _MAP_OF: Final = "map<string, "
 
-# Not the default one: TensorFlow may be imported in the same process.
+# Not the default pool: TensorFlow may be imported in the same process.
 _POOL: Final = DescriptorPool()
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a message, as a line of a `.proto` file says it.
+    """One field of a message, like a line of a `.proto` file.
 
     Attributes:
         name: Its name.
@@ -68,7 +68,7 @@ def build_messages(
         module: The Python module that holds the classes; pickle looks for them there.
         file_name: Name of the file in the pool.
         schema: Fields of each message; `Outer.Inner` after `Outer` nests a message.
-        imports: Names of files made before, whose messages the fields may have.
+        imports: Names of files built before, whose messages the fields may have.
         enums: Names of the values of each enumeration from 0 on; those are named `Message.Enum`, or
             `Enum` for several messages.
 
@@ -98,7 +98,7 @@ def build_messages(
         if not outer:
             cls.__module__ = module
         elif not hasattr(classes[outer], name):
-            # Protocol buffers in Python, which a free-threaded one has, leave this to others.
+            # The pure Python implementation, used on a free-threaded Python, does not do this.
             setattr(classes[outer], name, cls)
     return {name: cls for name, cls in classes.items() if "." not in name}
 

@@ -1,4 +1,4 @@
-"""The actors: readers, and the one that knows them all."""
+"""The Ray actors: the readers, and the head that manages them."""
 
 import logging
 import os
@@ -14,16 +14,16 @@ from headrace.read_service import Advice, Ask, Given, Layout, Loads, Reader, Tur
 __all__ = ["Head", "Known", "Report", "Settings"]
 
 _LOG: Final = logging.getLogger("headrace.ray")
-# So long a reader that may be lost has to answer.
+# The seconds in which a reader that may be lost must answer.
 _PATIENCE_S: Final = 5.0
-# So long a process may take to start before it is looked for.
+# The seconds that a process may take to start before it counts as missing.
 _STARTING_S: Final = 60.0
-# The time that readers may take to answer requests of trainers that have ended. Ray prints a line
-# for each call that is not answered.
+# The seconds that readers may take to answer requests of trainers that have ended. Ray prints a
+# line for each unanswered call.
 _CLOSING_S: Final = 2.0
-# Trainers that have not reported for so long are not asked about any more.
+# Trainers that have not reported for this many seconds count as ended.
 _GONE_S: Final = 60.0
-# Readers are not added or removed by the verdict sooner than so long after the last change.
+# The seconds after a change of readers before autoscaling makes another one.
 _SETTLING_S: Final = 10.0
 
 
@@ -46,7 +46,7 @@ class Settings:
 
 
 class Known(NamedTuple):
-    """The head's answer to trainers: the assignment of readers, and the readers of these names."""
+    """The head's answer to trainers: the layout of readers, and the actors by name."""
 
     layout: Layout
     readers: dict[str, Any]
@@ -61,7 +61,7 @@ class Report(NamedTuple):
         world: The number of trainers.
         version: The version of its layout.
         oldest: The number of its next batch.
-        end: It has not asked for this number, or later ones.
+        end: The number of the first batch that it has not asked for.
         seconds: The time since its last report.
         waiting: The share of that time in which it waited.
         working: For each reader that it heard of, the share of time in which the reader worked.
@@ -93,18 +93,18 @@ class ReaderActor:
         return self._reader.give(ask)
 
     def forget(self, trainer: str) -> None:
-        """Lets what a trainer has asked for be answered without work."""
+        """Answers the open requests of a trainer without work."""
         self._gone.add(trainer)
 
     def wait_until_idle(self) -> None:
-        """Returns when all that was asked before is answered."""
+        """Returns when all earlier requests are answered."""
 
     def pid(self) -> int:
-        """Returns the number of its process. Is answered at once, whatever it is doing."""
+        """Returns the number of its process. Answers immediately, even during other work."""
         return os.getpid()
 
     def node(self) -> str:
-        """Returns the node that it is on. Is answered at once, whatever it is doing."""
+        """Returns the node that it runs on. Answers immediately, even during other work."""
         return str(ray.get_runtime_context().get_node_id())
 
 
@@ -134,7 +134,7 @@ class Head:
         self._layout = Layout(0, (Turn(0, tuple(self._readers)),))
 
     def _start(self, count: int) -> list[str]:
-        """Starts readers. Ray starts one again that dies, on another node if it must."""
+        """Starts readers. Ray restarts a reader that dies, on another node if necessary."""
         settings = self._settings
         actor = ray.remote(concurrency_groups={"questions": 2})(ReaderActor).options(
             num_cpus=settings.cpus_per_reader,
@@ -151,20 +151,20 @@ class Head:
         return names
 
     def pipe(self) -> bytes:
-        """Returns the pipeline as Ray's pickles have it."""
+        """Returns the pipeline, pickled by Ray."""
         return self._pipe
 
     def known(self) -> Known:
-        """Returns who reads what."""
+        """Returns the layout of readers."""
         return Known(self._layout, self._readers)
 
     def told(self, report: Report) -> Known:
-        """Returns who reads what, with the readers that one trainer has to ask."""
+        """Returns the layout of readers, with the actors that one trainer has to ask."""
         names = self._layout.readers_of(report.oldest, report.world)
         return Known(self._layout, {name: self._readers[name] for name in names})
 
     def join(self, node: str, report: Report) -> Known:
-        """Notes a trainer that begins; the last of them lets readers beside it read for it."""
+        """Registers a trainer; after the last one, readers are assigned by nodes."""
         self._trainers[report.trainer] = _Trainer(node, report)
         nodes = {trainer.report.rank: trainer.node for trainer in self._trainers.values()}
         if len(nodes) == report.world and len(set(nodes.values())) > 1:
@@ -193,7 +193,7 @@ class Head:
         return self._readers[name].node.options(concurrency_group="questions").remote()
 
     def report(self, report: Report) -> Known | None:
-        """Notes what a trainer says; returns who reads what if it does not know the latest."""
+        """Records a trainer's report; returns the layout if the trainer's is outdated."""
         if (trainer := self._trainers.get(report.trainer)) is not None:
             trainer.report, trainer.time = report, time.monotonic()
         self._end_removed()
@@ -207,7 +207,7 @@ class Head:
         self._end_removed()
 
     def missing(self, name: str, report: Report) -> Known:
-        """Lets others read for a reader that a trainer waits for, if it does not answer."""
+        """Replaces a reader that a trainer waits for by others, if it does not answer."""
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting
         if is_known and name not in self._nodes((name,)):
@@ -226,7 +226,7 @@ class Head:
         return self._layout
 
     def remove_readers(self, count: int) -> Layout:
-        """Ends the last readers once nobody waits for them.
+        """Ends the last readers once no trainer waits for them.
 
         Raises:
             ValueError: If none would be left.
@@ -249,7 +249,7 @@ class Head:
         self._changed_at = time.monotonic()
 
     def _end_removed(self) -> None:
-        """Ends readers whose last batch every trainer has taken that is still there."""
+        """Ends removed readers once all running trainers have taken their last batches."""
         since = time.monotonic() - _GONE_S
         reports = [one.report for one in self._trainers.values() if one.time > since]
         for name, first in list(self._removed.items()):
@@ -284,7 +284,7 @@ class Head:
             self.remove_readers(count - wanted)
 
     def close(self) -> None:
-        """Ends all readers, once what was asked of them is answered, or soon."""
+        """Ends all readers, once their open requests are answered, or after a short time."""
         idle = [reader.wait_until_idle.remote() for reader in self._readers.values()]
         ray.wait(idle, num_returns=len(idle), timeout=_CLOSING_S)
         for name in list(self._readers):

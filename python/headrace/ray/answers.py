@@ -1,4 +1,4 @@
-"""Answers of the head, or the news that it is gone."""
+"""Answers of the head, or an error if the head is gone."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ __all__ = ["answer_of"]
 
 
 def answer_of(where: str, asked: Any) -> Any:
-    """Returns what a method of the head returns, and raises what it raises.
+    """Returns the result of a method of the head, or raises its error.
 
-    Waits until it is done, or until Ray knows that the head is gone: immediately when its process
-    has ended, some twenty seconds after its node was lost.
+    Waits until the method is done, or until Ray knows that the head is gone: immediately when its
+    process has ended, some twenty seconds after its node was lost.
 
     Args:
         where: The caller, for the error.

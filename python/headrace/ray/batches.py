@@ -1,4 +1,4 @@
-"""The batches of a trainer, which readers elsewhere have made."""
+"""The batches of a trainer, made by readers in other processes."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ __all__ = ["FeedBatches", "FeedStatistics", "Part"]
 _LOG: Final = logging.getLogger("headrace.ray")
 _VERSION: Final = 1
 _KEYS: Final = {"version", "next", "first", "epoch", "pipeline"}
-# How often the head hears of a trainer, and of how many a second.
+# The seconds between reports of a trainer, and the most reports to the head in a second.
 _REPORTS_S: Final = 1.0
 _MOST_REPORTS: Final = 100
 
@@ -36,10 +36,10 @@ class Part(NamedTuple):
     Attributes:
         rank: The trainer, from 0.
         world: The number of trainers.
-        epoch: The number of the epoch, if it is to begin.
+        epoch: The number of the epoch to start.
         credit_bytes: The limit on its requested batches, in bytes.
         is_copied: Whether arrays are copied out of the object store, and are writable.
-        has_arrow_strings: Whether strings stay Arrow's arrays.
+        has_arrow_strings: Whether strings stay Arrow arrays.
         patience_s: The time after which the head checks on a reader.
     """
 
@@ -75,7 +75,7 @@ class FeedStatistics:
 
 
 class _Asked(NamedTuple):
-    """A batch that was requested: the reader that makes it, and the reference that it will have."""
+    """A requested batch: its reader, and the reference to the result."""
 
     reader: str
     answer: Any
@@ -84,8 +84,8 @@ class _Asked(NamedTuple):
 class FeedBatches:
     """The batches of one trainer, in the order of one machine.
 
-    Batches are requested ahead, as many as `credit_bytes` allow. Arrays lie in Ray's object store
-    and are read-only, unless they are to be copied; they exist as long as the program holds them.
+    Batches are requested ahead, as many as `credit_bytes` allow. Arrays are in Ray's object store
+    and are read-only, unless copies are requested; they exist as long as the program holds them.
     Must be used by one thread at a time.
     """
 
@@ -107,7 +107,7 @@ class FeedBatches:
         self._answer: Any = None
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
-        # Which version it knows does not matter yet, nor how long it has waited.
+        # The version of its layout and its waiting time do not matter yet.
         report = self._report(0.0, 0.0, -1)
         self._known: Known = answer_of("batches", head.join.remote(node, report))
         self._ask_ahead()
@@ -134,7 +134,7 @@ class FeedBatches:
         return as_asked(given.batch, self._part.has_arrow_strings, self._part.is_copied)
 
     def _next_given(self) -> Given:
-        """Returns the next batch, whatever happens to those who make it."""
+        """Returns the next batch, even if readers are lost."""
         number = self._window.next_number
         while True:
             reader, answer = self._window.under_way[number]
@@ -157,7 +157,7 @@ class FeedBatches:
                     self._num_again += 1
 
     def _learn(self, known: Known) -> None:
-        """Goes by another layout; what was asked of readers that are gone is asked of others."""
+        """Sets another layout; batches requested from lost readers are requested from others."""
         self._known = known
         for number, (reader, _) in list(self._window.under_way.items()):
             if reader not in known.readers:
@@ -189,11 +189,11 @@ class FeedBatches:
         self._talk()
 
     def _note_skipped(self, given: Given) -> None:
-        """Notes what is new: when the batch was asked for, less was known."""
+        """Adds skipped examples that are new: the batch was requested before some were known."""
         self._skipped.extend(given.skipped[len(self._skipped) - given.num_skipped :])
 
     def _talk(self) -> None:
-        """Tells the head how it goes, now and then, and hears of other readers."""
+        """Reports to the head now and then, and receives changes of readers."""
         if self._answer is not None:
             ready, _ = ray.wait([self._answer], timeout=0)
             if not ready:
@@ -225,7 +225,7 @@ class FeedBatches:
         )
 
     def state(self) -> dict[str, Any]:
-        """Returns where all trainers stand that have taken as many batches as this one.
+        """Returns the position of all trainers that have taken as many batches as this one.
 
         It is plain data, which `json` accepts. Any number of trainers can continue from it, with
         any number of readers. Works after `close`, too.
@@ -248,13 +248,13 @@ class FeedBatches:
         return list(self._skipped)
 
     def statistics(self) -> FeedStatistics:
-        """Returns what was measured so far."""
+        """Returns the measurements so far."""
         seconds = time.monotonic() - self._begin
         counts = self._num_batches, self._num_bytes
         return FeedStatistics(seconds, *counts, self._waiting, self._longest, self._num_again)
 
     def close(self) -> None:
-        """Asks for nothing more, and drops what is under way. The readers stay."""
+        """Stops requesting, and drops requested batches. The readers keep running."""
         if not self._is_over:
             self._is_over = True
             # Requests that wait at readers are answered without work. (A cancelled call would hold

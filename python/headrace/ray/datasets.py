@@ -44,6 +44,6 @@ def _rows_of(dataset: Any) -> Callable[[], Iterable[Mapping[str, Any]]]:
 
 
 def _values(column: npt.ArrayLike) -> Iterable[Any]:
-    """Returns the rows of a column, each as an example has it."""
+    """Returns the rows of a column, each in the form for an example."""
     array = np.asarray(column)
     return array.astype(object) if array.dtype.kind == "U" else array

@@ -1,4 +1,4 @@
-"""Starting readers, and what trainers get them from."""
+"""The start of readers, and the feed from which trainers get their batches."""
 
 import logging
 from collections.abc import Mapping
@@ -39,12 +39,12 @@ def serve(
     """Starts readers that make the batches of one pipeline together.
 
     Each reader is an actor with its own engine. It makes every `num_readers`-th batch: stages that
-    make one example of each, and `batch`, run for these alone. The stages before (reading a stream,
-    filters, windows) are run by each reader. The files must be accessible where readers run.
+    give one example for each, and `batch`, run for these alone. Each reader runs all stages before
+    that (reading a stream, filters, windows). The files must be accessible where readers run.
 
     Args:
-        pipe: A pipeline of batches. Missing seeds are drawn when it is made, so all readers have
-            the same.
+        pipe: A pipeline of batches. Missing seeds are drawn when it is described, so all readers
+            have the same.
         num_readers: The number of readers, at least 1.
         cpus_per_reader: The number of CPUs that Ray reserves for each; with one CPU or more, its
             engine has as many threads, unless the pipeline sets another number.
@@ -86,9 +86,9 @@ def serve(
 
 
 def _done_for_all(pipe: Pipeline) -> list[Stage]:
-    """Returns the stages whose work each reader does for all batches.
+    """Returns the stages that each reader runs for all batches.
 
-    The engine's work waits for stages that only move rows, until a stage needs its results.
+    Stages that work on single rows are deferred until a stage needs their results.
     """
     done: list[Stage] = []
     waiting: list[Stage] = []
@@ -120,7 +120,7 @@ def _takes_time(stage: Stage) -> bool:
 
 
 class Feed:
-    """Readers that make batches. Can be given to any process of the cluster.
+    """Readers that make batches. Can be sent to any process of the cluster.
 
     The readers end at `close`, at the end of a `with` block, and with the process that has called
     `serve`, or its node. Trainers then get an `UnavailableError`.
@@ -140,7 +140,7 @@ class Feed:
         copy: bool = False,
         patience_s: float = _PATIENCE_S,
     ) -> FeedBatches:
-        """Starts the iteration of one trainer: batches `rank`, `rank + world`, … of the one order.
+        """Starts the iteration of one trainer: batches `rank`, `rank + world`, … of the order.
 
         Args:
             rank: The trainer, from 0.
@@ -179,7 +179,7 @@ class Feed:
         return len(answer_of("num_readers", self._head.known.remote()).layout.readers)
 
     def add_readers(self, count: int) -> None:
-        """Starts more readers, from the next batch on that nobody has asked for.
+        """Starts more readers, from the next batch on that no trainer has requested.
 
         Raises:
             ValueError: If `count` is not at least 1.
@@ -188,7 +188,7 @@ class Feed:
         answer_of("add_readers", self._head.add_readers.remote(count))
 
     def remove_readers(self, count: int) -> None:
-        """Ends readers, once nobody waits for a batch of theirs.
+        """Ends readers, once no trainer waits for their batches.
 
         Raises:
             ValueError: If `count` is not at least 1, or none would be left.
@@ -197,12 +197,12 @@ class Feed:
         answer_of("remove_readers", self._head.remove_readers.remote(count))
 
     def verdict(self) -> str:
-        """Returns one sentence: whether trainers wait, and how many readers there should be."""
+        """Returns a sentence: whether trainers wait, and the recommended number of readers."""
         return str(answer_of("verdict", self._head.advice.remote()).text)
 
     def close(self) -> None:
-        """Ends all readers. Trainers that are not at their end fail."""
-        # Readers whose head is gone have ended.
+        """Ends all readers. Trainers that have not finished get an error."""
+        # If the head is gone, its readers have ended.
         with suppress(UnavailableError):
             answer_of("close", self._head.close.remote())
         ray.kill(self._head)

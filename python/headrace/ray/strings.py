@@ -1,4 +1,4 @@
-"""Strings on their way through the object store: as Arrow's buffers, which are not copied."""
+"""Strings in the object store: as Arrow buffers, which are not copied."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -11,12 +11,12 @@ __all__ = ["as_asked", "with_buffers"]
 
 
 def with_buffers(pipe: Pipeline) -> Pipeline:
-    """Returns a pipeline whose strings have buffers, if pyarrow is there."""
+    """Returns a pipeline whose strings are Arrow arrays, if pyarrow is installed."""
     return pipe.options(strings="arrow") if find_spec("pyarrow") else pipe
 
 
 def as_asked(batch: dict[str, Any], has_arrow_strings: bool, is_copied: bool) -> dict[str, Any]:
-    """Returns a batch with the pipeline's strings, and with copies of arrays on request."""
+    """Returns a batch with the requested form of strings, and with copies of arrays on request."""
     return {name: _component(value, has_arrow_strings, is_copied) for name, value in batch.items()}
 
 

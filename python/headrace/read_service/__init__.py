@@ -1,4 +1,4 @@
-"""Readers that feed trainers: who reads which batch, for whom, and how much is under way.
+"""Readers that feed trainers: the layout of batches over readers, and windows of requests.
 
 Independent of the transport: `headrace.ray` carries the requests, and so can a simulation.
 """

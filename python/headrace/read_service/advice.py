@@ -1,4 +1,4 @@
-"""Returns whether there are too few readers, or too many: in words, and as a number."""
+"""Advice on the number of readers, as a sentence and as a number."""
 
 import math
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from typing import Final
 
 __all__ = ["Advice", "Loads", "advice"]
 
-# Trainers that wait for less of the time are fed well enough.
+# The share of waiting time below which trainers are fed well enough.
 _LEAST_WAITING: Final = 0.05
 # The share of busy time below which readers are not the bottleneck.
 _LEAST_WORKING: Final = 0.6
-# So much of their time readers are planned to work.
+# The planned share of time in which readers work.
 _PLANNED_WORK: Final = 0.8
 # The number of seconds before any advice is given.
 _LEAST_SECONDS: Final = 1.0
@@ -47,7 +47,7 @@ class Advice:
 
 
 def advice(loads: Loads) -> Advice:
-    """Returns how many readers there should be, and why.
+    """Returns the recommended number of readers, and the reason.
 
     While trainers wait for a share `w` of the time, they could take `1 / (1 - w)` times as much.
     """

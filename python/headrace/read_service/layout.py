@@ -1,4 +1,4 @@
-"""The layout of batches: the reader that gives each batch of the one order."""
+"""The layout of batches: the reader of each batch of the common order."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ class Turn:
 class Layout:
     """The assignment of batches to readers.
 
-    It names the best reader to ask, and no more: a reader returns any batch that it is asked for.
+    It names the best reader to ask, but a reader returns any batch that it is asked for.
     So trainers may use different layouts while one replaces the other.
 
     Attributes:
-        version: Higher for a later one.
+        version: The version, higher for later layouts.
         turns: The turns by the number of their first batch, ascending; the first one's is 0.
     """
 
@@ -41,12 +41,12 @@ class Layout:
         return self.turns[bisect_right(self.turns, number, key=lambda turn: turn.first) - 1]
 
     def reader_of(self, number: int) -> str:
-        """Returns the name of the reader that gives a batch."""
+        """Returns the name of the reader of a batch."""
         readers = self.turn_of(number).readers
         return readers[number % len(readers)]
 
     def count_of(self, number: int) -> int:
-        """Returns how many readers share the batches around one."""
+        """Returns the number of readers that share the batches around this one."""
         return len(self.turn_of(number).readers)
 
     @property
@@ -55,7 +55,7 @@ class Layout:
         return self.turns[-1].readers
 
     def readers_of(self, first: int, step: int) -> set[str]:
-        """Returns the readers that give the batches `first`, `first + step`, … of each turn."""
+        """Returns the readers of the batches `first`, `first + step`, … in each turn."""
         return {
             turn.readers[index]
             for turn in self.turns
@@ -67,9 +67,9 @@ class Layout:
         """Returns a layout with other readers from a batch on.
 
         Args:
-            readers: Their names.
-            first: The number of their first batch. Batches before stay with who had them.
-            oldest: No batch before this one is asked for any more.
+            readers: The names of the readers.
+            first: The number of their first batch. Earlier batches keep their readers.
+            oldest: The number of the oldest batch that may still be requested.
         """
         before = [turn for turn in self.turns if turn.first < first]
         while len(before) > 1 and before[1].first <= oldest:
@@ -80,10 +80,10 @@ class Layout:
         return Layout(self.version + 1, (*before, Turn(first, tuple(readers))))
 
     def without(self, reader: str) -> "Layout":
-        """Returns a layout in which others do what a reader had to do.
+        """Returns a layout in which other readers replace one.
 
         Raises:
-            ValueError: If it is the only one that is left.
+            ValueError: If it is the only reader.
         """
         rest = tuple(name for name in self.readers if name != reader)
         if not rest:
@@ -100,7 +100,7 @@ def _replaced(readers: Sequence[str], lost: str, rest: Sequence[str]) -> tuple[s
 
 
 def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ...]:
-    """Returns readers in the order in which most batches stay on one node.
+    """Returns readers in an order in which most batches stay on one node.
 
     Batch `k` goes from reader `k % num_readers` to trainer `k % num_trainers`. Where one number
     divides the other, each reader serves its own trainers, and can be on the same node.
@@ -113,7 +113,7 @@ def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ..
     left: dict[str, list[str]] = {}
     for name in sorted(nodes, reverse=True):
         left.setdefault(nodes[name], []).append(name)
-    # First those that have a reader on their node, then any for the others.
+    # Trainers with a reader on their node first, then the others.
     beside = [left[node].pop() if left.get(node) else None for node in wanted]
     others = iter(sorted(name for names in left.values() for name in names))
     if not beside:

@@ -1,4 +1,4 @@
-"""A reader: gives any batch of a pipeline that it is asked for, best in order."""
+"""A reader: makes the requested batches of a pipeline, fastest in order."""
 
 import time
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from headrace.pipeline.run.skipped import Skipped
 
 __all__ = ["Ask", "Given", "Reader", "num_bytes_of"]
 
-# While the layout changes, a reader has a share of the old and one of the new.
+# While the layout changes, a reader has a share of the old and one of the new layout.
 _MOST_SHARES: Final = 2
 
 
@@ -20,9 +20,9 @@ class Ask(NamedTuple):
     """A trainer's request. It has all that a reader without any state needs.
 
     Attributes:
-        number: The number of the batch in the one order.
+        number: The number of the batch in the common order.
         num_shares: The number of readers that share the batches around it.
-        place: A place at or before it.
+        place: A place at or before the batch.
         epoch: The number of the epoch, if the place is the beginning.
         num_skipped: The number of skipped examples that the trainer knows.
         trainer: The name of the trainer.
@@ -43,7 +43,7 @@ class Given(NamedTuple):
         batch: Its components; None if the order has ended before it.
         num_bytes: The size of the batch.
         place: The place from which the pipeline can be resumed, at or before the batch.
-        num_skipped: The number in the `Ask`: the trainer may know more by now.
+        num_skipped: The number from the `Ask`; the trainer may know more by now.
         skipped: The examples skipped up to the batch, after the first `num_skipped`.
         working: The share of the time in which the reader worked, since it was first asked.
     """
@@ -57,7 +57,7 @@ class Given(NamedTuple):
 
 
 class _Parked(NamedTuple):
-    """A batch that is made and perhaps not asked for yet."""
+    """A finished batch, which may not be requested yet."""
 
     batch: dict[str, Any] | None
     num_bytes: int
@@ -66,7 +66,7 @@ class _Parked(NamedTuple):
 
 
 class Reader:
-    """Makes batches of a pipeline. Keeps nothing that cannot be made again.
+    """Makes batches of a pipeline. Its data can all be made again after a loss.
 
     It iterates over the share of the batches to which the requested one belongs. Batches that come
     before it are parked until another trainer asks for them; if they are too many, the oldest are
@@ -74,7 +74,7 @@ class Reader:
     """
 
     def __init__(self, pipe: Pipeline, parked_bytes: int) -> None:
-        """Starts nothing.
+        """Sets the pipeline, and starts no thread.
 
         Args:
             pipe: The pipeline, which has passed `check_shares`.
@@ -87,7 +87,7 @@ class Reader:
         self._parked: OrderedDict[tuple[int, int], _Parked] = OrderedDict()
         self._begin: float | None = None
         self._busy_seconds = 0.0
-        #: How many batches were made.
+        #: The number of batches made.
         self.num_made = 0
 
     def give(self, ask: Ask) -> Given:
@@ -157,7 +157,7 @@ class Reader:
 
 
 def num_bytes_of(batch: dict[str, Any]) -> int:
-    """Returns how many bytes the components of a batch have; strings without their objects."""
+    """Returns the size of a batch's components in bytes; strings without their Python objects."""
     return sum(_num_bytes(component) for component in batch.values())
 
 

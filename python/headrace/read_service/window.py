@@ -1,4 +1,4 @@
-"""The requests of one trainer that it has not taken yet: in order, and bounded in bytes."""
+"""The open requests of one trainer: in order, and bounded in bytes."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -10,20 +10,20 @@ _T = TypeVar("_T")
 
 
 class Window(Generic[_T]):
-    """The batches of one trainer that are under way, each with how it will come.
+    """The requested batches of one trainer, each with a handle of its request.
 
-    Credits are bytes: as many batches are requested as fit, estimating each by the largest of the
-    last ones, but no more than keep all readers busy. One may always be requested. Before the first
-    has come its size is unknown; then one is requested from each reader.
+    Credits are bytes: as many batches are requested as fit, each estimated by the largest of the
+    last ones, but no more than keep all readers busy. One request is always allowed. Before the
+    first batch has come, its size is unknown; then one is requested from each reader.
     """
 
-    #: So many sizes count.
+    #: The number of last sizes that count.
     _NUM_SIZES = 16
-    #: More batches than this that wait at a reader do not make it faster.
+    #: The most requests to wait at a reader; more do not make it faster.
     _MOST_AT_READER = 8
 
     def __init__(self, first: int, step: int, credit_bytes: int) -> None:
-        """Makes a window over the batches `first`, `first + step`, ….
+        """Covers the batches `first`, `first + step`, ….
 
         Args:
             first: The number of the first batch of the trainer.
@@ -39,17 +39,17 @@ class Window(Generic[_T]):
 
     @property
     def next_number(self) -> int:
-        """The number of the batch that is taken next."""
+        """The number of the next batch to take."""
         return self._next_take
 
     @property
     def end(self) -> int:
-        """The number of the batch that is asked for next."""
+        """The number of the next batch to request."""
         return self._next_ask
 
     @property
     def under_way(self) -> dict[int, _T]:
-        """The numbers of the requested batches, rising."""
+        """The handles of the requested batches by number, ascending."""
         return self._asked
 
     @property
@@ -58,7 +58,7 @@ class Window(Generic[_T]):
         return max(self._sizes, default=0)
 
     def to_ask(self, num_readers: int) -> Iterator[int]:
-        """Yields the numbers that may be asked for now; each has to be noted with `asked`."""
+        """Yields the numbers that may be requested now; `asked` must be called for each."""
         while len(self._asked) < self._most(num_readers):
             yield self._next_ask
 
@@ -71,13 +71,13 @@ class Window(Generic[_T]):
         return max(min(fitting, self._MOST_AT_READER * num_mine), 1)
 
     def asked(self, number: int, how: _T) -> None:
-        """Notes that a batch was asked for, or again, and how it will come."""
+        """Records a request, or a repeated one, with its handle."""
         self._asked[number] = how
         if number == self._next_ask:
             self._next_ask += self._step
 
     def take(self, num_bytes: int) -> None:
-        """Notes that the next batch was taken, and how large it was."""
+        """Records that the next batch was taken, and its size in bytes."""
         del self._asked[self._next_take]
         self._next_take += self._step
         self._sizes.append(num_bytes)

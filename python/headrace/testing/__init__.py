@@ -1,4 +1,4 @@
-"""For tests of programs: whether pipelines keep their order and resume, and why they hang."""
+"""Helpers for tests of programs: checks of order and resume, and reports of waits."""
 
 from headrace.testing.reproducing import assert_resumes, assert_same_order
 from headrace.testing.waits import dump_waits, dump_waits_on_signal

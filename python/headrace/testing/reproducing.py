@@ -1,4 +1,4 @@
-"""Checks for tests of programs that use pipelines: of their order, and of their resume."""
+"""Checks of the order and the resume of pipelines, for tests of programs."""
 
 import hashlib
 import json
@@ -12,12 +12,12 @@ from headrace.pipeline import Batches, Pipeline, Skipped
 
 __all__ = ["assert_resumes", "assert_same_order"]
 
-# Marks the end where one iteration gives fewer batches than another.
+# A marker for the end of an iteration that has fewer batches than another.
 _END: Final = object()
 
 
 def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
-    """Checks that a pipeline continues exactly where an iteration over it stood.
+    """Checks that a pipeline resumes exactly from each state of an iteration.
 
     Goes through the pipeline once and takes its state after each `every`-th batch, as JSON text.
     Then it resumes from each of these states, and compares all following batches, byte for byte.
@@ -56,7 +56,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
 
 
 def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) -> None:
-    """Checks that a pipeline gives the same batches however many threads it has, byte for byte.
+    """Checks that a pipeline gives the same batches with any number of threads, byte for byte.
 
     A Python function that does not depend on its arguments only, such as one that draws from its
     own random generator, makes the batches differ.
@@ -88,12 +88,12 @@ def _check(
     first: int,
     start: Callable[[], Batches],
 ) -> None:
-    """Raises AssertionError unless an iteration gives these batches, and omits the same.
+    """Raises AssertionError unless an iteration gives these batches and skips the same examples.
 
     Args:
         how: The difference of this iteration, in words.
         pipe: The pipeline with the expected batches.
-        given: The digests of the batches from number `first` on, and all that was skipped.
+        given: The digests of the batches from number `first` on, and the skipped examples.
         first: The number of the first batch.
         start: Starts the iteration.
     """
@@ -139,13 +139,13 @@ def _digest(batch: dict[str, Any]) -> str:
 
 
 def _array(value: Any) -> Any:
-    """Returns a component as an array; of objects, such as those of JSON, as one of their texts."""
+    """Returns a component as an array; JSON values and other objects become their texts."""
     is_objects = isinstance(value, (list, dict)) or value is None
     return np.asarray(repr(value) if is_objects else value)
 
 
 def _difference(found: Any, wanted: Any) -> str:
-    """Returns in words how a batch differs from what is expected."""
+    """Returns a text with the difference between a batch and the expected one."""
     if found is _END:
         return "is missing: there are no more batches"
     if wanted is _END:

@@ -28,12 +28,12 @@ _OWN_THREADS: Final = "headrace-"
 
 
 def dump_waits(*, write: bool = True) -> str:
-    """Says what every thread waits for, in words, and for how long.
+    """Returns a text with the waits of every thread, and their durations.
 
-    For each Python thread: its name, what it waits for in headrace (a queue and its elements, a
-    batch of a pipeline, a storage, threads that a coordinator joins, ...), and its stack. For each
-    open pipeline: the work of its threads, and the running Python functions. For each session: its
-    queues. And the requests to storages.
+    It has for each Python thread its name, its wait in headrace (for a queue and its elements, a
+    batch of a pipeline, a storage, threads that a coordinator joins, ...), and its stack; for each
+    open pipeline the work of its threads, and the running Python functions; for each session its
+    queues; and the requests to storages.
 
     Stops nothing, and may be called from any thread, at any time. A wait is listed once it has
     lasted for 0.05 s.
@@ -117,16 +117,16 @@ class _Found:
             self.of_engine[number].append(f"{text}, for {seconds:.1f} s")
 
     def first(self) -> dict[int, str]:
-        """Returns what threads of the engine wait for, by the system's numbers."""
+        """Returns the waits of the engine's threads, by the system's numbers."""
         return {number: texts[0] for number, texts in self.of_engine.items()}
 
     def of(self, ident: int, number: int | None) -> list[str]:
-        """Returns all that a thread waits for, the innermost wait last."""
+        """Returns all waits of a thread, the innermost one last."""
         return self.of_python.get(ident, []) + self.of_engine.get(number or 0, [])
 
 
 def _words(op: str | None, what: str | None, watch: Callable[..., object] | None) -> str:
-    """Returns what an operation of a session, or something else, waits for."""
+    """Returns a text for the wait of an operation of a session, or of another caller."""
     session = watch.find_waits() if isinstance(watch, Watch) else None
     why = None
     if op is not None and session is not None:
@@ -157,14 +157,14 @@ def _without_this(frame: FrameType) -> FrameType:
 
 
 def _stack(frame: FrameType) -> list[str]:
-    """Returns the stack as text, without what every thread begins with."""
+    """Returns the stack as text, without the frames at the beginning of every thread."""
     frames = traceback.extract_stack(frame)
     first = next((i for i, found in enumerate(frames) if found.filename != threading.__file__), 0)
     return traceback.format_list(frames[first:])
 
 
 def _session(session: Session) -> Iterator[str]:
-    """Yields what there is of a session: its queues."""
+    """Yields the lines about a session: its queues."""
     made = session.resources.made()
     queues = {op: queue for op, queue in made.items() if isinstance(queue, engine.Queue)}
     yield f"-- session {id(session):#x}, {len(queues)} queues"
@@ -181,7 +181,7 @@ def _session(session: Session) -> Iterator[str]:
 
 
 def _others(known: set[int | None], waits: _Found) -> Iterator[str]:
-    """Yields the threads of the engine, as the system has them; and waits of unknown threads."""
+    """Yields the engine's threads that the system lists, and waits of unknown threads."""
     for path in sorted(_TASKS.iterdir()) if _TASKS.is_dir() else []:
         number = int(path.name)
         with suppress(OSError):  # It has ended.
@@ -193,7 +193,7 @@ def _others(known: set[int | None], waits: _Found) -> Iterator[str]:
 
 
 def _state(number: int | None) -> str:
-    """Returns what the system says of a thread; nothing where it does not."""
+    """Returns the system's state of a thread, as text; empty if the system does not tell."""
     try:
         stat = (_TASKS / str(number) / "stat").read_text()
     except OSError:
@@ -202,7 +202,7 @@ def _state(number: int | None) -> str:
 
 
 def _safely(describe: Callable[[], Iterable[str]]) -> list[str]:
-    """Returns what a description says; the error if it fails, since all else is to be told too."""
+    """Returns the lines of a description, or its error, so that the report continues."""
     try:
         return list(describe())
     except Exception as error:

@@ -1,4 +1,4 @@
-"""``headrace bench``: how quickly a pipeline gives its batches, and what limits it."""
+"""``headrace bench``: the speed of a pipeline, and its bottleneck."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 
-@click.command(short_help="How quick a pipeline is, and why not quicker.")
+@click.command(short_help="Measure a pipeline, and name its bottleneck.")
 @click.argument("program", metavar="FILE.py:NAME")
 @click.option(
     "--seconds",
@@ -23,15 +23,15 @@ __all__ = ["bench"]
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Iterate for so long, or to the end of the data.",
+    help="Iterate for this many seconds, or to the end of the data.",
 )
-@click.option("--batches", type=click.IntRange(min=1), help="Stop after so many batches.")
+@click.option("--batches", type=click.IntRange(min=1), help="Stop after this many batches.")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 def bench(program: str, most_seconds: float, batches: int | None, as_json: bool) -> None:
-    """Iterates over a pipeline of a program, and says how quickly, and what limits.
+    """Measures the speed of a pipeline of a program, and names its bottleneck.
 
-    NAME is a pipeline or a function that returns one. The limit is how quickly the bytes of the
-    same files can be read, by as many threads, which is measured first.
+    NAME is a pipeline or a function that returns one. The limit is the speed of plain reads of the
+    same files, by as many threads, which is measured first.
 
     Exits with 1 if the program or the pipeline fails.
     """

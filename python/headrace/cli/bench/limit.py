@@ -1,4 +1,4 @@
-"""The limit of the machine: reads the bytes of files with threads that do nothing else."""
+"""The limit of the machine: the speed of threads that only read the bytes of files."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Limit(NamedTuple):
 def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) -> Limit | None:
     """Reads files twice, and measures the second time; returns None if they have no bytes.
 
-    The first time brings the files into the page cache, as far as they fit into it and into the
-    time. So for files that fit the limit is memory's, and otherwise storage's. The second time
-    reads the same parts as the first.
+    The first pass brings the files into the page cache, as far as they fit into it and into the
+    time. So the limit is that of memory for files that fit, and otherwise that of storage. The
+    second pass reads the same parts.
 
     Args:
         files: The files, in the order in which they are read.
@@ -64,7 +64,7 @@ def _pieces(files: Sequence[str]) -> Iterator[tuple[str, int]]:
 def _read(
     pieces: Iterator[tuple[str, int]], num_threads: int, most_seconds: float
 ) -> tuple[Limit, int]:
-    """Reads pieces, and returns how many there were, too."""
+    """Reads pieces; returns the measured limit, and the number of pieces."""
     lock = threading.Lock()
     errors: list[BaseException] = []
     counts = [[0, 0] for _ in range(num_threads)]

@@ -1,4 +1,4 @@
-"""Iterates over a pipeline, and says how quickly."""
+"""Measurements of an iteration over a pipeline."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Measured(NamedTuple):
         why_no_bytes: The reason why it is unknown.
         has_ended: Whether all data were read.
         limit: The rate of plain reads of the same files; None if there are none.
-        mixing: The files of the first examples behind the last shuffle; None if it does not
-            shuffle examples of files.
+        mixing: The files of the first examples after the last shuffle; None if the pipeline does
+            not shuffle examples of files.
         verdict: The bottleneck, in words.
         statistics: The statistics of each stage.
     """
@@ -69,7 +69,7 @@ class Measured(NamedTuple):
         return self.bytes_per_second / self.limit.bytes_per_second
 
     def as_json(self) -> dict[str, Any]:
-        """Returns this as the document of `--json` has it."""
+        """Returns this in the form for the document of `--json`."""
         return {
             "batches": self.num_batches,
             "examples": self.num_examples,
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
 
 
 def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> Measured:
-    """Reads the files of a pipeline by themselves, then iterates over it.
+    """Measures plain reads of the files of a pipeline, then an iteration over it.
 
     Args:
         pipe: The pipeline.
@@ -145,7 +145,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
 def _bytes_read(
     chain: Sequence[Stage], batches: Batches, files: list[str], has_ended: bool
 ) -> tuple[int | None, str]:
-    """Returns how many bytes of the files were read; None if that is not known, and why."""
+    """Returns the number of bytes read of the files, or None and the reason why it is unknown."""
     if not files:
         return None, "it reads no files"
     if any(map(storage.is_remote, files)):
@@ -159,7 +159,7 @@ def _bytes_read(
 
 
 def _reads_all(chain: Sequence[Stage]) -> bool:
-    """Returns whether one pass reads all files once, and no other follows."""
+    """Returns whether the pipeline makes a single pass, which reads all files once."""
     others = (stages.Epochs, stages.Take, stages.Shard, stages.Cache, stages.Mix, stages.Zip)
     return not any(isinstance(stage, others) for stage in chain) and all(
         map(_reads_all, stages.parts_of(chain[0]))

@@ -1,4 +1,4 @@
-"""The number of files that the first examples behind a shuffle come from."""
+"""The number of files that the first examples after a shuffle come from."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headrace.pipeline.describe.stages import Stage
 
 __all__ = ["Mixing", "measured_mixing"]
 
-# Stages that make one example of each, which the order does not depend on.
+# Stages that give one example for each, so that the order does not depend on them.
 _ONE_TO_ONE = (stages.Map, stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
 
 
 class Mixing(NamedTuple):
-    """The files of the first examples behind the last shuffle of a pipeline.
+    """The files of the first examples after the last shuffle of a pipeline.
 
     Attributes:
         num_examples: The number of examples looked at.
@@ -34,7 +34,7 @@ class Mixing(NamedTuple):
 
 
 def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -> Mixing | None:
-    """Takes the first examples behind the last shuffle, and looks where they come from.
+    """Counts the files that the first examples after the last shuffle come from.
 
     Functions right before the shuffle are not called: they do not change the order.
 
@@ -44,7 +44,7 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
         most_seconds: The longest time for it.
 
     Returns:
-        The files; None if it does not shuffle examples of several files, or not even the first
+        The numbers; None if the pipeline does not shuffle examples of several files, or no example
         comes in time.
     """
     chain = _up_to_shuffle(pipe.stages)
@@ -58,7 +58,7 @@ def measured_mixing(pipe: Pipeline, files: Sequence[str], most_seconds: float) -
             found.append(example["file"])
             if time.monotonic() > end:
                 break
-    # What is not of a file has an empty name.
+    # Examples that are not of a file have an empty name.
     return Mixing(len(found), len(set(filter(None, found))), len(files)) if found else None
 
 

@@ -82,7 +82,7 @@ def _imported(path: str) -> ModuleType:
 
 
 def _failure(path: str, error: Exception) -> Failure:
-    """Returns what went wrong in the user's program, with its line there."""
+    """Returns the failure for an error in the user's program, with its line there."""
     known = failure_of(error)
     text = known.message if known else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):

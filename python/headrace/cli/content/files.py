@@ -18,7 +18,7 @@ def files_of(command: str, argument: str) -> list[str]:
     without hidden ones. For everything else see `find_files`.
 
     Raises:
-        NotFoundError: If there are none.
+        NotFoundError: If there are no such files.
         OpError: If a directory cannot be listed.
     """
     if not storage.is_remote(argument) and is_directory(argument):

@@ -15,7 +15,7 @@ __all__ = ["Content", "Kind", "content_of", "image_kind"]
 
 
 class Kind:
-    """The kinds that are told apart, by the words that stand in reports."""
+    """The known kinds of files, by their words in reports."""
 
     TFRECORD: Final = "tfrecord"
     EVENTS: Final = "events"
@@ -34,7 +34,7 @@ class Kind:
 
 
 class Content(NamedTuple):
-    """The kind of a file, and facts found while telling it.
+    """The kind of a file, and facts found while determining it.
 
     Attributes:
         path: The file.
@@ -43,7 +43,7 @@ class Content(NamedTuple):
         size_bytes: The size of the file.
         detail: Further facts: the format of an image, the delimiter of a table, or a guess for an
             unknown file.
-        mismatch: The reason why it is not what its name says, if it is not.
+        mismatch: The reason why the content does not fit the name; None if it does.
     """
 
     path: str
@@ -76,7 +76,7 @@ _TEXTS: Final = {
     ".jsonl": (Kind.JSON_LINES, None),
     ".ndjson": (Kind.JSON_LINES, None),
 }
-# If the content does not tell, because its first bytes are damaged, the name does.
+# The kind is taken from the name if the first bytes are damaged.
 _NAMES: Final = {
     ".tfrecord": Kind.TFRECORD,
     ".tfrecords": Kind.TFRECORD,
@@ -90,7 +90,7 @@ _COMPRESSED_NAMES: Final = (".gz", ".zst", ".bz2", ".xz", ".lz4")
 
 
 def content_of(path: str) -> Content:
-    """Returns what a file is.
+    """Returns the kind of a file, by its content.
 
     Raises:
         OpError: If it cannot be read.
@@ -114,7 +114,7 @@ def _mismatch(path: str, kind: str, start: Start) -> str | None:
     expected = Kind.IMAGE if name.endswith(_IMAGE_NAMES) else _NAMES.get(_named(path))
     if not start.size_bytes and name.endswith(_COMPRESSED_NAMES):
         expected = "compressed"
-    # There may be no records.
+    # The file may have no records.
     if expected is None or (expected == Kind.TFRECORD and kind == Kind.EMPTY):
         return None
     found = engine.content_of(start.data)
@@ -125,7 +125,7 @@ def _mismatch(path: str, kind: str, start: Start) -> str | None:
 
 
 def image_kind(data: bytes) -> str | None:
-    """Returns the format of an image by its first bytes; None if it is none."""
+    """Returns the format of an image by its first bytes; None if they are not an image."""
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "WebP"
     if (
@@ -160,7 +160,7 @@ def _kind(start: Start) -> tuple[str, str | None]:  # noqa: PLR0911 (one for eac
 
 
 def _is_record(data: bytes) -> bool:
-    """Returns whether this begins with the length of a TFRecord's record and its checksum."""
+    """Returns whether bytes begin with the length of a TFRecord and its checksum."""
     if len(data) < _HEADER_BYTES:
         return False
     crc = engine.crc32c(data[:_LENGTH_BYTES])

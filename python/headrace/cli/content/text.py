@@ -21,7 +21,7 @@ def is_text(data: bytes) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Returns whether a text is a number, which is not an usual name for a column."""
+    """Returns whether a text is a number, which is an unusual name for a column."""
     try:
         float(text)
     except ValueError:
@@ -42,7 +42,7 @@ def is_json_lines(data: bytes, is_whole: bool) -> bool:
 
 
 def delimiter_of(data: bytes, is_whole: bool) -> str | None:
-    """Returns what stands between the fields if this is CSV with a header; None if it is not.
+    """Returns the delimiter if the bytes are CSV with a header; None otherwise.
 
     It is CSV if most of the first records have as many fields as the first one, at least two, and
     the fields of the first one differ and are not empty. A table with a single column counts as
@@ -70,7 +70,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _num_fields(text: str, delimiter: str) -> int:
-    """Returns how many fields most records have; 0 if they differ, or there is one record alone."""
+    """Returns the number of fields in most records; 0 if it differs, or for a single record."""
     try:
         records = list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
     except csv.Error:

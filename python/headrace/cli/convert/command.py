@@ -1,4 +1,4 @@
-"""``headrace convert``: from files of one format to those of another."""
+"""``headrace convert``: converts files of one format to another."""
 
 from __future__ import annotations
 
@@ -38,26 +38,32 @@ _CASTS: Final = ("float32", "str")
 _MOST_SKIPPED: Final = 20
 
 
-@click.command(short_help="To TFRecords, or from them.")
+@click.command(short_help="Convert to TFRecords, or from them.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("output", metavar="OUTPUT")
-@click.option("--to", type=click.Choice(_FORMATS), help="Format of the output, else by its name.")
+@click.option(
+    "--to", type=click.Choice(_FORMATS), help="Format of the output; default: by its name."
+)
 @click.option(
     "--from",
     "source_format",
     type=click.Choice((*_FORMATS, "images", "text")),
-    help="Format of the sources, else by their content.",
+    help="Format of the sources; default: by their content.",
 )
-@click.option("--shards", type=click.IntRange(min=1), help="Divide into so many files.")
+@click.option(
+    "--shards", type=click.IntRange(min=1), help="Divide the output into this many files."
+)
 @click.option(
     "--shard-bytes",
     callback=size,
     metavar="SIZE",
-    help="End a file with the example that reaches this: 100M, 1GiB.",
+    help="End a file with the example that reaches this size: 100M, 1GiB.",
 )
 @click.option("--compression", help="gzip or zlib; for Parquet snappy, gzip, zstd, brotli, lz4.")
 @click.option("--shuffle", "seed", type=click.IntRange(min=0), metavar="SEED", help="Shuffle all.")
-@click.option("--window", type=click.IntRange(min=1), help="Shuffle over a window of so many.")
+@click.option(
+    "--window", type=click.IntRange(min=1), help="Shuffle over a window of this many examples."
+)
 @click.option(
     "--skip-errors",
     callback=budget,
@@ -104,7 +110,7 @@ _MOST_SKIPPED: Final = 20
 @click.option("--image", metavar="NAME", help="To an image folder: the feature with the image.")
 @click.option("--label", metavar="NAME", help="To an image folder: the feature with the class.")
 @click.option("--name", metavar="NAME", help="To an image folder: the feature with the name.")
-@click.option("--overwrite", is_flag=True, help="Replace what is there, and start anew.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files, and start anew.")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 def convert(
     to: str | None,
@@ -119,7 +125,7 @@ def convert(
     One side is TFRecords. Shards get their names when they are whole; the same command again
     continues behind the last one.
 
-    Exits with 1 if that cannot be done, with 130 after Ctrl-C.
+    Exits with 1 if the conversion fails, with 130 after Ctrl-C.
     """
     output = options["output"]
     if to is None:

@@ -1,7 +1,7 @@
 """Image folders: a directory for each class, and a file for each image.
 
-Images are written to a hidden directory beside the output, which gets its final name when all are
-there.
+Images are written to a hidden directory beside the output, which gets its final name when all
+images are written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headrace.pipeline.writing.values import Row, Values
 __all__ = ["FOLDER_PART", "Folder", "FolderPlan", "folder_plan"]
 
 FOLDER_PART: Final = 1000
-"""After so many images the journal is written."""
+"""The number of images after which the journal is written."""
 
 _LABELS: Final = ("class", "image/class/text", "label", "image/class/label", "cls")
 _NAMES: Final = ("path", "image/filename", "filename", "__key__")
@@ -55,10 +55,10 @@ class FolderPlan(NamedTuple):
 
 
 def folder_plan(schema: Schema, request: Request) -> FolderPlan:
-    """Returns which features make an image folder.
+    """Returns the features that make an image folder.
 
     Raises:
-        Failure: If that is ambiguous, or there are none.
+        Failure: If they are ambiguous, or missing.
     """
     images = [
         name
@@ -118,7 +118,7 @@ class Folder:
 
     @staticmethod
     def clear(output: str) -> None:
-        """Removes what an earlier run has left that is not continued with."""
+        """Removes the files of an earlier run that is not continued."""
         if os.path.isdir(_partial(output)):
             shutil.rmtree(_partial(output))
 
@@ -177,7 +177,7 @@ class Folder:
 
 
 class _Part(Shard):
-    """Some images, which are in the journal together."""
+    """A group of images with one entry in the journal."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -186,10 +186,10 @@ class _Part(Shard):
         return self._folder.write(row, number)
 
     def publish(self) -> None:
-        """Does nothing: the directory gets its name when all are there."""
+        """Does nothing: the directory gets its name when all images are written."""
 
     def discard(self) -> None:
-        """Does nothing: the next run writes these images again, and nobody sees them before."""
+        """Does nothing: the directory is hidden, and the next run writes these images again."""
 
 
 def _partial(output: str) -> str:

@@ -34,7 +34,7 @@ class Names:
         return os.path.join(self.directory, f"{self._stem}-{number:05d}{of}{self._extension}")
 
     def existing(self) -> list[str]:
-        """Returns the files that have such names already, whatever their number is."""
+        """Returns the existing files with such names, for any number of shards."""
         pattern = rf"{re.escape(self._stem)}-{_NUMBER}(-of-{_NUMBER})?{re.escape(self._extension)}"
         return self._matching(pattern if self._is_divided else re.escape(self._base))
 
@@ -55,7 +55,7 @@ class Names:
 
 
 def _divided(base: str) -> tuple[str, str]:
-    """Returns a name without its extension, and that; `.tar.gz` is one extension."""
+    """Returns a name without its extension, and the extension; `.tar.gz` is one extension."""
     stem, extension = os.path.splitext(base)
     if extension in (".gz", ".zst", ".bz2"):
         stem, inner = os.path.splitext(stem)

@@ -1,6 +1,6 @@
-"""Numbers that an `Example` cannot hold as they are, and casts that the user asks for.
+"""Numbers of types that an `Example` cannot hold, and casts that the user asks for.
 
-An `Example` has int64, float32 and bytes. Other numbers become one of these where that gives back
+An `Example` has int64, float32 and bytes. Other numbers are converted to one of these if that keeps
 each value.
 """
 
@@ -20,7 +20,7 @@ from headrace.pipeline.writing.values import Values
 __all__ = ["Rule", "changed", "check_casts", "first_changed", "held", "rules_of"]
 
 _MOST_INT64: Final = np.uint64((1 << 63) - 1)
-# What no integer type reaches.
+# The first power of two beyond all integer types.
 _BEYOND_INTEGERS: Final = 2.0**64
 
 
@@ -28,10 +28,10 @@ class Rule:
     """The rules for the numbers of a feature.
 
     Attributes:
-        VALUE: The same value is given back.
-        TEXT: The same text is given back: 0.1 is 0.1 as float32, too.
-        FLOAT32: They are rounded to float32, but not to infinity or zero.
-        STR: They become texts.
+        VALUE: The value must be kept.
+        TEXT: The shortest text of the number must be kept: 0.1 may become the float32 0.1.
+        FLOAT32: Numbers are rounded to float32, but not to infinity or zero.
+        STR: Numbers become texts.
     """
 
     VALUE: Final = "value"
@@ -41,7 +41,7 @@ class Rule:
 
 
 def check_casts(source: Source, request: Request) -> None:
-    """Raises Failure if a feature that is to be cast is not there, or has no numbers."""
+    """Raises Failure if a feature to cast is missing, or does not have numbers."""
     if request.cast and source.format == Format.TFRECORD:
         raise Failure("--cast: the source is tfrecord, whose records stay as they are.")
     for name, kind in request.cast:
@@ -54,7 +54,7 @@ def check_casts(source: Source, request: Request) -> None:
 
 
 def rules_of(source: Source, request: Request) -> dict[str, str]:
-    """Returns the rule of each feature that an `Example` may not hold, or that is cast."""
+    """Returns the rule of each feature whose numbers an `Example` may not hold, or that is cast."""
     if source.format == Format.TFRECORD or request.to != Format.TFRECORD:
         return {}
     is_text = source.format in (Format.CSV, Format.JSON_LINES)
@@ -67,10 +67,10 @@ def rules_of(source: Source, request: Request) -> dict[str, str]:
 
 
 def held(name: str, values: Values, rule: str, number: int) -> Values:
-    """Returns the values of a feature of example `number` as an `Example` holds them.
+    """Returns the values of a feature of example `number` in a type that an `Example` has.
 
     Raises:
-        Failure: If they do not keep to the rule.
+        Failure: If they break the rule.
     """
     if rule == Rule.STR:
         return Values("str", [_text(values.kind, item) for item in values.items], values.shape)
@@ -88,7 +88,7 @@ def _text(kind: str | None, item: Any) -> str:
 
 
 def first_changed(numbers: npt.NDArray[Any], rule: str) -> tuple[int, Any] | None:
-    """Returns the row of the first number that does not keep to a rule, and that number."""
+    """Returns the row of the first number that breaks a rule, and the number; None if none does."""
     places = np.argwhere(~_are_kept(numbers, rule))
     return (int(places[0][0]), numbers[tuple(places[0])]) if len(places) else None
 
@@ -102,7 +102,7 @@ def _are_kept(numbers: npt.NDArray[Any], rule: str) -> npt.NDArray[np.bool_]:
         return np.asarray(is_rounded | ~np.isfinite(numbers))
     kept = np.asarray((narrow == numbers) | np.isnan(numbers))
     if rule == Rule.TEXT and not kept.all():
-        # As `csv` infers types: integers must be exact, as far as there are types for them.
+        # As when `csv` infers types: integers must be exact if an integer type can hold them.
         is_int = (numbers == np.floor(numbers)) & (np.abs(numbers) < _BEYOND_INTEGERS)
         given_back = narrow.astype(str).astype(np.float64) == numbers
         kept |= ~is_int & np.isfinite(narrow) & given_back
@@ -115,13 +115,13 @@ def _narrowed(numbers: Any) -> Any:
 
 
 def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str]) -> str:
-    """Returns the message for a number that does not keep to its rule.
+    """Returns the message for a number that breaks its rule.
 
     Args:
         name: The feature.
         value: The number.
         rule: Its rule.
-        number: That of the example.
+        number: The number of the example.
         names: All features that have such numbers.
     """
     where = f"feature '{name}': example {number} has {value}"

@@ -11,7 +11,7 @@ __all__ = ["FORMAT_OF_KIND", "Format", "Request"]
 
 
 class Format:
-    """The formats, by the words that `--from` and `--to` take."""
+    """The formats, by their words for `--from` and `--to`."""
 
     TFRECORD: Final = "tfrecord"
     CSV: Final = "csv"
@@ -37,7 +37,7 @@ FORMAT_OF_KIND: Final = {
 
 @dataclass(frozen=True)
 class Request:
-    """A conversion that is wanted. A run that continues another one must have an equal request.
+    """A requested conversion. A run that continues another one must have an equal request.
 
     Attributes:
         sources: Files, directories and patterns.
@@ -52,7 +52,7 @@ class Request:
         skip_errors: The number, or the share, of examples that may be skipped.
         header: Whether CSV files begin with the names of the columns; None if not given.
         columns: The types of some columns: (name, type).
-        defaults: The values for missing ones: (name, value).
+        defaults: The values for missing values of some columns: (name, value).
         select: The wanted features; empty for all.
         rename: The new and the old names of features.
         base64: The features that are bytes, written as base64.
@@ -86,7 +86,7 @@ class Request:
     name: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Returns it as plain data, such as JSON gives back."""
+        """Returns it as plain data that JSON preserves."""
         return {
             key: [list(one) if isinstance(one, tuple) else one for one in value]
             if isinstance(value, tuple)

@@ -1,4 +1,4 @@
-"""Rows: what goes from a source to an output, a feature for each name."""
+"""Rows: examples between a source and an output, with the values of each feature."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["row_maker"]
 
 
 def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int], Row]:
-    """Returns a function that makes a row of an example of a source and its number."""
+    """Returns a function that turns an example of a source, and its number, into a row."""
     make = _maker(source)
-    # All examples are looked at before the first is written, but files may change.
+    # All examples are checked before the first is written, but files may change.
     rules = rules_of(source, request)
     if not (request.select or request.rename or rules or _decodes(source, request)):
         return make
@@ -46,7 +46,7 @@ def row_maker(source: Source, request: Request) -> Callable[[dict[str, Any], int
 
 
 def _decodes(source: Source, request: Request) -> bool:
-    """Returns whether base64 is decoded here: for TFRecords, from what cannot hold bytes."""
+    """Returns whether base64 is decoded: from CSV and JSON lines to TFRecords."""
     return bool(request.base64) and source.format != Format.TFRECORD
 
 

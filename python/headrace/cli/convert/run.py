@@ -1,4 +1,4 @@
-"""Converts: reads examples, writes shards, and continues where a run before was ended."""
+"""Runs a conversion: reads examples, writes shards, and continues an earlier run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Converted(NamedTuple):
     skipped: list[Skipped]
 
     def as_json(self) -> dict[str, Any]:
-        """Returns this as the document of `--json` has it."""
+        """Returns this in the form for the document of `--json`."""
         return {
             "files": self.files,
             "examples": self.num_examples,
@@ -56,7 +56,7 @@ class Converted(NamedTuple):
 
 
 def convert(request: Request, overwrite: bool, interrupts: Interrupts) -> Converted:
-    """Converts what a request says.
+    """Runs the conversion of a request.
 
     Args:
         request: The request.
@@ -105,7 +105,7 @@ class _Conversion:
         self._names = Names(request.output, request.shards, is_divided)
 
     def run(self, overwrite: bool) -> Converted:
-        """Writes all that is missing."""
+        """Writes all shards that are missing."""
         is_begun = self._is_begun() and not overwrite
         survey = self._known() if is_begun else self._begun(overwrite)
         num_before = len(self._journal.done)
@@ -133,13 +133,13 @@ class _Conversion:
         )
 
     def _is_begun(self) -> bool:
-        """Returns whether a run before has written something, or may have, just before its end."""
+        """Returns whether an earlier run has written something, or may have."""
         header = self._journal.header
         is_same = header is not None and header["request"] == self._request.as_json()
         return bool(self._journal.done) or is_same
 
     def _known(self) -> Survey:
-        """Returns what a run before has found out, if this one may continue with it."""
+        """Returns the survey of an earlier run, if this one may continue it."""
         header = self._journal.header or {}
         before, now = header["request"], self._request.as_json()
         for key in now:
@@ -159,7 +159,7 @@ class _Conversion:
         return Survey.from_json(header["survey"])
 
     def _begun(self, overwrite: bool) -> Survey:
-        """Looks at the examples, and begins the journal."""
+        """Surveys the examples, and starts the journal."""
         existing = self._names.existing()
         if existing and (not overwrite or os.path.isdir(existing[0])):
             remedy = "Remove it" if os.path.isdir(existing[0]) else "Give --overwrite to replace it"
@@ -215,7 +215,7 @@ class _Output(Output):
         )
 
     def showing(self, bar: Bar, interrupts: Interrupts) -> _Output:
-        """Lets it tell a bar of each example, and look for signals."""
+        """Sets a progress bar that advances with each example, and the signals to check."""
         self._bar, self._interrupts = bar, interrupts
         return self
 

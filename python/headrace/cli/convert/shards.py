@@ -1,4 +1,4 @@
-"""The shards of each format, for what a request says."""
+"""The shards of each format, for a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline over what is converted."""
+"""The pipeline over the examples to convert."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     Attributes:
         format: A `Format`.
         pipeline: Its examples, in the order of the output; for TFRecords the records.
-        plain: The same examples in the order in which they are stored.
+        plain: The same examples in their stored order.
         root: The directory of an image folder, else None.
     """
 
@@ -175,7 +175,7 @@ def _json_lines(paths: list[str], request: Request) -> Pipeline:
 
 
 def _columns(plain: Pipeline, request: Request) -> dict[str, Any]:
-    """Returns the types of all columns: those that were given, and those that are inferred."""
+    """Returns the types of all columns, given or inferred."""
     given = {name: _type(name, text) for name, text in request.columns}
     if set(request.select) and set(request.select) <= set(given):
         return {name: given[name] for name in request.select}
@@ -224,7 +224,7 @@ def _default(name: str, column: Any, text: str) -> Any:
 
 
 def _check_options(found: str, request: Request) -> None:
-    """Refuses options that say nothing of this source."""
+    """Refuses options that do not apply to this source."""
     typed = (Format.CSV, Format.JSON_LINES)
     if request.columns and found not in typed:
         raise Failure(f"--column: the source is {found}, which says itself what it holds.")
@@ -236,7 +236,7 @@ def _shuffled(source: Pipeline, request: Request) -> Pipeline:
     if request.seed is None:
         return source
     try:
-        # It reads each source once, and leaves nothing beside it.
+        # A conversion reads each source once, and writes no index beside it.
         return source.shuffle(request.window, seed=request.seed).options(index="memory")
     except ValueError as error:
         raise Failure(f"{error} Here: --window 10000") from error

@@ -54,14 +54,14 @@ class Survey(NamedTuple):
 
     @staticmethod
     def from_json(data: list[Any]) -> Survey:
-        """Returns what `as_json` was made of."""
+        """Returns the survey of a result of `as_json`."""
         num_examples, columns, folder = data
         made = [Column(*column) for column in columns]
         return Survey(num_examples, made, None if folder is None else FolderPlan(*folder))
 
 
 def checked_names(source: Source, request: Request) -> None:
-    """Refuses names of features that the source has not.
+    """Refuses names of features that the source does not have.
 
     Raises:
         Failure: Names the features that exist.
@@ -94,7 +94,7 @@ def surveyed(
     make_row: Callable[[dict[str, Any], int], Row],
     interrupts: Interrupts,
 ) -> Survey:
-    """Looks at all examples, as far as the request needs that.
+    """Surveys all examples, as far as the request needs it.
 
     Raises:
         Failure: If features have no common types.
@@ -114,7 +114,7 @@ def surveyed(
 
 
 def _check_numbers(source: Source, request: Request, interrupts: Interrupts) -> None:
-    """Refuses numbers that would be others in an `Example`."""
+    """Refuses numbers whose value would change in an `Example`."""
     rules = {name: rule for name, rule in rules_of(source, request).items() if rule != Rule.STR}
     if not rules:
         return
@@ -150,7 +150,7 @@ def _schema(
 
 
 def _count(source: Source, interrupts: Interrupts) -> int:
-    """Returns how many examples there are, without making them where that can be spared."""
+    """Returns the number of examples, without making them if possible."""
     number = 0
     with iter(_small(source.plain)) as batches, Bar("count", None, " examples") as bar:
         while (given := batches.next_columns()) is not None:
@@ -167,7 +167,7 @@ def _length(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def _small(plain: Pipeline) -> Pipeline:
-    """Returns a pipeline that gives as little as can be for each example."""
+    """Returns a pipeline that gives as little data as possible for each example."""
     scalars = {name: spec for name, spec in plain.spec.items() if spec.shape == ()}
     scalars = {name: spec for name, spec in scalars.items() if not spec.is_ragged}
     numbers = [name for name, spec in scalars.items() if not isinstance(spec.dtype, type)]

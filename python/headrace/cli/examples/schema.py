@@ -69,7 +69,7 @@ class FeatureSummary:
         return "text" if self.is_string and self.is_text and self.most else None
 
     def add(self, values: Values) -> None:
-        """Adds what an example has."""
+        """Adds the values of an example."""
         self.count += 1
         self.kinds.add(values.kind)
         self.shapes.add(values.shape)
@@ -109,7 +109,7 @@ class FeatureSummary:
 
 
 class Schema:
-    """Collects what examples have in common.
+    """Collects the common features of examples.
 
     Attributes:
         num_examples: The number of examples added.
@@ -134,11 +134,11 @@ class Schema:
         self.features[name] = FeatureSummary(kinds={kind})
 
     def share(self, name: str) -> float:
-        """Returns in which share of the examples a feature is."""
+        """Returns the share of the examples that have a feature, from 0.0 to 1.0."""
         return self.features[name].count / self.num_examples
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Returns what is known of each feature, as the document of `--json` has it."""
+        """Returns the summary of each feature in the form for the document of `--json`."""
         return [
             {
                 "name": name,

@@ -12,7 +12,7 @@ __all__ = ["sequences_of_record", "values_of_record"]
 
 
 def values_of_record(record: bytes) -> dict[str, Values] | None:
-    """Returns the features of a serialized `Example`; None if it is none."""
+    """Returns the features of a serialized `Example`; None if the bytes are not one."""
     try:
         example = Example.FromString(record)
     except DecodeError:

@@ -1,1 +1,1 @@
-"""``headrace index``: positions of the records of TFRecord files."""
+"""``headrace index``: writes the places of the records of files."""

@@ -1,4 +1,4 @@
-"""``headrace index``: where the records of files are."""
+"""``headrace index``: writes the places of the records of files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["index"]
 _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 
 
-@click.command(short_help="Where the records of files are.")
+@click.command(short_help="Write indexes: the places of records.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--output",
@@ -29,7 +29,7 @@ _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 @click.option(
     "--kind",
     type=click.Choice(_KINDS),
-    help="What the files are; without it, their content tells.",
+    help="Kind of the files; default: by their content.",
 )
 @click.option(
     "--dali",
@@ -40,10 +40,10 @@ _KINDS = ("tfrecord", "csv", "json lines", "tar", "text")
 def index(
     files: tuple[str, ...], output: Path | None, kind: str | None, dali: bool, as_json: bool
 ) -> None:
-    """Writes FILE.hrindex, with which a shuffle of all examples scans nothing, and len() is known.
+    """Writes FILE.hrindex: then a shuffle of all examples needs no scan, and len() is known.
 
     Files are TFRecords, CSV, JSON lines, tar or text, not compressed; the indexes of remote files
-    are uploaded beside them. A file whose index is there and up to date is left alone.
+    are uploaded beside them. A file with an index that is up to date is skipped.
 
     Exits with 1 if a file is of another kind, compressed or damaged.
     """

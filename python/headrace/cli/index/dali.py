@@ -23,14 +23,14 @@ _KINDS: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY)
 
 
 def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Indexed:
-    """Writes where each record of a file begins and how many bytes it has, with its frame.
+    """Writes the offset and the size of each record of a file, framing included.
 
     Each line has both numbers, in decimal digits. Every record is read, and its checksums checked.
 
     Args:
         path: The file.
         directory: The directory of the index; None for the file's directory.
-        interrupts: Signals, looked at now and then.
+        interrupts: Signals, checked now and then.
 
     Raises:
         Failure: If the file is not a TFRecord file, compressed or damaged.

@@ -29,7 +29,7 @@ class Indexed(NamedTuple):
         path: The file of records.
         index_path: The file of their places; None if the file has no records.
         num_records: The number of records.
-        is_new: Whether it was written; otherwise it was there.
+        is_new: Whether it was written; False if it existed.
     """
 
     path: str

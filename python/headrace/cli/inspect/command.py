@@ -1,4 +1,4 @@
-"""``headrace inspect``: what is in files."""
+"""``headrace inspect``: shows the contents of files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import click
 __all__ = ["inspect"]
 
 
-@click.command(short_help="What is in files.")
+@click.command(short_help="Show the contents of files.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--records",
     type=click.IntRange(min=0),
     default=1000,
     show_default=True,
-    help="From so many records the features are learned. All records are counted and checked.",
+    help="Learn the features from this many records. All records are counted and checked.",
 )
 @click.option(
     "--examples",
@@ -42,11 +42,11 @@ def inspect(
     quick: bool,
     as_json: bool,
 ) -> None:
-    """Says what is in files: kind, compression, records, sizes, features, first examples, damage.
+    """Shows the contents of files: kind, compression, records, sizes, features, examples, damage.
 
     The kind is told by the content: TFRecord, CSV, JSON lines, tar, Parquet, images, text,
-    checkpoints, event files. Of a folder a summary is printed: how many files of which kinds, how
-    many records, the features of the first file, and damage. Patterns may be quoted; their files
+    checkpoints, event files. For a folder a summary is printed: the numbers of files of each kind
+    and of records, the features of the first file, and damage. Patterns may be quoted; their files
     are shown one by one, as --json shows those of folders.
 
     Exits with 1 if a file is damaged or cannot be read.

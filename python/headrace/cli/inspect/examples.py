@@ -1,4 +1,4 @@
-"""Single examples as people read them, with their images."""
+"""Single examples as text for people, with their images."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lines_of_example(shown: Shown, is_drawn: bool) -> Iterator[str]:
 
 
 def as_json(shown: Shown) -> dict[str, Any]:
-    """Returns an example as the document of `--json` has it: strings that are not text by size."""
+    """Returns an example in the form for `--json`; strings that are not text become their size."""
     return {
         "record": shown.number,
         "values": {
@@ -68,7 +68,7 @@ def write_pictures(path: str, shown: Shown, directory: Path) -> Iterator[Path]:
     stem = os.path.basename(path)
     for name, values in shown.values.items():
         if picture := _picture(values):
-            # A name of a feature may be anything, a path too.
+            # The name of a feature may be any text, even a path.
             safe = re.sub(r"[^\w.-]+", "_", name)
             target = directory / f"{stem}-{shown.number}-{safe}.png"
             with replacing(target) as file:

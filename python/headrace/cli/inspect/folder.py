@@ -1,4 +1,4 @@
-"""The summary of a folder: a screen, however many files it has."""
+"""The summary of a folder, which fits on a screen for any number of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.cli.wording import count_of, shortened, size, table
 
 __all__ = ["Folder"]
 
-# So much of each part is shown: with all parts, some forty lines.
+# The most entries of each part: all parts together have some forty lines.
 _MOST_KINDS: Final = 8
 _MOST_FOLDERS: Final = 5
 _MOST_DAMAGE: Final = 5
@@ -86,7 +86,7 @@ class Folder:
         )
 
     def _first(self) -> Iterator[str]:
-        """Yields what the first file of the kind with the most bytes has."""
+        """Yields the contents of the first file of the kind with the most bytes."""
         sizes: Counter[str] = Counter()
         for report in self._reports:
             sizes[report["kind"]] += report["size_bytes"]
@@ -115,7 +115,7 @@ class Folder:
 
 
 def _content(reports: list[dict[str, Any]]) -> str:
-    """Returns what files of a kind have, such as "1,200 records"."""
+    """Returns the total contents of files of a kind, such as "1,200 records"."""
     counts = [report.get("count") for report in reports]
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts):

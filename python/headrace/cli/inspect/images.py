@@ -25,7 +25,7 @@ class Picture(NamedTuple):
 
     Attributes:
         format: "JPEG", "PNG", "GIF" or "BMP".
-        pixels: uint8, (height, width, channels), 0-255; of an animation the first frame.
+        pixels: uint8, (height, width, channels), 0-255; for an animation the first frame.
     """
 
     format: str
@@ -50,7 +50,7 @@ def decoded(data: bytes) -> Picture | str | None:
     """Decodes an image.
 
     Returns:
-        The image; or why it cannot be decoded; or None if it is none that the engine knows.
+        The image; or the reason why it cannot be decoded; or None for another format.
     """
     kind = image_kind(data)
     if kind not in DECODED:

@@ -1,4 +1,4 @@
-"""Index files: what they say of their files, and whether it is still so."""
+"""Index files: their contents, and whether they are up to date."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["report_of_index"]
 
 
 def report_of_index(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns what an index says: all of it is read, and its checksums are checked."""
+    """Returns the report of an index: all of it is read, and its checksums are checked."""
     found, fault = _read(content.path)
     if found is None:
         damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}
@@ -49,7 +49,7 @@ def _read(path: str) -> Any:
 
 
 def _is_of(path: str, num_bytes: int, time: tuple[int, int] | None) -> bool | None:
-    """Returns whether a file is as the index says; None if there is no such file."""
+    """Returns whether a file is unchanged since its index was written; None if it is missing."""
     try:
         entry = storage.status(path)
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""Images, checkpoints, event files, and what nobody knows."""
+"""Images, checkpoints, event files, and unknown files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _dtype_of(reader: BundleReader, name: str) -> str:
 
 
 def report_of_session(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns which resources a checkpoint of a session holds."""
+    """Returns the resources in a checkpoint of a session."""
     report = counts(content, looked, "records")
     graph = CheckpointReader(content.path).header.get("graph")
     if not isinstance(graph, dict) or not all(isinstance(one, dict) for one in graph.values()):
@@ -90,7 +90,7 @@ def report_of_events(content: Content, looked: Looked) -> tuple[dict[str, Any], 
             num_looked += 1
             try:
                 event = Event.FromString(example["record"])
-            except DecodeError:  # Whatever it is, it has no steps and no tags.
+            except DecodeError:  # A file of another kind has no steps and no tags.
                 continue
             if event.HasField("summary"):
                 steps.append(event.step)
@@ -102,7 +102,7 @@ def report_of_events(content: Content, looked: Looked) -> tuple[dict[str, Any], 
 
 
 def report_of_unknown(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns what an unknown file seems to be."""
+    """Returns a guess of the kind of an unknown file."""
     return {"looks_like": content.detail, "damage": []}, []
 
 

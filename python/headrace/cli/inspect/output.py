@@ -1,4 +1,4 @@
-"""Prints reports one after the other, or puts them together to one document."""
+"""Prints reports one after the other, or as one document of JSON."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["Output"]
 
 
 class Output:
-    """Inspects files and shows what was found.
+    """Inspects files, and prints or collects their reports.
 
     Args:
         looked: The options for how they are shown.
         png: The directory for images, if they are wanted.
-        is_printed: Whether reports are printed; else they are only kept.
+        is_printed: Whether reports are printed; otherwise they are only collected.
 
     Attributes:
         reports: The reports of all readable files; if printed, without the reports of folders.
@@ -47,7 +47,7 @@ class Output:
         self._has_printed = False
 
     def add(self, argument: str) -> None:
-        """Inspects a file, those of a pattern, or a folder, of which a summary is printed."""
+        """Inspects a file, the files of a pattern, or a folder, for which a summary is printed."""
         with self._noting_failures():
             paths = files_of("inspect", argument)
             is_folder = not is_remote(argument) and is_directory(argument)
@@ -60,7 +60,7 @@ class Output:
 
     @contextmanager
     def _noting_failures(self, folder: Folder | None = None) -> Iterator[None]:
-        """Lets stderr say what cannot be read, and continues."""
+        """Prints failures of the body to stderr, and continues."""
         try:
             yield
         except Exception as error:
@@ -116,7 +116,7 @@ class Output:
 
 
 def _has_colours() -> bool:
-    """Returns whether stdout is a terminal that has 24-bit colours, and wants them."""
+    """Returns whether stdout is a terminal with 24-bit colours, which are not turned off."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")

@@ -1,4 +1,4 @@
-"""Parquet files: what their footer says, and the first rows."""
+"""Parquet files: the contents of their footer, and the first rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(path: str) -> Any:
 
 
 def report_of_parquet(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns what the footer says of all rows, what the first rows hold, and some of them."""
+    """Returns a report of the footer and the first rows, and some rows to show."""
     with opened(content.path) as file:
         metadata = file.metadata
         columns = {column.name: str(column.type) for column in file.schema_arrow}
@@ -74,7 +74,7 @@ def _first_rows(file: Any, number: int) -> list[dict[str, Any]]:
 
 
 def _values(kind: str, value: Any) -> Values:
-    """Returns a value of a column, as `Values` of the column's type in Arrow's words."""
+    """Returns a value of a column as `Values`, with the name of its Arrow type."""
     if isinstance(value, bytes):
         return Values("bytes", [value], ())
     if isinstance(value, str):

@@ -16,7 +16,7 @@ __all__ = ["report_of_records"]
 
 
 def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns what is in a TFRecord file, and its first examples."""
+    """Returns the report of a TFRecord file, and its first examples."""
     report = counts(content, looked, "records")
     schema, sequences = Schema(), Schema()
     num_other, shown = 0, []
@@ -34,7 +34,7 @@ def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any],
             shown.append(Shown(number, raw if features is None else {**features, **(lists or {})}))
     report["looked_at"] = schema.num_examples + num_other
     if not schema.features and not sequences.features:
-        # Records without a byte are Examples without a feature, but nobody means them to be.
+        # Empty records are valid Examples without features, but are not counted as Examples.
         num_other = report["looked_at"]
     report["examples"] = _kind(sequences, report["looked_at"], num_other)
     report["features"] = schema.as_json()
@@ -44,7 +44,7 @@ def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any],
 
 
 def _records(content: Content, looked: Looked, report: dict[str, Any]) -> Iterator[bytes]:
-    """Yields the first records; their damage goes into the report if all were not read."""
+    """Yields the first records; adds their damage to the report unless all records were read."""
     source = source_of(content).skip_errors(ALL).take(looked.num_records)
     with iter(source) as examples:
         for example in examples:

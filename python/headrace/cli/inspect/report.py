@@ -18,10 +18,10 @@ class Looked(NamedTuple):
     """Options for the depth of an inspection.
 
     Attributes:
-        num_records: From how many records the features are learned.
+        num_records: The number of records from which the features are learned.
         num_examples: The number of examples to show.
-        is_bar_shown: Whether a terminal shows how far it is.
-        is_quick: Whether no more than these records are read.
+        is_bar_shown: Whether a progress bar is shown on a terminal.
+        is_quick: Whether only these records are read.
     """
 
     num_records: int
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 
 def counts(content: Content, looked: Looked, what: str) -> dict[str, Any]:
-    """Returns what a report says of all records: nothing if there is no time to count them.
+    """Returns the entries of a report about all records; none with `--quick`.
 
     Args:
         content: The file.
@@ -65,7 +65,7 @@ def counts(content: Content, looked: Looked, what: str) -> dict[str, Any]:
 
 
 def damage_of(skipped: list[Skipped]) -> list[dict[str, Any]]:
-    """Returns what could not be read, as the document of `--json` has it."""
+    """Returns the damage in the form for the document of `--json`."""
     return [
         {
             "record": one.record_number,

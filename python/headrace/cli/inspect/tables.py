@@ -1,4 +1,4 @@
-"""CSV, JSON lines, tar and texts: files of which a pipeline makes examples by itself."""
+"""CSV, JSON lines, tar and texts: files whose examples a pipeline source makes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNITS: Final = {Kind.TAR: "samples", Kind.CSV: "rows", Kind.JSON_LINES: "object
 
 
 def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns what is in a file of rows, objects or samples, and the first of them."""
+    """Returns the report of a file of rows, objects or samples, and the first of them."""
     report = counts(content, looked, _UNITS[content.kind])
     schema, shown = Schema(), []
     with iter(source_of(content).skip_errors(ALL).take(looked.num_records)) as examples:
@@ -33,7 +33,7 @@ def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], l
 
 
 def report_of_text(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
-    """Returns what is in a text, and its first lines."""
+    """Returns the report of a text, and its first lines."""
     report = counts(content, looked, "lines")
     with iter(source_of(content).skip_errors(ALL).take(looked.num_examples)) as examples:
         return report, [Shown(n, values_of_example(example)) for n, example in enumerate(examples)]

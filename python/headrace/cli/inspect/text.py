@@ -1,4 +1,4 @@
-"""Reports as people read them."""
+"""Reports as text for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_TENSORS: Final = 50
 
 
 def lines_of(report: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of a report, but for the examples and the damage."""
+    """Yields the lines of a report, without examples and damage."""
     yield printable(report["file"])
     kind = _NAMES.get(report["kind"], report["kind"])
     packing = report["compression"]
@@ -46,7 +46,7 @@ def kind_of(report: dict[str, Any]) -> str:
 
 
 def damage_lines(report: dict[str, Any]) -> Iterator[str]:
-    """Yields what is damaged."""
+    """Yields the lines about damage."""
     damage = report["damage"]
     if not damage:
         return
@@ -58,7 +58,7 @@ def damage_lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def place_of(damage: dict[str, Any]) -> str:
-    """Returns where something is damaged: "record 3 at byte 90"."""
+    """Returns the place of a damage: "record 3 at byte 90"."""
     where = [] if damage["record"] is None else [f"record {damage['record']:,}"]
     where += [] if damage["offset_bytes"] is None else [f"at byte {damage['offset_bytes']}"]
     return " ".join(where) or "the whole file"

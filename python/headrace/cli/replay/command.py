@@ -1,4 +1,4 @@
-"""``headrace replay``: the examples of the steps that follow a state."""
+"""``headrace replay``: prints the examples of the steps that follow a state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 __all__ = ["replay"]
 
 
-@click.command(short_help="The records of the steps that follow a state.")
+@click.command(short_help="Print the records of the steps after a state.")
 @click.argument("file", metavar="STATE")
 @click.option(
     "--pipeline",

@@ -1,4 +1,4 @@
-"""The records that the steps behind a state are made of."""
+"""The origins of the examples in the steps after a state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def state_in(path: str, where: str | None) -> dict[str, Any]:
 def steps(
     pipeline: Pipeline, state: Mapping[str, Any], count: int
 ) -> Iterator[tuple[int, list[Origin]]]:
-    """Yields the number of each step behind a state, from 0, and its examples.
+    """Yields the number of each step after a state, from 0, and the origins of its examples.
 
     Args:
         pipeline: The pipeline.

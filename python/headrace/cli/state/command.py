@@ -1,4 +1,4 @@
-"""``headrace state``: what the saved state of an iteration means."""
+"""``headrace state``: describes the saved state of an iteration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.cli.wording import echo_json
 __all__ = ["state"]
 
 
-@click.command(short_help="What a saved state means.")
+@click.command(short_help="Describe a saved state.")
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 def state(file: str, as_json: bool) -> None:

@@ -24,11 +24,11 @@ _FILES: Final = (
     "image_folder",
     "webdataset",
 )
-# Sources whose files a shuffle over a window may read in turn.
+# Sources whose files a shuffle over a window may permute.
 _IN_PIECES: Final = (*_FILES, "parquet", "concat")
 _BATCHES: Final = ("batch", "padded_batch")
 _TOGETHER: Final = ("concat", "mix", "zip")
-# What stages say, if they have so many numbers. `total` is the first one and what comes behind it.
+# The texts of stages, by their number of numbers. `total` is the first number plus later examples.
 _SAYINGS: Final = {
     **{
         (name, 2): "The program has taken {total:,} batches. The last one began at the place below."
@@ -54,12 +54,12 @@ _SAYINGS: Final = {
         for name in _FILES
     },
 }
-# Behind these, an example of the stage is one of the stage before it.
+# Stages that give one example for each of the stage before.
 _ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
 
 def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
-    """Returns how many batches were taken; None where the last stage is not a batch."""
+    """Returns the number of batches taken; None if the last stage is not a batch."""
     if name_of(words[-1]) not in _BATCHES:
         return None
     return checkpoint.skip + (checkpoint.numbers[0] if checkpoint.numbers else 0)
@@ -72,15 +72,15 @@ def place_lines(
     digested: int | None = None,
     in_blocks: bool = False,
 ) -> Iterator[str]:
-    """Yields what a place says, the last stage first.
+    """Yields the lines that describe a place, the last stage first.
 
     Args:
-        words: The stages, as a state has them.
+        words: The stages, in the form of a state.
         checkpoint: The checkpoint of the last stage.
-        behind: The number of examples after that.
+        behind: The number of examples after the checkpoint.
         digested: The number of stages that make the global order. A checkpoint of the digest
             follows theirs.
-        in_blocks: Whether a shuffle behind these stages reads pieces of files.
+        in_blocks: Whether a shuffle after these stages reads pieces of files.
     """
     for index in range(len(words) - 1, -1, -1):
         name = name_of(words[index])
@@ -92,13 +92,13 @@ def place_lines(
             yield f"{name}: {_beginning(checkpoint.skip + behind)}"
             return
         if not checkpoint.numbers:
-            # Functions that make more or fewer examples have no numbers of their own.
+            # Functions that change the number of examples have no numbers of their own.
             total = checkpoint.skip + behind
             if name in ("map", "filter", "flat_map", "unbatch"):
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
                 yield from place_lines(words[:index], checkpoint.inputs[0], 0, digested, in_blocks)
                 return
-            if index == 0:  # The fields of a source, which are parsed by a step of their own.
+            if index == 0:  # The fields of a source, which a separate step parses.
                 yield from place_lines(words[:1], checkpoint.inputs[0], total, None, in_blocks)
                 return
             continue

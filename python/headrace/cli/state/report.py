@@ -14,7 +14,7 @@ __all__ = ["lines_of_state", "report_of_state"]
 
 
 def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a whole state means, as the document of `--json` has it."""
+    """Returns the report of a valid state, in the form for the document of `--json`."""
     words, place = state["stages"], state["place"]
     batches = None
     try:
@@ -24,7 +24,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
         )
         batches = num_batches(words, checkpoint) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
-        # Its checksum is right, but no pipeline has made it: the raw numbers have to do.
+        # The checksum is right, but no pipeline makes such a place: the raw numbers are shown.
         lines = [f"The place is one that no stage has: {shortened(str(place), 200)}"]
     return {
         "version": state["version"],

@@ -1,4 +1,4 @@
-"""Many files of one kind in one pipeline, so that all threads have work."""
+"""Verification of many files of one kind in one pipeline, so that all threads have work."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headrace.pipeline.tracing import native
 
 __all__ = ["TOGETHER", "verified_together"]
 
-# The kinds of which files are read together.
+# The kinds whose files are read together.
 TOGETHER: Final = (Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.IMAGE)
 _BATCH: Final = 1 << 12
 _DECODING: Final = "DecodeImage"
 
 
 def verified_together(contents: Sequence[Content], num_threads: int | None) -> list[Result]:
-    """Reads all records of some files, which are all records or all images, in parallel.
+    """Reads all records of some files in parallel; all are TFRecords, or all are images.
 
     Raises:
         OpError: If the system cannot read one of them.
@@ -44,14 +44,14 @@ def verified_together(contents: Sequence[Content], num_threads: int | None) -> l
 
 
 def _plain(reason: str) -> str:
-    """Returns why an image cannot be decoded, without where that was written down here."""
+    """Returns the reason why an image cannot be decoded, without the place in headrace's code."""
     first, *_ = reason.splitlines()
     place, found, why = first.partition(f"{_DECODING} at ")
     return why.partition(": ")[2].partition(" [while reading ")[0] if found else place
 
 
 def _total(contents: Sequence[Content]) -> int | None:
-    """Returns how many bytes will be read, if that is known."""
+    """Returns the number of bytes to read; None if unknown."""
     if any(content.compression for content in contents):
         return None
     return sum(content.size_bytes for content in contents)
@@ -59,7 +59,7 @@ def _total(contents: Sequence[Content]) -> int | None:
 
 @native
 def _decoded(example: dict[str, Any]) -> dict[str, Any]:
-    # The last value of an image is there when all of it was decoded.
+    # The last value of an image exists once all of it was decoded.
     return {"file": example["file"], "size": ops.size(ops.decode_image(example["data"]))}
 
 

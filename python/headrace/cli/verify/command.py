@@ -1,4 +1,4 @@
-"""``headrace verify``: whether all records of files can be read."""
+"""``headrace verify``: checks that all records of files can be read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 
-@click.command(short_help="Whether files are damaged.")
+@click.command(short_help="Check files for damage.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads that read; one a core.")
-@click.option("--verbose", "-v", is_flag=True, help="Name the files that are whole, too.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Number of reading threads; default: one for each core.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Name the undamaged files, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 @click.pass_context
 def verify(
@@ -29,9 +33,9 @@ def verify(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Reads all records of files, checks every checksum, and names what is damaged.
+    """Reads all records of files, checks every checksum, and names damaged files and records.
 
-    Behind a damaged record it continues where the format allows. Images are decoded, rows of CSV
+    After a damaged record it continues if the format allows. Images are decoded, rows of CSV
     and JSON lines are parsed.
 
     Exits with 0 if all is well, with 1 if anything is damaged or cannot be read.

@@ -1,4 +1,4 @@
-"""All files that ``headrace verify`` was given."""
+"""Verification of all files given to ``headrace verify``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:
 
 
 def _group(content: Content) -> str:
-    """Returns what tells files that are read together from others; "" if it is read alone."""
+    """Returns a key, equal for files that are read together; "" for a file that is read alone."""
     if content.kind not in TOGETHER:
         return ""
     if content.kind == Kind.IMAGE:

@@ -1,4 +1,4 @@
-"""The result of reading all of a file."""
+"""The result of verifying a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Result:
     Attributes:
         content: The file.
         num_records: The number of whole records.
-        damage: The damage, as the document of `--json` has it.
+        damage: The damage, in the form for the document of `--json`.
     """
 
     content: Content
@@ -28,15 +28,15 @@ class Result:
     damage: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, skipped: Iterable[Skipped]) -> None:
-        """Adds what cannot be read."""
+        """Adds unreadable records."""
         self.damage += damage_of(list(skipped))
 
     def fail(self, stage: str, reason: str) -> None:
-        """Says that the file cannot be read as a whole."""
+        """Records that no part of the file can be read."""
         self.damage.append({"record": None, "offset_bytes": None, "stage": stage, "reason": reason})
 
     def as_json(self) -> dict[str, Any]:
-        """Returns this as the document of `--json` has it."""
+        """Returns this in the form for the document of `--json`."""
         return {
             "file": self.content.path,
             "kind": self.content.kind,

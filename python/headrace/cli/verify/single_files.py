@@ -1,4 +1,4 @@
-"""Files that say by themselves which components they have, so that each is read alone."""
+"""Verification of files that are read one by one, since each defines its own components."""
 
 from __future__ import annotations
 

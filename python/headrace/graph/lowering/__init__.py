@@ -1,1 +1,1 @@
-"""From operations of a graph to programs of the native engine."""
+"""Lowering: from operations of a graph to programs of the native engine."""

@@ -21,10 +21,10 @@ class Composite(NamedTuple):
 
     Attributes:
         kind: The class.
-        fetch: Returns an object's tensors, and a function that makes its value of theirs.
-        feed: Returns for an object and its value what to feed to each tensor; None if it cannot be
-            fed.
-        parts: Returns the tensors that `partial_run` may feed; None if it cannot be fed there.
+        fetch: Returns an object's tensors, and a function that makes its value from theirs.
+        feed: Returns pairs of a tensor and its value, for an object and its value; None if objects
+            of the class cannot be fed.
+        parts: Returns the tensors that `partial_run` may feed; None if they cannot be fed there.
     """
 
     kind: type[Any]
@@ -39,7 +39,7 @@ def register_session_run_conversion_functions(
     feed_function: _Feed | None = None,
     feed_function_for_partial_run: _Parts | None = None,
 ) -> None:
-    """Lets runs fetch and feed the objects of a class.
+    """Registers a class whose objects runs can fetch and feed.
 
     Args:
         tensor_type: The class.
@@ -59,7 +59,7 @@ def register_session_run_conversion_functions(
 
 
 def composite_for(value: object) -> Composite | None:
-    """Returns how to fetch and feed an object; None if it is not made of several tensors."""
+    """Returns the way to fetch and feed an object; None if it is not made of several tensors."""
     if isinstance(value, (Tensor, str)):
         return None
     return next((known for known in _composites if isinstance(value, known.kind)), None)

@@ -1,8 +1,8 @@
 """Conversion of fed values to a type, with a check that the type can hold them.
 
 NumPy, and so TensorFlow, turns 300 into the uint8 44 and 1.5 into the int32 1. An integer type can
-hold a number if it represents it exactly. A floating-point type can hold a number within its range,
-rounded. Everything has a truth value, so a bool takes any number.
+hold a number that it represents exactly. A floating-point type can hold any number within its
+range, rounded. A bool takes any number, since each has a truth value.
 """
 
 from functools import cache
@@ -143,7 +143,7 @@ def _misfits(given: _Array, array: _Array) -> _Array:
         return nothing if array.dtype.kind == "b" else np.logical_or(nothing, _differ(given, array))
     if given.dtype.kind in _NUMBERS:
         return _differ(given, array)
-    # NumPy reads numbers in text, but all text is true to it.
+    # NumPy parses numbers in text, but takes all text as true.
     return np.full(given.shape, array.dtype.kind == "b")
 
 

@@ -1,4 +1,4 @@
-"""Values that a run is given: checked against their tensors and converted.
+"""Fed values of a run: checked against their tensors and converted.
 
 Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
@@ -22,21 +22,21 @@ __all__ = ["LossyFeeds", "as_array", "convert_feeds", "feed_tensors"]
 class LossyFeeds:
     """A session's rule for fed numbers that the type of their tensor cannot hold.
 
-    TensorFlow makes other numbers of them: of 1.5 the int32 1, of 300 the uint8 44.
+    TensorFlow changes such numbers: 1.5 becomes the int32 1, and 300 the uint8 44.
     """
 
     def __init__(self, are_allowed: bool | None) -> None:
         """Makes the rule.
 
         Args:
-            are_allowed: True to do as TensorFlow does; False to refuse such numbers; None to do as
-                TensorFlow does, with one warning for each tensor.
+            are_allowed: True to convert as TensorFlow does; False to refuse such numbers; None to
+                convert as TensorFlow does, with one warning for each tensor.
         """
         self._are_allowed = are_allowed
         self._warned: set[Tensor] = set()
 
     def convert(self, tensor: Tensor, value: object, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Returns what is fed.
+        """Returns the array to feed.
 
         Raises:
             Misfit: If the type cannot hold a number, and such numbers are refused.
@@ -121,7 +121,7 @@ def _expand(key: object, value: object) -> list[tuple[Any, object]]:
 
 
 def feed_tensors(graph: Graph, key: object) -> list[Tensor]:
-    """Returns the tensors that a key of a feed represents: one, or those that an object has.
+    """Returns the tensors that a key of a feed represents: one, or all tensors of an object.
 
     Raises:
         TypeError: If it represents none.
@@ -198,7 +198,7 @@ def _fits(value: int, dtype: DType) -> bool:
 
 
 def _is_ordinary(value: object, dtype: DType) -> bool:
-    """Returns whether a value is an int or float that certainly fits, as most are."""
+    """Returns whether a value is an int or float that certainly fits; most values are."""
     if type(value) is int:
         return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
     return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY

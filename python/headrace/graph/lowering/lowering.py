@@ -1,4 +1,4 @@
-"""From graph operations to a native program: a flat list of kernel calls in topological order."""
+"""Lowering of graph operations to a native program: kernel calls in topological order."""
 
 import threading
 import weakref
@@ -30,7 +30,7 @@ class Tracing(Protocol):
     """The trace of one run.
 
     Attributes:
-        trace: Collects what native operations do.
+        trace: The collector of the native operations' times.
     """
 
     @property
@@ -93,7 +93,7 @@ class Lowering:
         feeds: Sequence[Tensor],
         done: frozenset[Operation] = frozenset(),
     ) -> Iterable[Operation]:
-        """Yields what a run needs and is not `done`, each operation after those it needs itself."""
+        """Yields the operations that a run needs and that are not `done`, each after its inputs."""
         fed = set(feeds)
         wanted = [tensor.op for tensor in fetches if tensor not in fed]
         return _topological_order([*wanted, *targets], fed, done)
@@ -115,7 +115,7 @@ class Lowering:
         return is_always or (computed is Computed.BY_EITHER and not self.rewrites)
 
     def label(self, op: Operation) -> str:
-        """Returns what errors call an operation."""
+        """Returns the name of an operation in errors."""
         return op.name
 
     def kernel(self, op: Operation, resources: list[_Operand]) -> engine.Kernel:
@@ -344,13 +344,13 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], is_by_numpy: bool)
 
 
 class _NumpyKernel:
-    """Calls the NumPy kernel of an operation and returns its results as the engine takes them."""
+    """Calls the NumPy kernel of an operation, and converts its results for the engine."""
 
     def __init__(self, op: Operation) -> None:
         kernel = op.kernel
         assert kernel is not None
-        # The engine holds this, where the garbage collector sees nothing. A user's function may
-        # hold the session, so the graph alone keeps it.
+        # The engine holds this object, where the garbage collector cannot look. A user's function
+        # may refer to the session, so only the graph keeps the function alive.
         is_users = bool(op.attrs.get("python_function"))
         self._find: Callable[[], Callable[..., Any] | None] = (
             weakref.ref(kernel) if is_users else lambda: kernel
@@ -397,14 +397,14 @@ def _code(tensor: Tensor) -> int:
 
 
 def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
-    """Returns whether an operation is a placeholder with a value: nothing has to wait for it."""
+    """Returns whether an operation is a placeholder with a value, so that nothing waits for it."""
     return op.definition.is_placeholder and op.outputs[0] in fed
 
 
 def _topological_order(
     ops: Iterable[Operation], fed: Container[Tensor], done: Iterable[Operation]
 ) -> Iterable[Operation]:
-    """Yields what `ops` need and themselves, each after all it needs; fed tensors need nothing."""
+    """Yields `ops` and all operations that they need, each after its inputs, except fed ones."""
     is_done = dict.fromkeys(done, True)
     stack = list(ops)[::-1]
     while stack:

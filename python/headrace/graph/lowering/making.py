@@ -1,4 +1,4 @@
-"""Makes what a session holds for an operation, as it is when nothing has run."""
+"""Creation of a session's resources for operations, in their initial state."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -34,7 +34,7 @@ Resource: TypeAlias = (
 
 
 def make(op: Operation, name: str) -> Resource:
-    """Makes what an operation represents.
+    """Creates the resource of an operation.
 
     Args:
         op: The operation.
@@ -53,7 +53,7 @@ def make(op: Operation, name: str) -> Resource:
 
 
 def make_generator(op: Operation) -> engine.RandomGenerator:
-    """Makes the random generator of an operation."""
+    """Creates the random generator of an operation."""
     return engine.RandomGenerator(*seeds_of(op.attrs))
 
 
@@ -70,7 +70,7 @@ def _make_record_input(op: Operation, _: str) -> engine.RecordInput:
 
 def _make_barrier(op: Operation, name: str) -> engine.Barrier:
     types = [dtype.as_datatype_enum for dtype in component_types(op)]
-    # TensorFlow takes a shape that is not known for a scalar's.
+    # TensorFlow takes an unknown shape as that of a scalar.
     shapes = [[] if shape.rank is None else shape.as_list() for shape in component_shapes(op)]
     return engine.Barrier(name, types, shapes)
 
@@ -112,23 +112,23 @@ _MAKERS: Final[dict[Role, Callable[[Operation, str], Resource]]] = {
 
 
 def seeds_of(attrs: dict[str, Any]) -> tuple[int, int]:
-    """The seed of the graph and that of the operation; 0 for none."""
+    """Returns the seed of the graph and the seed of the operation; 0 for none."""
     return attrs.get("seed", 0), attrs.get("seed2", 0)
 
 
 def capacity_of(op: Operation) -> int | None:
-    """The largest number of elements of a queue; None for any number."""
+    """Returns the largest number of elements of a queue; None for any number."""
     capacity: int = op.attrs["capacity"]
     return capacity if capacity >= 0 else None
 
 
 def component_types(op: Operation) -> list[DType]:
-    """The types of the components of a queue or barrier; of a priority queue its priority too."""
+    """Returns the types of the components of a queue or barrier, including a queue's priority."""
     types: list[DType] = op.attrs["component_types"]
     return [int64, *types] if op.definition.queue_class == "PriorityQueue" else types
 
 
 def component_shapes(op: Operation) -> list[TensorShape]:
-    """One shape for each component; empty if components may have any shape."""
+    """Returns one shape for each component; empty if components may have any shape."""
     shapes: list[TensorShape] = op.attrs["shapes"]
     return [TensorShape([]), *shapes] if op.definition.queue_class == "PriorityQueue" else shapes

@@ -27,7 +27,7 @@ class Resources:
         self._numbers = itertools.count()
 
     def get(self, op: Operation) -> Resource:
-        """Returns the resource that an operation represents, made if it is not there yet.
+        """Returns the resource that an operation represents; creates it at the first call.
 
         Raises:
             InvalidArgumentError: If it cannot be made, or another one shares its name.
@@ -39,7 +39,7 @@ class Resources:
             return resource
 
     def generator(self, op: Operation) -> engine.RandomGenerator:
-        """Returns the random generator of an operation, made if it is not there yet."""
+        """Returns the random generator of an operation; creates it at the first call."""
         with self._lock:
             generator = self._generators.get(op)
             if generator is None:
@@ -47,11 +47,11 @@ class Resources:
             return generator
 
     def held(self, op: Operation) -> Resource:
-        """Returns what the session holds for an operation, made if it is not there yet."""
+        """Returns the session's object for an operation; creates it at the first call."""
         return self.generator(op) if op.definition.is_random else self.get(op)
 
     def made(self) -> dict[Operation, Resource]:
-        """Returns all that was made so far, each once, by the first operation it belongs to."""
+        """Returns all resources so far, each once, by the first operation that it belongs to."""
         with self._lock:
             by_op: dict[Operation, Resource] = {**self._by_op, **self._generators}
         first = {id(resource): op for op, resource in reversed(by_op.items())}

@@ -1,4 +1,4 @@
-"""Returns whether operations that share a name describe the same resource."""
+"""Checks that operations that share a name describe the same resource."""
 
 from headrace.core import errors
 from headrace.core.dtypes import kernel_name
@@ -13,15 +13,15 @@ def check_same(existing: Operation, op: Operation, name: str) -> None:
     """Raises unless two operations describe the same resource.
 
     Args:
-        existing: The operation for which it was made.
-        op: Another one.
+        existing: The operation for which the resource was created.
+        op: Another operation.
         name: The name that they share.
 
     Raises:
         InvalidArgumentError: If they differ.
     """
     if op.definition.kept is not None:
-        return  # As in TensorFlow, the first one says how large it is.
+        return  # As in TensorFlow, the first operation sets the size.
     if existing.type != op.type:
         found = existing.definition.queue_class or existing.type
         raise errors.InvalidArgumentError(
