@@ -1,7 +1,7 @@
-"""Operations of native functions: what a function under `headrace.native` may call.
+"""Operations for native functions, the functions under `headrace.native`.
 
 They take the symbolic values that a native function gets, and return such values. The page
-docs/native.md lists them by what they are for.
+docs/native.md lists them by purpose.
 
 Names come from the modules that define them: all names of a module with `*`, single names where
 native functions take only some.

@@ -1,7 +1,7 @@
 """The operators of tensors: `a + b`, `-a`, `a < b`, `a[1:]`.
 
-Importing this module gives them to `Tensor`, and `*` and `/` to `SparseTensor`. Where only one side
-is a tensor, the other is converted to its type.
+Importing this module adds them to `Tensor`, and `*` and `/` to `SparseTensor`. If only one side is
+a tensor, the other is converted to its type.
 
 Source: `tf.Tensor` and `tf.SparseTensor` of TensorFlow 1.15.
 """
@@ -25,12 +25,12 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
 
-# Values that are never tensors: that one cannot be converted is the caller's error.
+# Values that are never tensors: if one cannot be converted, the caller gets the error.
 _PLAIN: Final = (numbers.Number, str, bytes, list, tuple, np.ndarray, np.generic)
 
 
 def _register(function: Callable[..., Tensor], name: str) -> None:
-    """Gives tensors both forms of a binary operator.
+    """Adds both forms of a binary operator to tensors.
 
     Args:
         function: Takes both sides and `name`.

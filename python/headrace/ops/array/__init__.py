@@ -1,1 +1,1 @@
-"""Operations on the shape and the place of elements: slices, joins, gathers."""
+"""Operations on shapes and on the order of elements: slices, joins, gathers."""

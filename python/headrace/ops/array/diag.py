@@ -1,4 +1,4 @@
-"""Diagonals: matrices made of them, and their elements.
+"""Diagonals of matrices: setting and reading them.
 
 Source: `tf.diag`, `tf.matrix_diag`, `tf.matrix_band_part` and their kin of TensorFlow 1.15.
 """
@@ -35,7 +35,7 @@ _DIAGONAL_TYPES = (
 
 
 def diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with some elements on its diagonal and zeros elsewhere.
+    """Returns a tensor with the given elements on its diagonal and zeros elsewhere.
 
     Args:
         diagonal: The elements, numbers of rank 1 or more; a tensor of shape `[a, b]` gives one of
@@ -102,15 +102,15 @@ def matrix_diag(
     padding_value: TensorLike = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns matrices with some elements on a diagonal, or on several.
+    """Returns matrices with the given elements on one or several diagonals.
 
     Args:
-        diagonal: The elements: of one diagonal a vector, or a batch of vectors; of several a
+        diagonal: The elements: for one diagonal a vector, or a batch of vectors; for several a
             matrix, or a batch of matrices, the uppermost diagonal first, each from its beginning.
         k: The number of the diagonal: 0 for the main one, more for those above. Two numbers, the
             lowest and the highest, for several.
-        num_rows: Height of the matrices; -1 for the least.
-        num_cols: Width of the matrices; -1 for the least.
+        num_rows: Height of the matrices; -1 for the smallest possible.
+        num_cols: Width of the matrices; -1 for the smallest possible.
         padding_value: The value of the other elements.
         name: Name of the operation.
     """
@@ -186,7 +186,7 @@ def matrix_diag(
 def matrix_diag_part(
     input: TensorLike, k: TensorLike = 0, padding_value: TensorLike = 0, name: str | None = None
 ) -> Tensor:
-    """Returns the elements on a diagonal of matrices, or on several.
+    """Returns the elements on one or several diagonals of matrices.
 
     Args:
         input: The matrices, in the last two axes.
@@ -196,7 +196,7 @@ def matrix_diag_part(
         name: Name of the operation.
 
     Returns:
-        Each diagonal from its beginning; of several the uppermost first, in an axis of their own.
+        Each diagonal from its beginning; several are in a new axis, the uppermost first.
 
     Raises:
         ValueError: If a matrix has no such diagonal.
@@ -240,7 +240,7 @@ def matrix_diag_part(
 def matrix_set_diag(
     input: TensorLike, diagonal: TensorLike, k: TensorLike = 0, name: str | None = None
 ) -> Tensor:
-    """Returns matrices with other elements on a diagonal, or on several.
+    """Returns matrices with other elements on one or several diagonals.
 
     Args:
         input: The matrices, in the last two axes.
@@ -341,7 +341,7 @@ def matrix_band_part(
 
 
 def _refused(text: str) -> Exception:
-    """Takes the place of `ShapeConflict` in a run."""
+    """Returns the error that replaces `ShapeConflict` in a run."""
     fail(text)
 
 
@@ -356,7 +356,7 @@ def _band_of(k: Array, error: Any) -> tuple[int, int]:
 
 
 def _longest(rows: int, columns: int, low: int, high: int, error: Any) -> int:
-    """Returns the length of the longest of some diagonals."""
+    """Returns the length of the longest diagonal in a band."""
     for which, number in (("lower", low), ("upper", high)):
         if number and not -rows < number < columns:
             raise error(

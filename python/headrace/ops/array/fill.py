@@ -1,4 +1,4 @@
-"""Tensors that hold one value everywhere.
+"""Tensors filled with one value.
 
 Source: `tf.fill`, `tf.zeros`, `tf.ones` and their kin of TensorFlow 1.15.
 """
@@ -27,12 +27,12 @@ from headrace.ops.framework.kernel import Array, by_either, fail
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 
-# A constant with fewer elements than this is kept as one; larger ones are filled in each run.
+# A tensor with fewer elements than this becomes a constant; larger ones are filled in each run.
 _SMALL = 1000
 
 
 def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with one value everywhere.
+    """Returns a tensor filled with one value.
 
     Args:
         dims: Its shape, an integer vector.

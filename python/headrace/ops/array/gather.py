@@ -1,4 +1,4 @@
-"""Elements picked by indices and masks.
+"""Selection of elements by indices and masks.
 
 Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` of TensorFlow 1.15.
 """
@@ -45,7 +45,7 @@ def gather(
         name: Name of the operation.
 
     Returns:
-        A tensor in which the axes of `indices` have taken the place of `axis`. A run with an index
+        A tensor in which the axes of `indices` replace `axis`. A run with an index
         out of range ends with InvalidArgumentError.
     """
     axis = batch_dims if axis is None else axis
@@ -84,7 +84,7 @@ def gather_nd(
         name: Name of the operation.
 
     Returns:
-        A tensor in which the slices have taken the place of the last axis of `indices`. A run with
+        A tensor in which the slices replace the last axis of `indices`. A run with
         an index out of range ends with InvalidArgumentError.
 
     Raises:
@@ -131,8 +131,7 @@ def boolean_mask(
         name: Name of the scope of the operation.
 
     Returns:
-        A tensor in which one axis, of a size not known before the run, has taken the place of those
-        of the mask.
+        A tensor in which one axis, of a size not known before the run, replaces those of the mask.
 
     Raises:
         ValueError: If the mask is a scalar, has no known rank, or its shape does not fit.
@@ -241,7 +240,7 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
 
 
 def _masked_by(op: Operation) -> Computed:
-    """The engine masks real numbers and bools of axes counted from the front."""
+    """Returns either kernel for real numbers and axes counted from the front, else NumPy."""
     is_simple = op.attrs["axis"] >= 0 and not op.inputs[1].dtype.is_complex
     return Computed.BY_EITHER if is_simple else Computed.BY_NUMPY
 

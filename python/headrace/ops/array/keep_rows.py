@@ -1,4 +1,4 @@
-"""Keeping the rows of a tensor that a vector of bools selects."""
+"""Selection of the rows of a tensor by a vector of bools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> 
         InvalidArgumentError: When run: there are not as many bools as rows.
         ValueError: If that is known before, or the ranks do not fit.
 
-    Source: what batchers of TensorFlow 1.15 use `tf.dynamic_partition` for.
+    Source: `tf.dynamic_partition` as batching functions of TensorFlow 1.15 use it.
     """
     inputs = [Input("data", tensor), Input("partitions", keep, dtypes.bool)]
     return apply_op("KeepRows", inputs, _infer, name=name).outputs[0]

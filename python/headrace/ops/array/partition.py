@@ -1,4 +1,4 @@
-"""Partitioning a tensor by numbers that are part of the data, and stitching parts together.
+"""Partitioning a tensor by numbers in the data, and stitching parts together.
 
 Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` of TensorFlow 1.15.
 """
@@ -88,13 +88,13 @@ def dynamic_stitch(
     """Combines slices of several tensors into one tensor.
 
     Args:
-        indices: A list of int32 tensors: where the slices go.
+        indices: A list of int32 tensors: the index of each slice in the result.
         data: A list of as many tensors; the shape of each begins with that of its indices.
         name: Name of the operation.
 
     Returns:
-        A tensor as long as the largest index asks for. Where two slices go to one place the last
-        one stays; where none goes there are zeros. A run with a negative index ends with
+        A tensor of the length that the largest index needs. If several slices have one index, the
+        last one is taken; places without a slice are zero. A run with a negative index ends with
         InvalidArgumentError.
 
     Raises:
@@ -185,7 +185,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _after_prefix(shape: TensorShape, prefix: TensorShape) -> TensorShape:
-    """Returns what a shape has after the axes that it must share with another one."""
+    """Returns the rest of a shape after the axes that it must share with another one."""
     if prefix.rank is None or shape.rank is None:
         return unknown_shape()
     if shape.rank < prefix.rank:

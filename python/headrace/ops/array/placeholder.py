@@ -20,7 +20,7 @@ __all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", 
 
 
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
-    """Makes a tensor whose value each run must feed.
+    """Creates a tensor whose value each run must feed.
 
     Args:
         dtype: Type of the elements.
@@ -51,7 +51,7 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
 def placeholder_with_default(
     input: TensorLike, shape: ShapeLike, name: str | None = None
 ) -> Tensor:
-    """Makes a tensor that has a value unless a run feeds another.
+    """Creates a tensor with a default value, which a run may replace by a fed one.
 
     Args:
         input: The value to take if nothing is fed.

@@ -36,7 +36,7 @@ def range(
     dtype: DTypeLike | None = None,
     name: str = "range",
 ) -> Tensor:
-    """Returns start, start + delta, and so on, up to but without limit.
+    """Returns start, start + delta, and so on, up to but not including limit.
 
     Args:
         start: The first number; the limit, if that is not given.
@@ -149,7 +149,7 @@ define("LinSpace")
 
 
 def _range_by(op: Operation) -> Computed:
-    """Both give the same numbers, but errors show fractions in other ways."""
+    """Returns either kernel for integers; for floats, errors format fractions differently."""
     is_integer = op.inputs[0].dtype.is_integer
     return Computed.BY_EITHER if is_integer else Computed.BY_NUMPY_IN_SESSIONS
 

@@ -63,7 +63,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
         name: Name of the operation.
 
     Returns:
-        The same values; the static shape knows what `shape` says. A run with another shape ends
+        The same values, with `shape` merged into the static shape. A run with another shape ends
         with InvalidArgumentError.
 
     Raises:
@@ -158,7 +158,7 @@ def _infer_reshape(tensor: Tensor, shape: Tensor) -> Outputs:
 
 
 def _complete(old: TensorShape, new: TensorShape) -> TensorShape:
-    """Computes the one unknown size of a new shape, where the old one tells it."""
+    """Computes the one unknown size of a new shape from the old shape, if possible."""
     total = old.num_elements()
     if total is None or new.rank is None:
         return new

@@ -57,7 +57,7 @@ def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Te
 
 
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with elements moved along axes; what leaves at one end enters at the other.
+    """Returns a tensor with elements shifted along axes; elements past one end enter at the other.
 
     Args:
         input: The tensor, of rank 1 or more.

@@ -1,4 +1,4 @@
-"""Sequences of several lengths reversed, in one tensor.
+"""Reversal of sequences of different lengths in one tensor.
 
 Source: `tf.reverse_sequence` of TensorFlow 1.15.
 """
@@ -21,7 +21,7 @@ def reverse_sequence(
     batch_axis: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Reverses the beginning of each sequence; the elements after its length stay.
+    """Reverses the first elements of each sequence, up to its length; the others stay.
 
     Args:
         input: The sequences.

@@ -1,4 +1,4 @@
-"""Slices written to places that are part of the data.
+"""Slices written to indices that are part of the data.
 
 Source: `tf.scatter_nd`, `tf.tensor_scatter_update`, `tf.tensor_scatter_add` and
 `tf.tensor_scatter_sub` of TensorFlow 1.15.
@@ -25,7 +25,7 @@ __all__ = ["scatter_nd", "tensor_scatter_add", "tensor_scatter_sub", "tensor_sca
 def scatter_nd(
     indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a tensor of zeros to which slices were added at some places.
+    """Returns a tensor of zeros to which slices are added at the given indices.
 
     Args:
         indices: The places, tuples of indices along the last axis.
@@ -66,12 +66,12 @@ def scatter_nd(
 def tensor_scatter_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a tensor with other slices at some places.
+    """Returns a tensor with other slices at the given indices.
 
     Args:
         tensor: The tensor.
         indices: The places, tuples of indices along the last axis.
-        updates: The slices, one for each tuple; of several for one place the last stays.
+        updates: The slices, one for each tuple; the last one counts if several have one index.
         name: Name of the operation.
 
     Returns:
@@ -86,14 +86,14 @@ def tensor_scatter_update(
 def tensor_scatter_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """As `tensor_scatter_update`, but adds the slices."""
+    """Adds slices at indices; see `tensor_scatter_update`."""
     return _scatter("TensorScatterAdd", tensor, indices, updates, name, "add")
 
 
 def tensor_scatter_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """As `tensor_scatter_update`, but subtracts the slices."""
+    """Subtracts slices at indices; see `tensor_scatter_update`."""
     return _scatter("TensorScatterSub", tensor, indices, updates, name, "subtract")
 
 
@@ -121,7 +121,7 @@ def _scatter(
 
 
 def check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape) -> None:
-    """Raises ShapeConflict if slices cannot go to such places of such a tensor."""
+    """Raises ShapeConflict if slices and indices do not fit a tensor."""
     if places.rank == 0:
         raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
     if places.rank is None or slices.rank is None:
@@ -142,7 +142,7 @@ def check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape) 
 
 
 def _scattered(target: Array, places: Array, slices: Array, how: str) -> Array:
-    """Returns `target`, changed."""
+    """Returns a changed copy of `target`."""
     try:
         check_shapes(*[TensorShape(array.shape) for array in (target, places, slices)])
     except ShapeConflict as conflict:

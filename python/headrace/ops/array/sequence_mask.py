@@ -25,7 +25,7 @@ def sequence_mask(
     dtype: DTypeLike = dtypes.bool,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a mask that is true for the first places of each row.
+    """Returns a mask that is true for the first elements of each row.
 
     Args:
         lengths: The number of true elements of each row, an integer tensor.

@@ -54,7 +54,7 @@ def slice(
     Args:
         input: The tensor.
         begin: The beginning of the part, an integer vector with an entry for each axis.
-        size: Its size along each axis; -1 for all that is left.
+        size: Its size along each axis; -1 for all remaining elements.
         name: Name of the operation.
 
     Raises:
@@ -80,7 +80,7 @@ def strided_slice(
     shrink_axis_mask: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the part of a tensor that Python's `input[begin:end:strides, ...]` names.
+    """Returns the part `input[begin:end:strides, ...]` of a tensor, as in Python.
 
     Args:
         input: The tensor.
@@ -220,7 +220,7 @@ Kind = Literal["keep", "new", "shrink", "slice"]
 
 
 def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, int, int]]:
-    """Yields what happens to each axis: its kind, the number of its index, and the axis.
+    """Yields for each result axis its kind, the number of its index, and the input axis.
 
     Raises:
         ShapeConflict: If there are too many indices, or more than one ellipsis.

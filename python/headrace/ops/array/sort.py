@@ -1,4 +1,4 @@
-"""Sorting, and places in sorted rows.
+"""Sorting, and searches in sorted rows.
 
 Source: `tf.sort`, `tf.argsort` and `tf.searchsorted` of TensorFlow 1.15.
 """
@@ -57,7 +57,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns where along an axis the elements of the sorted tensor are: int32.
+    """Returns the indices that sort a tensor along an axis, int32.
 
     Args:
         values: Real numbers, of rank 1 or more.
@@ -80,7 +80,7 @@ def searchsorted(
     out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Returns where values would go into sorted rows.
+    """Returns the indices at which values would be inserted into sorted rows.
 
     Args:
         sorted_sequence: The rows, along the last axis.
@@ -144,7 +144,7 @@ def _sorted(values: TensorLike, axis: TensorLike, direction: str, is_places: boo
 
 
 def _turned(tensor: Tensor) -> Tensor:
-    """Returns numbers in the opposite order, each of which replaces one of the argument's."""
+    """Returns numbers whose order is the reverse of the argument's."""
     dtype = tensor.dtype.base_dtype
     if dtype.is_unsigned:
         return subtract(np.array(dtype.max, dtype.as_numpy_dtype), tensor)

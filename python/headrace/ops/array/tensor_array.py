@@ -1,4 +1,4 @@
-"""Arrays of tensors, which a run makes, fills and reads element by element.
+"""Arrays of tensors, which a run creates, fills and reads element by element.
 
 Source: `tf.TensorArray` of TensorFlow 1.15.
 """
@@ -25,18 +25,19 @@ __all__ = ["TensorArray"]
 class TensorArray:
     """An array of tensors of one type, which belongs to one run.
 
-    Each element is written once. Methods that write return a new object, whose `flow` says what
-    must have been written before: use that one from then on. An array may be a loop's variable.
+    Each element is written once. Methods that write return a new object, whose `flow` depends on
+    the writes so far: use that object from then on. An array may be a loop's variable.
 
     Args:
         dtype: Type of the elements.
-        size: int32 scalar: how many elements there are. Needed unless `handle` is given.
-        dynamic_size: Whether writing behind the end makes it longer. None for False.
-        clear_after_read: Whether an element can be read once only, which frees it. None for True.
+        size: int32 scalar, the number of elements. Required unless `handle` is given.
+        dynamic_size: Whether writing past the end makes the array longer. None for False.
+        clear_after_read: Whether reading an element frees it, so that it can be read once. None for
+            True.
         tensor_array_name: Not used.
         handle: The handle of another object for the same array; None to make an array.
         flow: The flow to continue with; None for the array's first one.
-        infer_shape: Whether all elements have one shape, which is found out from what is written.
+        infer_shape: Whether all elements have one shape, which is inferred from the writes.
         element_shape: The static shape of each element; None if unknown.
         colocate_with_first_write_call: Not used.
         name: Name of the operation.
@@ -79,8 +80,8 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = None if dynamic_size else size
         self._infer_shape = infer_shape or element_shape is not None
-        # What is known of the shape of an element. Objects for the same array share the list, so
-        # that a write in a loop's body is known after the loop.
+        # The known shape of an element. Objects for the same array share the list, so that a write
+        # in a loop's body is known after the loop.
         self._known = [as_shape(element_shape)]
         if handle is not None:
             self._handle = handle
@@ -108,12 +109,12 @@ class TensorArray:
 
     @property
     def handle(self) -> Tensor:
-        """int64, (): the number of the array in its run. It has no meaning outside of that."""
+        """int64, (): the number of the array in its run; meaningless outside the run."""
         return self._handle
 
     @property
     def flow(self) -> Tensor:
-        """float32, (): what waits for all that was written through this object."""
+        """float32, (): a tensor that waits for all writes through this object."""
         return self._flow
 
     @property
@@ -230,7 +231,7 @@ class TensorArray:
             )
 
     def size(self, name: str | None = None) -> Tensor:
-        """Returns how many elements there are, int32, ()."""
+        """Returns the number of elements, int32, ()."""
         if self._size is not None:
             return convert_to_tensor(self._size, dtype=dtypes.int32)
         outputs = [(dtypes.int32, TensorShape([]))]
@@ -255,7 +256,7 @@ class TensorArray:
         return None if self._size is None else fold_scalar(convert_to_tensor(self._size))
 
     def _learn(self, shape: TensorShape) -> None:
-        """Notes the shape of an element that is written."""
+        """Records the shape of a written element."""
         known = self._known[0]
         if not self._infer_shape:
             return
@@ -288,7 +289,7 @@ class TensorArray:
 
 
 def _check_scattered(indices: TensorShape, value: TensorShape) -> None:
-    """Checks what is known of the rows of a value and of the indices that they are written at."""
+    """Checks the static shapes of the rows to write and of their indices."""
     if value.rank == 0:
         raise ValueError(
             "TensorArray: scatter got a scalar value, expected rows, one for each index."
@@ -306,7 +307,7 @@ def _made(_size: Tensor) -> Outputs:
     return [(dtypes.int64, TensorShape([])), (dtypes.float32, TensorShape([]))]
 
 
-# Not computed before a run, and not by several threads: what they do shows in the array.
+# Never computed before a run or by several threads, since their effects are in the array.
 define("TensorArrayV3", is_stateful=True)
 define("TensorArrayReadV3", is_stateful=True)
 define("TensorArrayWriteV3", is_stateful=True)

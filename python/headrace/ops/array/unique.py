@@ -26,8 +26,8 @@ class Unique(NamedTuple):
     """The result of `unique`.
 
     Attributes:
-        y: The elements that differ, each once, in the order in which they come first.
-        idx: For each element of the argument its place in `y`.
+        y: The distinct elements, in the order of their first occurrence.
+        idx: The index in `y` of each element of the argument.
     """
 
     y: Tensor
@@ -40,7 +40,7 @@ class UniqueWithCounts(NamedTuple):
     Attributes:
         y: The elements that differ, each once, in the order in which they come first.
         idx: For each element of the argument its place in `y`.
-        count: For each element of `y` how often it comes.
+        count: The number of occurrences of each element of `y`.
     """
 
     y: Tensor
@@ -52,7 +52,7 @@ class ListDiff(NamedTuple):
     """The result of `setdiff1d`.
 
     Attributes:
-        out: The elements that are left, in order.
+        out: The remaining elements, in order.
         idx: Their places in the argument.
     """
 
@@ -61,7 +61,7 @@ class ListDiff(NamedTuple):
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
-    """Finds the distinct elements of a vector; NaN is not equal to itself.
+    """Returns the distinct elements of a vector; NaN is not equal to itself.
 
     Args:
         x: The vector.
@@ -74,7 +74,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = 
 def unique_with_counts(
     x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None
 ) -> UniqueWithCounts:
-    """Finds the distinct elements of a vector and counts them.
+    """Returns the distinct elements of a vector and their counts.
 
     Args:
         x: The vector.
@@ -87,7 +87,7 @@ def unique_with_counts(
 def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None
 ) -> ListDiff:
-    """Finds the elements of a vector that are not in another one.
+    """Returns the elements of a vector that are not in another one.
 
     Args:
         x: The vector.

@@ -1,4 +1,4 @@
-"""Places in a flat tensor as places in one with axes.
+"""Conversion of indices of a flat tensor to indices along axes.
 
 Source: `tf.unravel_index` of TensorFlow 1.15.
 """
@@ -18,7 +18,7 @@ __all__ = ["unravel_index"]
 
 
 def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
-    """Returns for places in a flat tensor the indices along each axis.
+    """Returns the indices along each axis for indices of a flat tensor.
 
     Args:
         indices: The places, an integer scalar or vector.

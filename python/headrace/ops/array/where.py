@@ -1,4 +1,4 @@
-"""Choosing between elements by a condition.
+"""Selection of elements by a condition.
 
 Source: `tf.where` of TensorFlow 1.15.
 """
@@ -35,7 +35,7 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns where a condition is true, or picks from one of two tensors.
+    """Returns the indices of true elements, or selects elements of two tensors by a condition.
 
     Args:
         condition: Bools. With `x` and `y` it has their shape, or is a scalar, or a vector that
@@ -115,7 +115,8 @@ def _select_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] 
     if not all(item.is_batched for item in inputs):
         return None
     condition, x, _ = (item.row.shape.rank for item in inputs)
-    # A scalar becomes a vector that picks rows. A vector that picks rows of a row has no such form.
+    # A scalar becomes a vector that selects rows. A vector that selects rows of a row has no such
+    # form.
     is_simple = condition == 0 or (condition is not None and condition == x)
     return made_again(op, [item.block for item in inputs]) if is_simple else None
 

@@ -1,7 +1,7 @@
 """Assertions about the values of tensors.
 
-Each is an operation that fails when it is run and the assertion does not hold; where the values are
-known when the graph is built, it fails there and then.
+Each is an operation that fails in a run in which the assertion does not hold. If the values are
+known when the graph is built, it fails at once.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """
@@ -171,7 +171,7 @@ def _compare_to_zero(
 
 def _assert_all(holds: Tensor, data: Sequence[TensorLike], summarize: int | None) -> Operation:
     condition = reduce_all(holds)
-    # Not on a branch: it may never run. Elsewhere more is known here than in TensorFlow.
+    # Not on a branch, which may never run. Elsewhere more values are known than in TensorFlow.
     known = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
     if all(value is not None for value in known) and holds.op.kernel is not None:
         is_true = np.all(holds.op.kernel(*known))

@@ -1,4 +1,4 @@
-"""The first of several functions whose condition holds.
+"""Conditional execution of the first function whose condition holds.
 
 Source: `tf.case` of TensorFlow 1.15.
 """
@@ -32,7 +32,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Returns what the first function computes whose condition holds in a run.
+    """Returns the result of the first function whose condition holds in a run.
 
     Args:
         pred_fn_pairs: Bool scalars, each with a function, tried in this order. Those of a dict that
@@ -47,7 +47,7 @@ def case(
 
     Raises:
         TypeError: If an argument is of the wrong type.
-        ValueError: If there are no conditions, or as `cond`, if the functions return what differs.
+        ValueError: If there are no conditions, or, as for `cond`, if the functions' results differ.
     """
     pairs = _checked(pred_fn_pairs)
     if default is not None and not callable(default):

@@ -34,15 +34,16 @@ def cond(
     strict: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Returns what one of two functions computes; a bool chooses the function in each run.
+    """Returns the result of one of two functions; a bool chooses the function in each run.
 
-    Only the operations that the function itself makes are conditional. What it uses from outside
-    runs either way.
+    Only the operations that the function itself adds are conditional. Operations from outside that
+    it uses run in any case.
 
     Args:
         pred: A bool scalar tensor.
-        true_fn: Makes what runs if it is true.
-        false_fn: Makes what runs if it is false; returns the same structure of the same types.
+        true_fn: Adds the operations to run if it is true.
+        false_fn: Adds the operations to run if it is false; returns the same structure of the same
+            types.
         strict: Whether a list of one stays a list.
         name: Name of the scope.
 
@@ -62,7 +63,7 @@ def cond(
     with name_scope(name, "cond", [pred]):
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
         predicate.shape.assert_is_compatible_with(scalar())
-        # Each run decides once, whatever a feed or a variable says later.
+        # Each run decides once, even if a feed or a variable changes later.
         predicate = identity(predicate, name="pred_id")
         if_true = _Branch(predicate, True, true_fn, "true_fn", strict)
         if_false = _Branch(predicate, False, false_fn, "false_fn", strict)
@@ -99,7 +100,7 @@ class _Branch:
 def _as_tensor(leaf: Operation | TensorLike, predicate: Tensor) -> Tensor:
     if isinstance(leaf, Operation):
         return with_dependencies([leaf], predicate)
-    # A value from outside becomes one of the branch: the merge is then the only way to it.
+    # A value from outside becomes one of the branch, so that it is reached only through the merge.
     return identity(convert_to_tensor(leaf))
 
 
@@ -157,9 +158,9 @@ def _check_same(if_true: _Branch, if_false: _Branch) -> None:
 
 
 def merge_branches(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
-    """Returns the one of two tensors of a type that a bool scalar chooses.
+    """Returns the one of two tensors of one type that a bool scalar chooses.
 
-    It has no value if the chosen one has none.
+    The result has no value if the chosen tensor has none.
     """
     op = get_default_graph().create_op(
         "Merge",

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-# What others can wait for.
+# The objects that operations can wait for.
 Dependency: TypeAlias = Operation | Tensor | SupportsTensor
 # Several of them, nested in any way.
 Dependencies: TypeAlias = (
@@ -49,12 +49,12 @@ Dependencies: TypeAlias = (
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Makes an operation that does nothing; it can wait for others."""
+    """Adds an operation that does nothing; it can wait for others."""
     return get_default_graph().create_op("NoOp", [], [], name=name)
 
 
 def group(*inputs: Dependencies, name: str | None = None) -> Operation:
-    """Makes an operation that waits for several others.
+    """Adds an operation that waits for several others.
 
     Args:
         *inputs: Operations, tensors and nested lists of them.
@@ -74,7 +74,7 @@ def group(*inputs: Dependencies, name: str | None = None) -> Operation:
 def with_dependencies(
     dependencies: Sequence[Dependency], output_tensor: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns a tensor with the same value that waits for some operations.
+    """Returns a tensor with the same value that waits for the given operations.
 
     Args:
         dependencies: The operations or tensors to wait for.
@@ -130,7 +130,7 @@ def Assert(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Makes an operation that fails unless a condition holds.
+    """Adds an operation that fails unless a condition holds.
 
     Args:
         condition: A bool scalar.
@@ -155,7 +155,7 @@ def Assert(
         )
     shown = 3 if summarize is None else summarize
     with name_scope(name, "Assert", [condition, data]):
-        # TensorFlow converts them twice, and seeds depend on how many operations there are.
+        # TensorFlow converts them twice, and seeds depend on the number of operations.
         convert_n_to_tensor(data)
         return check(condition, data, shown, name="Assert")
 

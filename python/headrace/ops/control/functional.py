@@ -1,4 +1,4 @@
-"""Functions that go through the rows of tensors: maps, scans and folds.
+"""Functions over the rows of tensors: maps, scans and folds.
 
 Source: `tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr` of TensorFlow 1.15.
 """
@@ -29,15 +29,15 @@ def map_fn(
     infer_shape: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Applies a function to each row of tensors and stacks what it returns.
+    """Applies a function to each row of tensors and stacks the results.
 
-    The function is called once, while the graph is built. Rows follow each other. Where its
-    operations are native and have no effects, and take long enough, several threads take rows.
+    The function is called once, while the graph is built. Rows are computed in order. If its
+    operations are native, have no effects and take long enough, several threads compute rows.
 
     Args:
         fn: Takes a row of each tensor, in the structure of `elems`.
         elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        dtype: The types of what `fn` returns, in its structure; None for those of `elems`.
+        dtype: The types of the results of `fn`, in its structure; None for those of `elems`.
         parallel_iterations: The most rows at a time; None for 10.
         back_prop: Not used.
         swap_memory: Not used.
@@ -48,7 +48,7 @@ def map_fn(
         The results of `fn`, with one more leading axis.
 
     Raises:
-        TypeError: If `fn` is not a function, `elems` is sparse, or what `fn` returns has other
+        TypeError: If `fn` is not a function, `elems` is sparse, or the results of `fn` have other
             types than `dtype`.
         ValueError: If a tensor is a scalar, or structures or numbers of rows differ.
     """
@@ -86,7 +86,7 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Folds the rows of tensors and returns what was accumulated after each row.
+    """Folds the rows of tensors and returns the accumulated value after each row.
 
     Args:
         fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
@@ -181,7 +181,7 @@ def _fold(
         repetition, shapes, results = made
         attrs = _attrs(parallel_iterations, is_reversed, initializer)
         outputs = repetition.make("ForEach", None, results, shapes, attrs)
-        # TensorFlow's loop carries the number of iterations and that of the row before all others.
+        # TensorFlow's loop carries the number of iterations and the number of the row first.
         return pack(structure, repetition.exits(outputs, 2))
 
 
@@ -192,7 +192,7 @@ def _folding(
     sequences: Sequence[Tensor],
     is_reversed: bool,
 ) -> tuple[Repetition, list[TensorShape], list[Tensor]]:
-    """A loop that accumulates; the shapes of the accumulated values, and the next values."""
+    """Returns a loop that accumulates, the shapes of its values, and their next values."""
     structure = elems if initializer is None else initializer
     if initializer is None:
         first = [sequence[-1 if is_reversed else 0] for sequence in sequences]
@@ -218,7 +218,7 @@ def _attrs(parallel_iterations: int, is_reversed: bool, initializer: Any) -> dic
 
 
 def _sequences(elems: Any) -> list[Tensor]:
-    """The tensors whose rows are passed to the function, after a check of their static shapes."""
+    """Returns the tensors whose rows the function gets, after a check of their static shapes."""
     sequences = [convert_to_tensor(elem, name="elem") for elem in flatten(elems)]
     if any(sequence.shape.rank == 0 for sequence in sequences):
         raise ValueError(
@@ -241,7 +241,7 @@ def _check_type(expected: DType, result: Tensor) -> None:
 
 
 def _stacked(result: Tensor, sequences: Sequence[Tensor], infers: bool) -> TensorShape:
-    """The static shape of the results of all rows."""
+    """Returns the static shape of the results of all rows."""
     num_rows = sequences[0].shape.with_rank_at_least(1)[0]
     for sequence in sequences[1:]:
         num_rows = num_rows.merge_with(sequence.shape.with_rank_at_least(1)[0])
@@ -249,7 +249,7 @@ def _stacked(result: Tensor, sequences: Sequence[Tensor], infers: bool) -> Tenso
 
 
 def _stacks(stacked: Sequence[Tensor]) -> list[Tensor]:
-    """The results of all rows, under the names that they have in TensorFlow."""
+    """Returns the results of all rows, under the names that they have in TensorFlow."""
     found = []
     for tensor in stacked:
         with name_scope(None, "TensorArrayStack"):

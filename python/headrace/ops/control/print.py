@@ -27,7 +27,7 @@ def print_values(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor unchanged, and prints others to stderr whenever a run computes it.
+    """Returns a tensor unchanged; prints other tensors to stderr whenever a run computes it.
 
     Args:
         input: The tensor to return.

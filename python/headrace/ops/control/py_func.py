@@ -21,9 +21,9 @@ from headrace.ops.framework.kernel import Array, as_array, fail
 
 __all__ = ["py_func"]
 
-# Numbers the functions of this process, as their names in errors.
+# The numbers of the functions of this process, which are part of their names in errors.
 _numbers: Final = itertools.count()
-# What calls each function, by its token, while a graph holds it.
+# The kernel of each function, by its token, while a graph refers to it.
 _kernels: Final[weakref.WeakValueDictionary[str, _PythonKernel]] = weakref.WeakValueDictionary()
 
 
@@ -54,14 +54,14 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Operation | Tensor | list[Tensor]:
-    """Makes an operation that calls a Python function.
+    """Adds an operation that calls a Python function.
 
     The function runs in the thread of the run that needs its results, with the interpreter's lock,
     and possibly in several threads at once.
 
     Args:
-        func: Takes one NumPy array (scalar, bytes) an input; they are its own to change. Returns
-            one value for each type in `output_types`, as a list or tuple if there are several.
+        func: Takes one NumPy array (scalar, bytes) for each input, which it may change. Returns one
+            value for each type in `output_types`, as a list or tuple if there are several.
         inputs: The tensors to call it with.
         output_types: The types it returns: one, or a list of them. A result must have its type
             already: a Python int is int64 and a Python float float64.
@@ -102,15 +102,15 @@ def py_func(
 
 
 def kernel_of_token(token: str) -> Callable[..., Any] | None:
-    """Returns what calls the function of an operation with that token.
+    """Returns the kernel that calls the function of an operation with that token.
 
-    None if there is none in this process, or not any more: graphs hold functions, this does not.
+    None if this process does not have it any more: only graphs keep functions alive.
     """
     return _kernels.get(token)
 
 
 class _PythonKernel:
-    """Calls the user's function and checks what it returns.
+    """Calls the user's function and checks its results.
 
     Attributes:
         function: The user's function.
@@ -184,6 +184,6 @@ def _as_result(value: object) -> Array:
     return encoded
 
 
-# The user's function is called in every run, also if it is said to be stateless.
+# The user's function is called in every run, even if `stateful` is False.
 define("PyFunc", is_stateful=True)
 define("PyFuncStateless", is_stateful=True)

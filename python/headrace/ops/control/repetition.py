@@ -1,8 +1,8 @@
-"""Operations that run a part of the graph again and again.
+"""Operations that run a part of the graph repeatedly.
 
-A loop's part of the graph is made like any other one, inside of `Graph.in_loop`. The operation that
-runs it reads the first values of what is carried from iteration to iteration, what the loop goes
-through row by row, and each tensor from outside that is used inside.
+A loop's part of the graph is built like any other, inside `Graph.in_loop`. The operation that runs
+it reads the first values that are carried from iteration to iteration, the tensors whose rows the
+loop reads one by one, and each tensor from outside that is used inside.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ __all__ = ["Repetition", "as_results", "check_result", "is_within", "leave"]
 
 
 class Repetition:
-    """A loop that is being made.
+    """A loop that is being built.
 
     Args:
-        scope: Name of the scope of what is repeated, with "/" at its end; None for a new one.
+        scope: Name of the scope of the repeated operations, with "/" at its end; None for a new
+            one.
     """
 
     def __init__(self, scope: str | None = None) -> None:
@@ -47,7 +48,7 @@ class Repetition:
         self._sequences: list[Tensor] = []
 
     def carry(self, first: Tensor, shape: TensorShape, name: str = "Identity") -> Tensor:
-        """Adds a value that each iteration gives to the next one. Returns what represents it.
+        """Adds a value that each iteration passes to the next one. Returns its tensor in the loop.
 
         Args:
             first: Its value in the first iteration.
@@ -60,7 +61,7 @@ class Repetition:
         return inside
 
     def go_through(self, sequence: Tensor, name: str) -> Tensor:
-        """Adds a tensor of which each iteration gets a row. Returns what represents the row."""
+        """Adds a tensor of which each iteration gets a row. Returns the row in the loop."""
         shape = sequence.shape
         row = unknown_shape() if shape.rank is None else TensorShape(shape.as_list()[1:])
         inside = self._variable(sequence, row, name)
@@ -76,7 +77,7 @@ class Repetition:
         return op.outputs[0]
 
     def inside(self, function: Callable[[], Any]) -> Any:
-        """Calls a function that makes what is repeated, and returns what it returns."""
+        """Calls a function that adds the repeated operations, and returns its result."""
         with self._graph.in_loop(self._loop), name_scope(self._scope):
             return function()
 
@@ -88,12 +89,12 @@ class Repetition:
         shapes: Sequence[TensorShape],
         attrs: dict[str, Any],
     ) -> list[Tensor]:
-        """Makes the operation that runs the loop.
+        """Adds the operation that runs the loop.
 
         Args:
             op_type: "While" or "ForEach".
             condition: Whether there is another iteration.
-            results: The next values of what is carried, then what is collected.
+            results: The next carried values, then the values to collect.
             shapes: The static shapes of the outputs.
             attrs: Its attributes.
 
@@ -118,7 +119,7 @@ class Repetition:
         return op.outputs
 
     def exits(self, outputs: Iterable[Tensor], first: int = 0) -> list[Tensor]:
-        """Returns what outputs of the loop are outside, under the names of TensorFlow.
+        """Returns the tensors for the loop's outputs outside of it, under the names of TensorFlow.
 
         Args:
             outputs: The outputs.
@@ -130,7 +131,7 @@ class Repetition:
 
 
 def leave(tensor: Tensor, name: str) -> Tensor:
-    """Returns what an output of a loop is outside."""
+    """Returns the tensor for a loop's output outside of it."""
     op = get_default_graph().create_op(
         "Exit",
         [tensor],
@@ -143,7 +144,7 @@ def leave(tensor: Tensor, name: str) -> Tensor:
 
 
 def as_results(values: Iterable[Any]) -> list[Tensor]:
-    """Returns what an iteration returns as tensors; a variable is read there."""
+    """Returns the results of an iteration as tensors; variables are read in it."""
     tensors = (convert_to_tensor(value) for value in values)
     return [
         identity(tensor) if tensor.op.definition.role.is_resource else tensor for tensor in tensors
@@ -151,7 +152,7 @@ def as_results(values: Iterable[Any]) -> list[Tensor]:
 
 
 def is_within(shape: TensorShape, bound: TensorShape) -> bool:
-    """Returns whether all that is known of a bound holds for a shape."""
+    """Returns whether a shape has all known sizes of a bound."""
     if bound.rank is None:
         return True
     if shape.rank != bound.rank:
@@ -161,7 +162,7 @@ def is_within(shape: TensorShape, bound: TensorShape) -> bool:
 
 
 def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
-    """Checks that an iteration returns what the next one can take."""
+    """Checks that the result of an iteration has a type and shape for the next one."""
     types = [tensor.dtype.base_dtype.name for tensor in (first, result)]
     if types[0] != types[1]:
         raise TypeError(
@@ -177,7 +178,7 @@ def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
 
 
 def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]]:
-    """The operations of a loop, what they read from outside, and what they wait for there."""
+    """Returns a loop's operations, the outer tensors they read, and those they wait for."""
     inside: dict[Operation, None] = {}
     captured: dict[Tensor, None] = {}
     waited: dict[Operation, None] = {}
@@ -200,7 +201,7 @@ def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]
 def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
-    """An operation inside a loop, and those there that it waits for, unless they were found."""
+    """Returns an operation inside a loop and those that it waits for there, unless found before."""
     found, stack = [], [op]
     while stack:
         member = stack.pop()

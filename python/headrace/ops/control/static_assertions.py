@@ -48,7 +48,7 @@ def assert_rank(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that a tensor has some number of axes.
+    """Asserts that a tensor has a given number of axes.
 
     Args:
         x: The tensor.
@@ -80,7 +80,7 @@ def assert_rank_at_least(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that a tensor has at least some number of axes.
+    """Asserts that a tensor has at least a given number of axes.
 
     Args:
         x: The tensor.
@@ -112,7 +112,7 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Asserts that the number of axes of a tensor is among some numbers.
+    """Asserts that the number of axes of a tensor is one of the given numbers.
 
     Args:
         x: The tensor.
@@ -189,7 +189,7 @@ def assert_scalar(
         name: Name of the scope.
 
     Raises:
-        ValueError: If it is none, or that is not known.
+        ValueError: If it is not a scalar, or its rank is unknown.
     """
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         found = convert_to_tensor(tensor, name=scope)
@@ -204,7 +204,7 @@ def assert_scalar(
 def assert_same_float_dtype(
     tensors: Sequence[TensorLike] | None = None, dtype: DTypeLike | None = None
 ) -> DType:
-    """Returns the type that some tensors have in common.
+    """Returns the common type of some tensors.
 
     Args:
         tensors: A list of tensors; None for none.
@@ -233,7 +233,7 @@ def assert_same_float_dtype(
 
 
 def assert_proper_iterable(values: object) -> None:
-    """Checks that something can be iterated like a list: it is not a string, tensor or array.
+    """Raises TypeError unless a value can be iterated like a list, and is not a string or a tensor.
 
     Raises:
         TypeError: If it cannot.
@@ -247,7 +247,7 @@ def assert_proper_iterable(values: object) -> None:
 
 
 def is_numeric_tensor(tensor: object) -> bool:
-    """Says whether something is a tensor of numbers."""
+    """Returns whether a value is a tensor of numbers."""
     return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in NUMBERS
 
 

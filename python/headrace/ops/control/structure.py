@@ -1,4 +1,4 @@
-"""Structures of tensors: what loops and branches take and return.
+"""Structures of tensors: the arguments and results of loops and branches.
 
 A structure is a tensor, or a list, tuple, named tuple or dict of structures. A sparse tensor counts
 as its three tensors, an array of tensors as its flow.
@@ -67,12 +67,12 @@ def _packed(structure: Any, leaves: Iterator[Any], expands: bool) -> Any:
 
 
 def map_leaves(function: Callable[[Any], Any], structure: Any) -> Any:
-    """Returns a structure whose leaves are what a function makes of those of another one."""
+    """Returns a structure whose leaves are a function's results for the leaves of another one."""
     return pack(structure, map(function, flatten(structure, False)), False)
 
 
 def check_same_structure(first: object, second: object) -> None:
-    """Checks that two structures differ in their leaves alone.
+    """Checks that two structures differ only in their leaves.
 
     Raises:
         TypeError: If the types of their sequences differ.

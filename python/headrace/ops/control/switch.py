@@ -1,6 +1,6 @@
-"""Values that flow one way or the other: `switch` and `merge`.
+"""Values that go to one of two outputs, and come together again: `switch` and `merge`.
 
-Programs from before `tf.cond` was common choose one of several ways to distort an image with them.
+Programs from before `tf.cond` was common use them to choose a random distortion of an image.
 
 Source: `control_flow_ops.switch` and `control_flow_ops.merge` of TensorFlow 1.15.
 """
@@ -51,8 +51,8 @@ def switch(
 ) -> Switch:
     """Passes a value on to one of two outputs.
 
-    The other output has no value in that run, and what needs it does not run. `merge` brings the
-    ways together again.
+    The other output has no value in that run, and operations that need it do not run. `merge` joins
+    both outputs again.
 
     Args:
         data: The value; not sparse.
@@ -68,7 +68,7 @@ def switch(
         value = convert_to_tensor(data, dtype=dtype, name="data")
         predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
         predicate.shape.assert_is_compatible_with(scalar())
-        # Each run decides once, whatever a feed or a variable says later.
+        # Each run decides once, even if a feed or a variable changes later.
         predicate = identity(predicate, name="pred_id")
         return Switch(_gated(value, predicate, False), _gated(value, predicate, True))
 
@@ -83,7 +83,7 @@ def _gated(value: Tensor, predicate: Tensor, is_taken_if: bool) -> Tensor:
 def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
     """Returns the value of the input that has one.
 
-    If several inputs have one, the first of them counts; if none has, the result has none either.
+    If several inputs have a value, the first of them is returned; if none has, the result has none.
 
     Args:
         inputs: Tensors of one type, each made from an output of `switch`. One that is not counts
@@ -110,7 +110,7 @@ def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
 
 
 def _num_shared(paths: Sequence[Sequence[Branch]]) -> int:
-    """Returns how many branches all paths begin with: the result is on them too."""
+    """Returns the number of branches at the beginning of all paths, which the result is on, too."""
     steps = itertools.takewhile(lambda step: len({*step}) == 1, zip(*paths, strict=False))
     return sum(1 for _ in steps)
 

@@ -36,7 +36,7 @@ def while_loop(
 
     Both functions are called once, while the graph is built. A run repeats the operations that the
     results of `body` need, one iteration after the other, without Python unless they call a Python
-    function. What ends a run, such as Ctrl-C, ends a loop between two iterations.
+    function. Events that end a run, such as Ctrl-C, end a loop between two iterations.
 
     Args:
         cond: Takes the loop's variables and returns a bool scalar: whether to continue.
@@ -45,7 +45,7 @@ def while_loop(
             and structures of them.
         shape_invariants: The static shapes that hold in all iterations, in the same structure; None
             for the shapes of the first values.
-        parallel_iterations: Checked and not used: the next iteration begins when one has ended.
+        parallel_iterations: Checked and not used: iterations run one after the other.
         back_prop: Not used.
         swap_memory: Not used.
         maximum_iterations: An integer scalar: the most iterations; None for any number.
@@ -57,8 +57,8 @@ def while_loop(
         `return_same_structure`.
 
     Raises:
-        TypeError: If a function is none, `parallel_iterations` is not a positive integer, or the
-            type of a value differs after an iteration.
+        TypeError: If `cond` or `body` is not a function, `parallel_iterations` is not a positive
+            integer, or the type of a value differs after an iteration.
         ValueError: If there are no variables, structures differ, or a shape differs after an
             iteration.
     """
@@ -92,7 +92,7 @@ def while_loop(
 def _limited(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, last: Tensor
 ) -> tuple[Callable[..., Any], Callable[..., Any], Any]:
-    """The same loop with a counter before its variables, which ends it."""
+    """Returns the same loop with a counter as its first variable, which ends it."""
     counter = constant(0, dtype=last.dtype, name="iteration_counter")
     if len(loop_vars) == 1:
         return (
@@ -153,7 +153,7 @@ def _listed(structure: Any) -> Any:
 
 
 def _invariants(loop_vars: Any, shape_invariants: Any) -> list[TensorShape]:
-    """The shapes that are given for the loop's variables, one for each of their tensors."""
+    """Returns the given shapes of the loop's variables, one for each of their tensors."""
     given = _flat_shapes(shape_invariants)
     variables = flatten(loop_vars, False)
     if len(given) != len(variables):

@@ -1,8 +1,8 @@
 """Conversion of the caller's arguments to the inputs of an operation.
 
-`apply_op` does for every operation what its definition asks for: it opens a name scope, converts
-each argument to a tensor in it, checks the types against each other, infers the static shape and
-adds the operation. Its errors use TensorFlow's words.
+`apply_op` does the work that all operations share: it opens a name scope, converts each argument to
+a tensor in it, checks the types against each other, infers the static shape and adds the operation.
+Its errors use TensorFlow's words.
 
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """

@@ -16,7 +16,7 @@ __all__ = ["bool_attr", "check_allowed", "int_attr", "string_attr", "type_attr"]
 
 
 def bool_attr(what: str, value: object) -> bool:
-    """Returns the bool that an argument must be.
+    """Returns an argument that must be a bool.
 
     Raises:
         TypeError: If it is something else.
@@ -27,7 +27,7 @@ def bool_attr(what: str, value: object) -> bool:
 
 
 def int_attr(what: str, value: object) -> int:
-    """Returns the integer that an argument must be.
+    """Returns an argument that must be an integer.
 
     Raises:
         TypeError: If it is something else.
@@ -38,7 +38,7 @@ def int_attr(what: str, value: object) -> int:
 
 
 def string_attr(what: str, value: object) -> str | bytes:
-    """Returns the string that an argument must be.
+    """Returns an argument that must be a string.
 
     Raises:
         TypeError: If it is something else.
@@ -49,7 +49,7 @@ def string_attr(what: str, value: object) -> str | bytes:
 
 
 def type_attr(what: str, value: DTypeLike, allowed: Sequence[DType]) -> DType:
-    """Returns the element type that an argument must be.
+    """Returns an argument that must be an element type.
 
     Raises:
         TypeError: If it is not a type, or none of those allowed.
@@ -63,7 +63,7 @@ def type_attr(what: str, value: DTypeLike, allowed: Sequence[DType]) -> DType:
 
 
 def check_allowed(name: str, dtype: DType, allowed: Sequence[DType] | None) -> None:
-    """Checks the type of an argument, or one that is an argument itself.
+    """Checks that the type of an argument, or a type given as one, is allowed.
 
     Args:
         name: Name of the parameter.

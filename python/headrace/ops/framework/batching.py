@@ -1,8 +1,8 @@
-"""Batch rules: what operations over one row become over all rows of a block.
+"""Batch rules: they turn operations over one row into operations over all rows of a block.
 
 A rule (`OpDef.batch_rule`) takes the operation and its inputs in the graph of blocks, and adds
-operations there that compute the same for all rows, to the last bit. It returns one tensor an
-output, each with the rows as its leading axis; or None where there is no such way.
+operations there that compute the same for all rows, to the last bit. It returns one tensor for each
+output, with the rows as its leading axis; or None if that is impossible.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class BlockInput(NamedTuple):
     """An input of an operation.
 
     Attributes:
-        block: In the graph of blocks: all rows of it, or a value that is the same for all rows.
-        row: In the graph of the operation.
+        block: Its tensor in the graph of blocks: all rows, or a value that is the same for all
+            rows.
+        row: Its tensor in the graph of the operation.
         is_batched: Whether `block` has the rows as its leading axis.
     """
 
@@ -81,7 +82,7 @@ def made_again(
 
 
 def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """The rule of operations that compute each element by itself, with broadcasting."""
+    """Applies the rule of elementwise operations with broadcasting."""
     if len(inputs) == 1:
         return made_again(op, [inputs[0].block])
     ranks = [item.row.shape.rank for item in inputs]
@@ -90,19 +91,19 @@ def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | N
 
 
 def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """The rule of operations that work on rows of their first input, where only that differs."""
+    """Applies the rule of operations on rows of their first input, if only that input differs."""
     is_simple = not any(item.is_batched for item in inputs[1:])
     return made_again(op, [item.block for item in inputs]) if is_simple else None
 
 
 def all_batched(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """The rule of operations over tensors of one shape, which must all differ between rows."""
+    """Applies the rule of operations over tensors of one shape, if all differ between rows."""
     are_alike = all(item.is_batched for item in inputs)
     return made_again(op, [item.block for item in inputs]) if are_alike else None
 
 
 def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    """The rule of operations along an axis of their first input, the last input."""
+    """Applies the rule of operations along an axis, their last input, of their first input."""
     block, *others, axis = inputs
     places = axes_over_blocks(axis.row, block.row.shape.rank)
     if places is None or any(item.is_batched for item in others):
@@ -112,7 +113,7 @@ def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | No
 
 
 def axes_over_blocks(axes: Tensor, rank: int | None) -> npt.NDArray[Any] | None:
-    """Returns the numbers that axes of rows of `rank` axes have in blocks, if they are known."""
+    """Returns the numbers in blocks of the axes of rows with `rank` axes, if they are known."""
     known = fold(axes)
     if known is None or rank is None or ((known < -rank) | (known >= rank)).any():
         return None
@@ -120,7 +121,7 @@ def axes_over_blocks(axes: Tensor, rank: int | None) -> npt.NDArray[Any] | None:
 
 
 def known_integers(tensor: Tensor) -> list[int] | None:
-    """Returns the elements of a vector, or the one of a scalar; None if they are not known."""
+    """Returns the elements of a vector or scalar; None if they are not known."""
     value = fold(tensor)
     return None if value is None else [int(item) for item in value.ravel()]
 
@@ -151,13 +152,13 @@ def made_with_integers(
 
 
 def num_rows(block: Tensor, dtype: DType) -> Tensor:
-    """Returns how many rows a block has, as a vector of one element."""
+    """Returns the number of rows of a block, as a vector of one element."""
     shape = create("Shape", [block], dtype, (None,), {"out_type": dtype})
     return create("Slice", [shape, integers([0], dtype), integers([1], dtype)], dtype, (1,))
 
 
 def _aligned(item: BlockInput, rank: int) -> Tensor:
-    """Puts axes of size 1 after the leading one, so that the axes of rows meet their partners."""
+    """Adds axes of size 1 after the leading one, so that rows align for broadcasting."""
     block, own = item.block, item.row.shape.rank
     if not item.is_batched or own is None:
         return block

@@ -1,4 +1,4 @@
-"""Constants, and turning anything into a tensor.
+"""Constants, and conversion of values to tensors.
 
 Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
 """
@@ -43,7 +43,7 @@ def constant(
     verify_shape: bool = False,
     name: str = "Const",
 ) -> Tensor:
-    """Makes a tensor with a fixed value.
+    """Creates a tensor with a fixed value.
 
     Args:
         value: A number, bool, string, nested lists of them, or an array; copied.
@@ -71,7 +71,7 @@ def convert_to_tensor(
     dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns `value` if it is a tensor, else makes one of it.
+    """Returns `value` if it is a tensor, else converts it to one.
 
     Args:
         value: A tensor, anything `constant` takes, a list that holds tensors, a `TensorShape`, or
@@ -121,7 +121,7 @@ def register_tensor_conversion_function(
     conversion_func: ConversionFunction,
     priority: int = 100,
 ) -> None:
-    """Lets `convert_to_tensor` accept objects of a type.
+    """Registers a function with which `convert_to_tensor` accepts objects of a type.
 
     Args:
         base_type: The type or types; subclasses count.

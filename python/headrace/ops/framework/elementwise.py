@@ -50,13 +50,13 @@ NUMBERS: Final = REALS + COMPLEX
 
 
 def reals_by_engine(op: Operation) -> Computed:
-    """Says, for `OpDef.computed`, that the engine computes real numbers and NumPy all else."""
+    """Returns, for `OpDef.computed`, the engine for real numbers and NumPy for other types."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
 
 
 def reals_by_either(op: Operation) -> Computed:
-    """Says, for `OpDef.computed`, that both give the same bits for real numbers."""
+    """Returns, for `OpDef.computed`, that both kernels give the same bits for real numbers."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return Computed.BY_EITHER if is_real else Computed.BY_NUMPY
 

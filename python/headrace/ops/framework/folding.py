@@ -1,7 +1,7 @@
 """Constant folding: values of tensors that are known when the graph is built.
 
-Static shapes depend on it: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a constant. How
-an operation folds stands in its definition (`OpDef.fold`, `OpDef.read_sizes`).
+Static shapes depend on it: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a constant. The
+definition of an operation has its folding rules (`OpDef.fold`, `OpDef.read_sizes`).
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _MAX_FOLDED_BYTES: Final = 1 << 20
 
 
 def is_small(tensor: Tensor) -> bool:
-    """Says whether a tensor is known to be small enough to be computed before the run."""
+    """Returns whether a tensor is known to be small enough to be computed before the run."""
     count = tensor.shape.num_elements()
     itemsize = np.dtype(tensor.dtype.as_numpy_dtype).itemsize
     return count is not None and count * itemsize <= _MAX_FOLDED_BYTES
@@ -47,7 +47,7 @@ def fold_scalar(tensor: Tensor) -> Any:
 
 
 def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
-    """Returns the value of a tensor that does not depend on what is fed or read.
+    """Returns the value of a tensor that does not depend on fed values or on state.
 
     The caller may rely on the value, so the tensor can no longer be fed.
 
@@ -72,7 +72,7 @@ def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """Returns the shape that an integer vector will describe, as far as it is known.
+    """Returns the shape described by an integer vector, as far as it is known.
 
     Args:
         tensor: An integer vector; -1 means an unknown size.
@@ -111,7 +111,7 @@ class _Evaluation:
     def value(self, tensor: Tensor) -> Array | None:
         """Returns the value of a tensor if it is fully known."""
         if tensor not in self._values:
-            self._values[tensor] = None  # while it is computed
+            self._values[tensor] = None  # While it is computed.
             self._values[tensor] = self._find_value(tensor)
         return self._values[tensor]
 

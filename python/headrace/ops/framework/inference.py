@@ -19,7 +19,7 @@ __all__ = [
 
 
 class ShapeConflict(ValueError):
-    """Shapes that no run can make fit. `apply_op` adds which operation it was."""
+    """An error for static shapes that cannot fit. `apply_op` adds the name of the operation."""
 
 
 def broadcast_shapes(x: TensorShape, y: TensorShape) -> TensorShape:
@@ -47,7 +47,7 @@ def _broadcast_sizes(a: int | None, b: int | None) -> int | None:
 
 
 def merge_shapes(x: TensorShape, y: TensorShape) -> TensorShape:
-    """Returns what two descriptions of one shape know.
+    """Merges two descriptions of one shape.
 
     Raises:
         ShapeConflict: If they contradict each other.
@@ -81,7 +81,7 @@ def check_axis(axis: int, rank: int, text: str) -> int:
 
 
 def reduce_shape(shape: TensorShape, axes: Sequence[int] | None, keepdims: bool) -> TensorShape:
-    """Returns the shape that is left when some axes are reduced.
+    """Returns the shape after a reduction of some axes.
 
     Args:
         shape: The shape before.
@@ -102,5 +102,5 @@ def reduce_shape(shape: TensorShape, axes: Sequence[int] | None, keepdims: bool)
 
 
 def like(tensor: Tensor) -> list[tuple[DType, TensorShape]]:
-    """Returns the one output of an operation that keeps dtype and shape of a tensor."""
+    """Returns dtype and shape of an output that keeps those of a tensor."""
     return [(tensor.dtype.base_dtype, tensor.shape)]

@@ -1,8 +1,8 @@
 """NumPy kernels: operations computed by a Python function over arrays.
 
-An operation that the native engine does not know carries such a kernel. It is called with one value
-an input and returns one array an output, so a plain NumPy function is nearly enough; `NumpyKernel`
-adds what the engine and the graph rely on: arrays in, arrays of the declared types out.
+An operation that the native engine does not know has such a kernel. It is called with one value for
+each input and returns one array for each output, as most NumPy functions do; `NumpyKernel` converts
+inputs to arrays, and results to arrays of the declared types.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,21 +81,21 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
 
 
 def by_either(op: Operation) -> Computed:
-    """Says, for `OpDef.computed`, that the native kernel gives the same bits as the NumPy one."""
+    """Returns, for `OpDef.computed`, that native and NumPy kernel give the same bits."""
     return Computed.BY_EITHER
 
 
 def by_numpy_in_sessions(op: Operation) -> Computed:
-    """Says, for `OpDef.computed`, that the bits of the native kernel may differ from NumPy's.
+    """Returns, for `OpDef.computed`, that the bits of the native kernel may differ from NumPy's.
 
-    A session keeps those of NumPy. Pipelines, which promise no others, have the native ones.
+    A session uses the NumPy kernel, and a pipeline the native one.
     """
     is_complex = any(tensor.dtype.is_complex for tensor in op.inputs)
     return Computed.BY_NUMPY if is_complex else Computed.BY_NUMPY_IN_SESSIONS
 
 
 def fail(text: str) -> NoReturn:
-    """Raises the error of an operation that was given values it cannot work with."""
+    """Raises the error of an operation that got invalid values."""
     raise InvalidArgumentError(None, None, text)
 
 

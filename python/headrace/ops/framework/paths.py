@@ -1,4 +1,4 @@
-"""Paths where tensors of file names are taken: TensorFlow takes strings only."""
+"""Paths as tensors of file names, for which TensorFlow takes only strings."""
 
 from __future__ import annotations
 

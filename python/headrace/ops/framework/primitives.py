@@ -1,4 +1,4 @@
-"""Operations made from tensors and arrays alone: what conversion itself is built on."""
+"""Operations made only from tensors and arrays, on which conversion is built."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ __all__ = ["cast_tensor", "make_const", "pack_tensors", "stack_arrays", "stack_s
 
 
 def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
-    """Makes a constant in the default graph. The array must not change any more."""
+    """Adds a constant to the default graph. The array must not change afterwards."""
     op = get_default_graph().create_op(
         "Const",
         [],
@@ -38,8 +38,8 @@ def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
 
 
 def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor:
-    """Makes a conversion of a tensor to another type."""
-    is_complex = tensor.dtype.is_complex or dtype.is_complex  # of which the engine knows nothing
+    """Adds a conversion of a tensor to another type."""
+    is_complex = tensor.dtype.is_complex or dtype.is_complex  # Unknown to the engine.
     op = tensor.graph.create_op(
         "Cast",
         [tensor],
@@ -53,12 +53,12 @@ def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor
 
 
 def _real_part(target: DType) -> Callable[[Array], Array]:
-    """Returns what has to be done with complex numbers before NumPy converts them."""
+    """Returns a function that prepares complex numbers for NumPy's conversion."""
     return (lambda x: x) if target.is_complex or target.is_bool else (lambda x: x.real)
 
 
 def pack_tensors(tensors: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """Makes a stack of tensors of one dtype along a new axis.
+    """Adds a stack of tensors of one dtype along a new axis.
 
     Raises:
         ValueError: If their shapes are not compatible, or there is no such axis.

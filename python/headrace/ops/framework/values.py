@@ -1,4 +1,4 @@
-"""From Python values to arrays, with TensorFlow's rules for what may become what.
+"""Conversion of Python values to arrays, by TensorFlow's rules.
 
 Python floats become float32, ints int32 (int64 if they do not fit), str and bytes strings. NumPy
 values keep their type. A wanted type is checked element by element: a float never becomes an int.

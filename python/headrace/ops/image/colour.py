@@ -53,7 +53,7 @@ def convert_image_dtype(
     Args:
         image: The pixels, of any shape.
         dtype: The type to make, of floats or integers.
-        saturate: Whether values outside of the range become its ends; without it they wrap.
+        saturate: Whether values outside of the range are clipped to it; without it they wrap.
         name: Name of the operation.
 
     Returns:
@@ -242,7 +242,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Adjusts the contrast: multiplies the difference to the mean of each channel of each image.
+    """Adjusts the contrast: scales the difference from the mean of each channel of each image.
 
     Args:
         images: Floats or integers, (..., height, width, channels).

@@ -92,9 +92,9 @@ def pad_to_bounding_box(
 def resize_image_with_crop_or_pad(
     image: TensorLike, target_height: Size, target_width: Size
 ) -> Tensor:
-    """Crops an image where it is too large, and pads it with zeros where it is too small.
+    """Crops an image if it is too large, and pads it with zeros if it is too small.
 
-    The middle stays in the middle; of an odd difference the larger part is at the end.
+    The image stays centred; of an odd difference the larger part is at the end.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).

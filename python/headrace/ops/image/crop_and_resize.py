@@ -1,4 +1,4 @@
-"""Windows of images, each resized to one size.
+"""Windows of images, all resized to one size.
 
 Source: `tf.image.crop_and_resize` of TensorFlow 1.15.
 """
@@ -31,12 +31,12 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Cuts windows out of images and resizes each to one size.
+    """Crops windows of images and resizes all to one size.
 
     Args:
         image: Numbers, (batch, height, width, channels).
-        boxes: float32, (n, 4): top, left, bottom and right of each window, 0-1. What lies outside
-            of the image is filled; where a side is swapped with its opposite the window is flipped.
+        boxes: float32, (n, 4): top, left, bottom and right of each window, 0-1. Parts outside of
+            the image are filled; a window with swapped sides is flipped.
         box_ind: int32, (n,): the number of the image of each window.
         crop_size: int32, (2,): height and width of all windows.
         method: "bilinear" or "nearest".

@@ -1,4 +1,4 @@
-"""Decoders of images: from the bytes of a file to pixels.
+"""Decoders of images: they turn the bytes of a file into pixels.
 
 All of them run in the native engine. Each detects the format from the contents: `decode_png` of a
 JPEG works. Metadata such as an EXIF orientation is ignored.
@@ -54,7 +54,7 @@ def decode_jpeg(
         ratio: Scales the image down by 1, 2, 4 or 8, rounded up; quicker than decoding all of it.
         fancy_upscaling: Interpolate between chroma samples; False repeats them.
         try_recover_truncated: Whether to decode a truncated file as far as possible.
-        acceptable_fraction: The fraction of the rows of a truncated file that must be there; the
+        acceptable_fraction: The fraction of the rows of a truncated file that must exist; the
             others are 0.
         dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
         name: Name of the operation.
@@ -217,7 +217,7 @@ def decode_image(
     expand_animations: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes an image of whichever format it has: JPEG, PNG, GIF or BMP.
+    """Decodes an image in any of the formats JPEG, PNG, GIF and BMP.
 
     Args:
         contents: The file's bytes, a scalar string.

@@ -62,7 +62,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
-    """Returns how much each pixel differs from the one below it and the one right of it.
+    """Returns the differences of each pixel from the one below it and the one to its right.
 
     Args:
         image: Images, (batch, height, width, channels).
@@ -97,7 +97,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
         image: Images, float32, (batch, height, width, channels).
 
     Returns:
-        A tensor with one more axis at the end: how much the image grows downwards and to the right.
+        A tensor with one more axis at the end: the changes of the image downwards and to the right.
     """
     tensor = convert_to_tensor(image, dtypes.float32)
     known = tensor.shape.with_rank(4)
@@ -157,7 +157,7 @@ def _neighbours(images: Tensor, axis: int) -> tuple[Tensor, Tensor]:
 
 
 def _equal_shapes(a: Tensor, b: Tensor) -> list[Any]:
-    """Checks that images have one shape; returns what is left to be checked in a run."""
+    """Checks that images have one shape; returns the checks that remain for the run."""
     for image in (a, b):
         image.shape.with_rank_at_least(3)
     if not a.shape.is_compatible_with(b.shape):

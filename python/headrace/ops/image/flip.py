@@ -44,13 +44,13 @@ def flip_up_down(image: TensorLike) -> Tensor:
 
 
 def flip_if(image: Tensor, axis: int, draws: Tensor) -> Tensor:
-    """Flips each image if its random number between 0 and 1 says so.
+    """Flips each image with probability 1/2, by its random number between 0 and 1.
 
     Args:
         image: An image, or a batch of them.
         axis: `ROWS` or `COLUMNS`, whose order is reversed.
-        draws: float32, of an image a scalar, which flips if it is below 1/2; of a batch (batch),
-            which flip if they are above.
+        draws: float32: for an image a scalar, which flips it if below 1/2; for a batch a vector,
+            whose numbers flip images if above 1/2.
     """
     return _flip(image, axis, [Input("draws", draws, dtypes.float32)])
 
@@ -102,7 +102,7 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
 
         def infer(image: Tensor, quarters: Tensor) -> Outputs:
             check_rank(quarters.shape, 0)
-            # As in TensorFlow, k does not count even if it is known: only a square stays as it is.
+            # As in TensorFlow, the static shape does not depend on k, even if k is known.
             is_square = len(set(known_sizes(image))) == 1
             shape = image.shape if is_square else resized_shape(image, None, None)
             return [(image.dtype.base_dtype, shape)]

@@ -1,7 +1,7 @@
 """Checks that operations on images make while the graph is built.
 
-An image has the shape (height, width, channels); a batch has one more axis in front. What is not
-known yet is checked when the operation runs, with the same error messages.
+An image has the shape (height, width, channels); a batch has one more axis in front. Unknown sizes
+are checked when the operation runs, with the same error messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Size: TypeAlias = int | np.integer[Any] | Dimension | Tensor | SupportsTensor
 
 
 def to_image(image: TensorLike, name: str = "image") -> Tensor:
-    """Returns a tensor that can be an image or a batch of images.
+    """Returns a tensor, after a check that it can be an image or a batch of images.
 
     Raises:
         ValueError: If it has another rank than 3 or 4, or cannot have a pixel.
@@ -71,11 +71,11 @@ def is_number(value: float | Tensor | SupportsTensor) -> TypeGuard[float]: ...
 
 
 def is_number(value: object) -> bool:
-    """Says whether a value is a number, so neither a tensor nor None."""
+    """Returns whether a value is a number, so neither a tensor nor None."""
     return value is not None and not is_tensor(value)
 
 
 def require(condition: bool | None, text: str) -> None:
-    """Raises ValueError if a condition over known values does not hold; None is not known."""
+    """Raises ValueError if a condition is False; None means that it is unknown."""
     if condition is not None and not condition:
         raise ValueError(text)

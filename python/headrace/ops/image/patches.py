@@ -38,8 +38,8 @@ def extract_image_patches(
         ksizes: Size of a patch, `[1, rows, columns, 1]`.
         strides: The distance of the centres of two patches, `[1, rows, columns, 1]`.
         rates: The distance of the pixels of a patch, `[1, rows, columns, 1]`.
-        padding: "VALID" for patches inside of the image, "SAME" for a patch around each pixel that
-            the strides come to, with zeros for what is outside.
+        padding: "VALID" for patches inside of the image, "SAME" for a patch around each pixel at
+            the strides, with zeros outside of the image.
         name: Name of the operation.
 
     Returns:
@@ -59,7 +59,7 @@ def extract_image_patches(
         )
 
     def places(length: int, axis: int) -> tuple[int, int]:
-        """The number of patches along an axis, and the place of the first one."""
+        """Returns the number of patches along an axis, and the offset of the first one."""
         spread = sizes[axis] + (sizes[axis] - 1) * (gaps[axis] - 1)
         if padding == "VALID":
             count = int((length - spread + steps[axis]) / steps[axis])

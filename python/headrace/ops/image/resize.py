@@ -1,7 +1,7 @@
 """Resizing images.
 
-`resize_images` computes what TensorFlow 1 does: pixels are points, and the first pixels of both
-images are at the same place. `resize` computes what TensorFlow 2 does: pixels are small squares,
+`resize_images` computes the same as TensorFlow 1: pixels are points, and the first pixels of both
+images are at the same place. `resize` computes the same as TensorFlow 2: pixels are small squares,
 and with `antialias` each pixel of the result depends on all pixels that it covers.
 
 Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` of TensorFlow 1.15.
@@ -57,7 +57,7 @@ class ResizeMethod:
 
 
 class _Way(NamedTuple):
-    """An operation that resizes, with the attributes that choose how."""
+    """An operation that resizes, with the attributes that choose its method."""
 
     op_type: str
     attrs: dict[str, Any]
@@ -320,7 +320,7 @@ def _resize_with_pad(
 
 
 def _fit(height: int, width: int, target_height: int, target_width: int) -> list[int]:
-    """Computes what "FitImage" does: the new height and width, and the zeros above and left."""
+    """Returns the result of "FitImage": new height and width, padding above and left."""
     size = np.array([height, width], np.float32)
     target = np.array([target_height, target_width], np.float32)
     fitted = size / (size / target).max()
@@ -386,7 +386,7 @@ def _resize(
 def _resize_any_rank(
     pixels: Tensor, size: TensorLike, way: _Way, preserve_aspect_ratio: bool
 ) -> Tensor:
-    """Resizes an image or a batch of images, of which it is known when they are decoded."""
+    """Resizes an image or a batch of images, whose rank may be known only in the run."""
     shape = shape_of(pixels)
     batch = reshape(pixels, concat([[-1], shape[-3:]], 0))
     batch.set_shape([None, None, None, None])

@@ -84,7 +84,7 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """Returns the structural similarity of images and of their halves, quarters and so on.
+    """Returns the structural similarity of images at several scales: full size, half, quarter, ….
 
     Args:
         img1: Images, (…, height, width, channels).
@@ -220,7 +220,7 @@ def _filtered(images: Array, weights: Array) -> Array:
 
 
 def _halved(images: Array) -> Array:
-    """Returns means of 2 x 2 pixels; the last row or column of an odd number counts twice."""
+    """Returns means of 2 x 2 pixels; an odd last row or column counts twice."""
     height, width = images.shape[-3:-1]
     edges = [(0, 0)] * (images.ndim - 3) + [(0, height % 2), (0, width % 2), (0, 0)]
     padded = np.pad(images, edges, mode="symmetric")

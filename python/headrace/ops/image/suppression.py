@@ -1,4 +1,4 @@
-"""Boxes that overlap better ones, omitted.
+"""Non-maximum suppression: omits boxes that overlap better ones.
 
 Source: `tf.image.non_max_suppression` and its kin of TensorFlow 1.15.
 """
@@ -37,13 +37,13 @@ def non_max_suppression(
     score_threshold: TensorLike = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """Chooses boxes with high scores, and none that overlaps one chosen before.
+    """Selects boxes with high scores, and none that overlaps a box selected before.
 
     Args:
         boxes: (boxes, 4), float16 or float32: two opposite corners of each, as y1, x1, y2, x2.
         scores: The score of each box.
         max_output_size: The largest number of boxes to choose, an int32 scalar.
-        iou_threshold: Boxes overlap whose intersection divided by their union is larger.
+        iou_threshold: Two boxes overlap if their intersection divided by their union is larger.
         score_threshold: Boxes with lower scores are not chosen.
         name: Name of the scope.
 
@@ -68,7 +68,7 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As `non_max_suppression`, with a result of a known length.
+    """Selects boxes as `non_max_suppression` does, with a result of known length.
 
     Args:
         boxes: (boxes, 4), float16 or float32: two opposite corners of each, as y1, x1, y2, x2.
@@ -189,13 +189,13 @@ def non_max_suppression_overlaps(
     score_threshold: TensorLike = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """As `non_max_suppression`, with a table of how much boxes overlap.
+    """Selects boxes as `non_max_suppression` does, by a table of their overlaps.
 
     Args:
         overlaps: The overlap of each two boxes, (boxes, boxes), float32.
         scores: The score of each box, float32.
         max_output_size: The largest number of boxes to choose, an int32 scalar.
-        overlap_threshold: Boxes overlap whose number is larger.
+        overlap_threshold: Two boxes overlap if their entry in the table is larger.
         score_threshold: Boxes with lower scores are not chosen.
         name: Name of the scope.
 

@@ -1,4 +1,4 @@
-"""Images turned, moved or seen in another perspective.
+"""Rotation, translation and projective transforms of images.
 
 Source: `tf.contrib.image.transform`, `rotate` and `translate` of TensorFlow 1.15.
 """
@@ -43,7 +43,7 @@ def transform(
     output_shape: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Moves each pixel of images; pixels from outside of an image are 0.
+    """Applies projective transforms to images; pixels from outside of an image are 0.
 
     Args:
         images: (height, width), (height, width, channels) or (batch, height, width, channels);
@@ -84,7 +84,7 @@ def rotate(
     interpolation: str = "NEAREST",
     name: str | None = None,
 ) -> Tensor:
-    """Turns images about their middle, counter-clockwise; corners that become free are 0.
+    """Rotates images about their middle, counter-clockwise; uncovered corners are 0.
 
     Args:
         images: As for `transform`.
@@ -132,7 +132,7 @@ def angles_to_projective_transforms(
     image_width: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the `transforms` that turn images about their middle: float32, (number, 8).
+    """Returns the `transforms` that rotate images about their middle: float32, (number, 8).
 
     Args:
         angles: In radians: a scalar or a vector.
@@ -180,7 +180,7 @@ def translations_to_projective_transforms(
 
 
 def _as_batch(pixels: Tensor) -> tuple[Tensor, int]:
-    """Returns images with four axes, and how many they had."""
+    """Returns images with four axes, and their former number of axes."""
     rank = pixels.shape.rank
     if rank is None:
         raise TypeError("image_or_images rank must be statically known")
@@ -239,7 +239,7 @@ def _moved(image: Array, row: Array, size: Array, interpolation: str) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         from_x = (a[0] * x + a[1] * y + a[2]) / depth
         from_y = (b[0] * x + b[1] * y + b[2]) / depth
-    # A pixel that comes from nowhere is as one from outside.
+    # A pixel without a source counts as one from outside.
     nowhere = ~(np.isfinite(from_x) & np.isfinite(from_y))
     from_x[nowhere] = from_y[nowhere] = -9
     if interpolation == "NEAREST":

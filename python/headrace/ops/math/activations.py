@@ -1,4 +1,4 @@
-"""Activations that models end with, and what is summed of them.
+"""Activation functions, and simple sums over tensors.
 
 Source: `tf.nn.elu`, `tf.nn.softplus`, `tf.nn.log_softmax`, `tf.nn.l2_loss`, `tf.nn.zero_fraction`
 and their kin of TensorFlow 1.15.
@@ -40,24 +40,24 @@ __all__ = [
 
 
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers, with exp(x) - 1 in place of negative ones."""
+    """Returns x, or exp(x) - 1 where x is negative."""
     return unary("Elu", features, name, allowed=FLOATS, parameter="features")
 
 
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns `elu`, scaled so that mean and variance stay as they are."""
+    """Returns `elu`, scaled so that it preserves mean and variance."""
     return unary("Selu", features, name, allowed=FLOATS, parameter="features")
 
 
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers, with 0 in place of negative ones and 6 in place of larger ones."""
+    """Returns x, clipped to the range from 0 to 6."""
     with name_scope(name, "Relu6", [features]) as scope:
         tensor = convert_to_tensor(features, name="features")
         return unary("Relu6", tensor, scope, allowed=REALS, parameter="features")
 
 
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """Returns the numbers, negative ones multiplied by a factor.
+    """Returns x, or alpha * x where x is negative.
 
     Args:
         features: Real numbers; integers become float32.
@@ -146,7 +146,7 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """Returns which part of all elements is zero: a float32 scalar, NaN if there are none."""
+    """Returns the fraction of zero elements: a float32 scalar, NaN without elements."""
     with name_scope(name, "zero_fraction", [value]):
         tensor = convert_to_tensor(value, name="value")
         total = cast(size(tensor, dtypes.int64), dtypes.float32)

@@ -286,7 +286,7 @@ def ceil(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the nearest integer, halves to the even one; integers as they are."""
+    """Returns the nearest integer, halves to the even one; integers are unchanged."""
     x = convert_to_tensor(x, name="x")
     if x.dtype.is_integer:
         tensor: Tensor = x
@@ -333,7 +333,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns t, with elements below or above two limits replaced by the limit.
+    """Returns t, with its elements clipped to two limits.
 
     Raises:
         ValueError: If the limits would broadcast `t` to another shape.
@@ -403,7 +403,7 @@ def _sum_all(*arrays: Array) -> Array:
 
 
 def _power_by(op: Operation) -> Computed:
-    """The engine computes powers of floats: NumPy's differ from TensorFlow's in the last bit."""
+    """Returns the engine for floats: powers by NumPy differ from TensorFlow's in the last bit."""
     return Computed.BY_ENGINE if op.inputs[0].dtype.is_floating else Computed.BY_NUMPY
 
 

@@ -1,6 +1,6 @@
-"""Predicted classes beside labels, of which each example may have several.
+"""Comparison of predicted classes with labels, of which each example may have several.
 
-Source: what `tf.metrics.precision_at_k` and its kin of TensorFlow 1.15 compute for each example.
+Source: `tf.metrics.precision_at_k` and its kin of TensorFlow 1.15, for each example.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["NO_LABEL", "average_precision_of", "matches_at_k"]
 
-# Fills up rows of labels, which have different lengths.
+# The padding of rows of labels, which have different lengths.
 NO_LABEL: Final = -(2**63)
 
 
 def matches_at_k(
     labels: Tensor, places: Tensor, class_id: int | None = None, name: str | None = None
 ) -> list[Tensor]:
-    """Counts for each example its right and wrong predictions and the labels that were missed.
+    """Counts the right and wrong predictions and the missed labels of each example.
 
     Args:
         labels: The labels of each example along the last axis, filled up with `NO_LABEL`.

@@ -1,4 +1,4 @@
-"""Integers bit by bit.
+"""Bitwise operations on integers.
 
 Source: `tf.bitwise` of TensorFlow 1.15.
 """
@@ -30,12 +30,12 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 
 def invert(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns integers with all bits changed."""
+    """Returns integers with all bits inverted."""
     return unary("Invert", x, name, allowed=INTEGERS)
 
 
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Shifts integers to the left, by 0 to one less than they have bits; other numbers are cut."""
+    """Shifts integers to the left; the shift is clipped to 0 up to their number of bits - 1."""
     return binary("LeftShift", x, y, name, allowed=INTEGERS)
 
 

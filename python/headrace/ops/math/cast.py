@@ -60,11 +60,11 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
         name: Name of the operation.
 
     Returns:
-        A tensor of that type. Where it is shorter there is a new last axis for the numbers of each
-        element; where it is longer the last axis is used up for them.
+        A tensor of that type. A shorter type gives a new last axis for the numbers of each element;
+        for a longer type the last axis is removed.
 
     Raises:
-        TypeError: If one of the types is none of numbers.
+        TypeError: If one of the types is not numeric.
         ValueError: If the last axis does not have the size that the new type needs.
     """
     dtype = type_attr("type", type, NUMBERS)

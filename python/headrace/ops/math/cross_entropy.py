@@ -92,7 +92,7 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the cross entropy of `softmax(logits)` for each example, whose class is known.
+    """Returns the cross entropy of `softmax(logits)` for each example, from its class.
 
     Args:
         labels: The class of each example, int32 or int64.
@@ -100,7 +100,7 @@ def sparse_softmax_cross_entropy_with_logits(
         name: Name of the operation.
 
     Returns:
-        A tensor of the shape of `labels`. A run with a class that there is not ends with
+        A tensor of the shape of `labels`. A run with a class out of range ends with
         InvalidArgumentError.
 
     Raises:
@@ -160,7 +160,7 @@ def sigmoid_cross_entropy_with_logits(
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
 ) -> Tensor:
-    """As `sigmoid_cross_entropy_with_logits`, but weighs what is expected to be positive.
+    """Returns the cross entropy of `sigmoid(logits)`, with a weight for positive labels.
 
     Args:
         labels: The probabilities, of the shape of `logits`.
@@ -297,7 +297,7 @@ def _rows_of(tensor: Tensor) -> Tensor:
 
 
 def _last(tensor: Tensor, axis: int) -> Tensor:
-    """Returns a tensor with an axis moved to the end, in place of the last one."""
+    """Returns a tensor with an axis exchanged with the last one."""
     return transpose(tensor, order_with_last(tensor, axis))
 
 

@@ -54,13 +54,14 @@ def bincount(
     maxlength: TensorLike | None = None,
     dtype: DTypeLike = dtypes.int32,
 ) -> Tensor:
-    """Counts how often each integer comes.
+    """Counts the occurrences of each integer.
 
     Args:
         arr: Integers of at least 0, int32.
         weights: The weight of each, of the same shape; None for 1.
-        minlength: The least length of the result; None for none.
-        maxlength: The largest length of the result: larger integers are not counted. None for none.
+        minlength: The smallest length of the result; None for no limit.
+        maxlength: The largest length of the result: larger integers are not counted. None for no
+            limit.
         dtype: Type of the result if there are no weights.
 
     Returns:
@@ -122,7 +123,7 @@ def histogram_fixed_width(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Counts how many numbers are in each of some bins of equal width.
+    """Counts the numbers in each of `nbins` bins of equal width.
 
     Args:
         values: The numbers, of any shape.
@@ -223,7 +224,7 @@ def confusion_matrix(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Counts for each label how often each class was predicted.
+    """Counts the predictions of each class for each label.
 
     Args:
         labels: The labels, a vector of integers of at least 0.
@@ -279,12 +280,12 @@ def remove_squeezable_dimensions(
     expected_rank_diff: int = 0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Takes away a last axis of size 1 that only one of two tensors has.
+    """Removes a last axis of size 1 that only one of two tensors has.
 
     Args:
         labels: The labels.
         predictions: The predictions.
-        expected_rank_diff: By how much the rank of the predictions is larger as they should be.
+        expected_rank_diff: The expected rank of the predictions minus that of the labels.
         name: Name of the scope.
 
     Returns:

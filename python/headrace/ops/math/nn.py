@@ -26,7 +26,7 @@ __all__ = ["l2_normalize", "moments", "relu", "softmax"]
 
 
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers, with 0 in place of negative ones."""
+    """Returns x, or 0 where x is negative."""
     return unary(
         "Relu",
         features,

@@ -1,4 +1,4 @@
-"""Norms of tensors, and tensors cut to a norm.
+"""Norms of tensors, and clipping to a norm.
 
 Source: `tf.norm`, `tf.global_norm`, `tf.clip_by_norm` and its kin of TensorFlow 1.15.
 """
@@ -93,7 +93,7 @@ def clip_by_norm(
     axes: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor, made shorter where its Euclidean length is too large.
+    """Returns a tensor, scaled down where its Euclidean norm is too large.
 
     Args:
         t: Numbers of a float type.
@@ -115,7 +115,7 @@ def clip_by_norm(
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor, made shorter if its length divided by its size is too large.
+    """Returns a tensor, scaled down if its norm divided by its size is too large.
 
     Args:
         t: Numbers of a float type.
@@ -131,7 +131,7 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
-    """Returns the Euclidean length of several tensors together.
+    """Returns the Euclidean norm of several tensors together.
 
     Args:
         t_list: The tensors, of one float type; None are omitted.
@@ -157,7 +157,7 @@ def clip_by_global_norm(
     use_norm: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[list[Tensor | None], Tensor]:
-    """Returns tensors, all made shorter by one factor if their length together is too large.
+    """Returns tensors, all scaled down by one factor if their common norm is too large.
 
     Args:
         t_list: The tensors, of one float type; None stay None.
@@ -201,7 +201,7 @@ def _axes_of(axis: int | Sequence[int] | None) -> tuple[list[int] | None, bool]:
 
 
 def _other_norm(sizes: Tensor, ord: Any, axes: list[int] | None, is_matrix: bool) -> Tensor:
-    """Returns a norm of the absolute values that is not the Euclidean one; all axes stay."""
+    """Returns a norm of absolute values other than the Euclidean one; all axes stay."""
     first, last = (None, None) if axes is None else (axes[0], axes[-1])
     if ord == 1:
         sums = reduce_sum(sizes, first, keepdims=True)

@@ -145,7 +145,7 @@ def _from_front(axes: Sequence[int], found: TensorShape) -> list[int]:
 
 
 def _as_matrix(tensor: Tensor, summed: list[int], is_last: bool) -> tuple[Tensor, list[int | None]]:
-    """Returns a matrix with what is summed over in its last or first axis, and the other sizes."""
+    """Returns a matrix whose last or first axis is summed over, and the other sizes."""
     rank = tensor.shape.rank or 0
     free = [axis for axis in range(rank) if axis not in summed]
     order = free + summed if is_last else summed + free

@@ -188,7 +188,7 @@ def count_nonzero(
     dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns how many elements are not zero (not empty, not False) over some axes.
+    """Returns the number of elements that are not zero (not empty, not False) over some axes.
 
     Args:
         input: The tensor to count in.
@@ -210,7 +210,7 @@ def argmax(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the largest element along an axis; of equal ones the first.
+    """Returns the index of the largest element along an axis; the first among equal ones.
 
     Args:
         input: The tensor.
@@ -230,7 +230,7 @@ def argmin(
     output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the index of the smallest element along an axis; of equal ones the first.
+    """Returns the index of the smallest element along an axis; the first among equal ones.
 
     Args:
         input: The tensor.
@@ -274,7 +274,7 @@ def _arg(
         if array.shape[where] == 0:
             fail(f"Reduction axis {where} is empty in shape {bracketed(array.shape)}")
         if array.dtype.kind == "f":
-            array = np.where(np.isnan(array), loser, array)  # no comparison with NaN holds
+            array = np.where(np.isnan(array), loser, array)  # No comparison with NaN holds.
         return find(array, axis=where)
 
     inputs = [

@@ -1,4 +1,4 @@
-"""Conversion that keeps numbers inside of the new type's range.
+"""Conversion that clips numbers to the range of the new type.
 
 Source: `tf.saturate_cast` of TensorFlow 1.15.
 """
@@ -38,7 +38,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def _nearest_inside(limit: float, source: DType, target: DType) -> Tensor:
-    """Returns the number of type `source` nearest to a limit of `target` that is not past it."""
+    """Returns the number of type `source` nearest to a limit of `target`, but not past it."""
     nearest = np.array(limit).astype(source.as_numpy_dtype)
     if target.is_integer and not target.min <= int(nearest) <= target.max:
         nearest = np.nextafter(nearest, source.as_numpy_dtype(0))

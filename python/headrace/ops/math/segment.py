@@ -1,4 +1,4 @@
-"""Sums, means and extremes of the rows with one number.
+"""Segment reductions: sums, means and extremes of the rows with equal numbers.
 
 Source: `tf.segment_sum`, `tf.unsorted_segment_sum` and their kin of TensorFlow 1.15.
 """
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Segments(Protocol):
-    """A function that combines the rows of a tensor which have one number.
+    """A function that reduces the rows of a tensor with equal numbers to one row.
 
     Args:
         data: The rows, along the first axis.
@@ -61,7 +61,7 @@ class Segments(Protocol):
 
 
 class UnsortedSegments(Protocol):
-    """A function that combines the slices of a tensor which have one number, in any order.
+    """A function that reduces the slices of a tensor with equal numbers, in any order, to one.
 
     Args:
         data: The slices.
@@ -243,7 +243,7 @@ unsorted_segment_min = _unsorted(
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns the mean of the slices with one number, 0 without any.
+    """Returns the mean of the slices with equal numbers, 0 without any.
 
     Args:
         data: The slices, of a float type.
@@ -261,7 +261,7 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Adds the slices with one number, and divides the sum by the square root of their number.
+    """Returns the sum of the slices with equal numbers, divided by the square root of their count.
 
     Args:
         data: The slices, of a float type.
@@ -277,7 +277,7 @@ def unsorted_segment_sqrt_n(
 
 
 def _counts(data: Tensor, numbers: Tensor, num_segments: TensorLike) -> Tensor:
-    """Returns how many slices each number has, 1 without any, in a shape that fits the sums."""
+    """Returns the count of slices of each number, at least 1, in a shape that fits the sums."""
     flat = reshape(numbers, [-1])
     each = ones(shape(flat), dtype=data.dtype.base_dtype)
     counts = unsorted_segment_sum(each, flat, num_segments)

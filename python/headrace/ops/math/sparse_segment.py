@@ -1,4 +1,4 @@
-"""Sums and means of some rows, by the number of their segment.
+"""Sums and means of selected rows, by the number of their segment.
 
 Source: `tf.sparse_segment_sum`, `tf.sparse_segment_mean` and `tf.sparse_segment_sqrt_n` of
 TensorFlow 1.15.
@@ -28,7 +28,7 @@ def sparse_segment_sum(
     num_segments: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the chosen rows of each segment.
+    """Returns the sum of the selected rows of each segment.
 
     Args:
         data: Rows of real numbers, along the first axis.
@@ -55,7 +55,7 @@ def sparse_segment_mean(
     num_segments: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the mean of the chosen rows of each segment.
+    """Returns the mean of the selected rows of each segment.
 
     Args:
         data: Rows of floats, along the first axis.
@@ -82,7 +82,7 @@ def sparse_segment_sqrt_n(
     num_segments: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds the chosen rows of each segment, and divides by the square root of their number.
+    """Returns the sum of the selected rows of each segment, over the square root of their count.
 
     Args:
         data: Rows of floats, along the first axis.

@@ -1,4 +1,4 @@
-"""Reductions that are made of others: variance, standard deviation, lengths, sums of powers.
+"""Reductions composed of others: variance, standard deviation, Euclidean norm, log-sum-exp.
 
 Source: `tf.reduce_logsumexp`, `tf.math.reduce_variance` and their kin of TensorFlow 1.15.
 """
@@ -76,7 +76,7 @@ def reduce_std(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the square root of `reduce_variance`, whose arguments it takes."""
+    """Returns the standard deviation over some axes; see `reduce_variance` for the arguments."""
     with name_scope(name or "reduce_std"):
         return sqrt(reduce_variance(input_tensor, axis, keepdims))
 

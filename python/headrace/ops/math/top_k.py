@@ -36,12 +36,12 @@ class TopKV2(NamedTuple):
 def top_k(
     input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None
 ) -> TopKV2:
-    """Finds the largest elements along the last axis; of equal ones the first.
+    """Returns the largest elements along the last axis; the first among equal ones.
 
     Args:
         input: The tensor.
         k: The number of elements to find, an int32 scalar.
-        sorted: Whether the order matters. Here the largest always comes first.
+        sorted: Has no effect: the largest element always comes first.
         name: Name of the operation.
 
     Returns:

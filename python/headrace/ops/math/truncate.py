@@ -1,4 +1,4 @@
-"""Quotients that are rounded towards 0, and their remainders.
+"""Quotients rounded towards 0, and their remainders.
 
 Source: `tf.truncatediv` and `tf.truncatemod` of TensorFlow 1.15.
 """
@@ -30,7 +30,7 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 
 def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns what `truncatediv` leaves, with the sign of `x`.
+    """Returns the remainder of `truncatediv`, with the sign of `x`.
 
     A run that divides an integer by 0 ends with InvalidArgumentError.
     """

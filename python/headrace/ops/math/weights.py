@@ -1,6 +1,6 @@
-"""Weights of metrics and losses: brought to the shape of what they weigh.
+"""Weights of metrics and losses, adapted to the shape of their values.
 
-Source: what `tf.metrics` and `tf.losses` of TensorFlow 1.15 do with their weights.
+Source: the weights of `tf.metrics` and `tf.losses` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["aligned", "aligned_weights", "broadcast_weights", "checked_weights"]
 def aligned(
     predictions: TensorLike, labels: TensorLike, weights: TensorLike | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Takes away or adds a last axis of size 1 where only some of three tensors have it.
+    """Removes or adds a last axis of size 1 that only some of three tensors have.
 
     Args:
         predictions: The predictions.
@@ -46,7 +46,7 @@ def aligned(
 
 
 def aligned_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Takes away or adds a last axis of size 1 that only weights or what they weigh have."""
+    """Removes or adds a last axis of size 1 that only weights or only their values have."""
     each = convert_to_tensor(weights)
     ranks = each.shape.rank, values.shape.rank
     if ranks[0] == 0:
@@ -104,7 +104,7 @@ def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
 
 def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights of which it is known that they fit to values.
+    """Returns weights, after a check that they fit their values.
 
     Args:
         weights: As for `broadcast_weights`.
@@ -118,7 +118,7 @@ def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
 
 
 def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Tensor:
-    """Returns weights; a run in which they do not fit to a shape ends with an error."""
+    """Returns weights with a check in the run that they fit a shape."""
 
     def infer(each: Tensor, _sizes: Tensor) -> Outputs:
         return like(each)

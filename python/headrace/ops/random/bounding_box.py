@@ -21,8 +21,9 @@ class SampleDistortedBoundingBox(NamedTuple):
     """The result of `sample_distorted_bounding_box`.
 
     Attributes:
-        begin: (3,), the type of `image_size`: where the window begins; the last number is 0.
-        size: (3,), the type of `image_size`: how large it is; the last number is -1, for all.
+        begin: (3,), the type of `image_size`: the offset of the window; the last number is 0.
+        size: (3,), the type of `image_size`: the size of the window; the last number is -1, for
+            all channels.
         bboxes: float32, (1, 1, 4): the window as a box: top, left, bottom, right, 0-1.
     """
 
@@ -48,17 +49,17 @@ def sample_distorted_bounding_box(
     Args:
         image_size: Height, width and number of channels, a vector of integers.
         bounding_boxes: float32, (1, n, 4): top, left, bottom and right of the objects, 0-1.
-        seed: Determines the sequence of windows together with `seed2`. The graph's seed has no
-            part in it. Without both, or if both are 0, every session has another sequence.
+        seed: Determines the sequence of windows together with `seed2`. The graph's seed is not
+            used. Without both, or if both are 0, every session has another sequence.
         seed2: The second half of the seed.
         min_object_covered: The fraction of at least one object that a window must show, a float
             scalar.
-        aspect_ratio_range: From which to which number width / height of a window may be; None for
-            0.75 and 1.33.
-        area_range: The smallest and largest fraction of the image that it may be; None for 0.05 and
-            1.
-        max_attempts: After how many windows that do not suit the whole image is taken; None for
-            100.
+        aspect_ratio_range: The smallest and largest width / height of a window; None for 0.75 and
+            1.33.
+        area_range: The smallest and largest fraction of the image that a window covers; None for
+            0.05 and 1.
+        max_attempts: The number of unsuitable windows after which the whole image is taken; None
+            for 100.
         use_image_if_no_bounding_boxes: Whether the whole image is the object if there are no
             boxes; else a run without boxes ends with InvalidArgumentError.
         name: Name of the operation.

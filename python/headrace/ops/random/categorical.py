@@ -24,11 +24,11 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draws classes, for each row with probabilities of its own.
+    """Draws classes; each row has its own probabilities.
 
     Args:
-        logits: Logarithms of the probabilities up to a constant for each row: (rows, classes). What
-            is not finite is never drawn.
+        logits: Logarithms of the probabilities up to a constant for each row: (rows, classes).
+            Classes whose logit is not finite are never drawn.
         num_samples: The number of classes to draw for each row, a scalar int32.
         dtype: int32, or int64, the meaning of None.
         seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
@@ -52,7 +52,7 @@ def multinomial(
     output_dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The old name of `categorical`."""
+    """Draws classes; the old name of `categorical`."""
     return _drawn("multinomial", logits, num_samples, output_dtype, seed, name)
 
 

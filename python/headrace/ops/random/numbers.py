@@ -1,7 +1,7 @@
-"""Operations whose results are random.
+"""Random numbers.
 
-Each operation has a sequence of its own in each session. With a seed, every session begins the same
-sequence, and it is TensorFlow's.
+Each operation has its own sequence in each session. With a seed, all sessions have the same
+sequence, which is that of TensorFlow.
 
 Source: `tf.random` of TensorFlow 1.15.
 """

@@ -17,9 +17,9 @@ def decode_compressed(
 ) -> Tensor:
     """Decompresses strings, each by itself.
 
-    In a pipeline, each is read to its end: several streams one after the other are all read, and
-    data that are cut short are an error. Under the names of TensorFlow 1, the first zlib stream
-    alone is, and what is there of data that are cut short, as there.
+    In a pipeline, each string is read to its end: all streams in it are read, and truncated data
+    are an error. Under the names of TensorFlow 1, as there, only the first zlib stream is read, and
+    truncated data give the part that exists.
 
     Args:
         bytes: The strings, of any shape.
@@ -28,10 +28,10 @@ def decode_compressed(
         name: Name of the operation.
 
     Returns:
-        The decompressed strings, of the same shape. One that is cut short gives what there is.
+        The decompressed strings, of the same shape.
 
     Raises:
-        DataLossError: When run: a string is damaged or not compressed so.
+        DataLossError: When run: a string is damaged or has another compression.
         InvalidArgumentError: When run: there is no such compression.
     """
     return apply_op(

@@ -1,4 +1,4 @@
-"""Records of comma-separated values to a tensor for each column.
+"""Decoding of records of comma-separated values to a tensor for each column.
 
 Source: `tf.decode_csv` of TensorFlow 1.15.
 """
@@ -30,19 +30,19 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Splits CSV records into fields and makes a tensor of each column.
+    """Splits CSV records into fields and returns a tensor for each column.
 
     A field may be quoted; then it may contain delimiters and line ends, and a quote inside is
     doubled. Numbers may have spaces around them.
 
     Args:
         records: Strings of any shape, each one record without the end of its line.
-        record_defaults: For each column the value that a missing field has: a scalar, a vector of
-            one element, or one without elements for a field that must be there. Its type is the
+        record_defaults: For each column the value of a missing field: a scalar, a vector of one
+            element, or a vector without elements for a required field. Its type is the
             column's: float32, float64, int32, int64 or string.
         field_delim: The delimiter between fields, one byte.
         use_quote_delim: Whether quotes are special.
-        na_value: A field with these bytes counts as missing, as an empty one does.
+        na_value: A field with these bytes counts as missing, like an empty one.
         select_cols: The numbers of the fields to parse, counted from 0, in ascending order; None
             for all.
         name: Name of the operation.

@@ -101,7 +101,7 @@ def _object(given: object) -> dict[str, Any]:
 
 
 def _member(given: object, name: str) -> Any:
-    """Returns the member of a name, which must be the only one of an object."""
+    """Returns the only member of an object, which must have this name."""
     members = _object(given)
     if members.keys() - {name}:
         raise ValueError(f"an object has {sorted(members)}, expected {name!r} only")

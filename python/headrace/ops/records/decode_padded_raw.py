@@ -1,4 +1,4 @@
-"""Decoding numbers from strings of several lengths.
+"""Decoding of numbers from strings of different lengths.
 
 Source: `tf.compat.v2.io.decode_raw` of TensorFlow 1.15, with its `fixed_length`.
 """
@@ -34,7 +34,7 @@ def decode_padded_raw(
     little_endian: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes numbers from the first bytes of strings; shorter strings are filled up with zeros.
+    """Decodes numbers from the first bytes of strings; shorter strings are padded with zeros.
 
     Args:
         input_bytes: Strings of any lengths and any shape.

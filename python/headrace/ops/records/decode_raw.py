@@ -36,7 +36,7 @@ def decode_raw(
     Args:
         input_bytes: Strings of one length, of any shape.
         out_type: Type of the numbers: float16/32/64, int8/16/32/64, uint8/16, bool, complex64/128.
-            A NumPy type of big-endian numbers, such as `np.dtype(">i2")`, says the order as well.
+            A NumPy type of big-endian numbers, such as `np.dtype(">i2")`, sets the order as well.
         little_endian: Order of the bytes of one number.
         name: Name of the operation.
 

@@ -1,4 +1,4 @@
-"""The plan that is made of configurations of the features of an `Example`.
+"""The parsing plan for configurations of the features of an `Example`.
 
 Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
 """
@@ -30,7 +30,7 @@ _TYPES: Final = (float32, int64, string)
 
 
 Feature: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | SparseFeature | VarLenFeature
-# Features by name. To a type checker, a dict of several kinds holds what they have in common.
+# Features by name. A type checker infers the common base for a dict of several kinds.
 Features: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
@@ -41,7 +41,7 @@ class DenseFeature(NamedTuple):
         key: Name of the feature.
         dtype: Type of its values.
         shape: Shape of the values. The first dimension is None for any number of rows.
-        default: The value where it is missing, or that fills up rows; None if there is none.
+        default: The value where it is missing, or that pads rows; None if there is none.
     """
 
     key: str
@@ -150,7 +150,7 @@ class FeaturePlan:
         """Returns types and static shapes of the operation's outputs.
 
         Args:
-            batch: Has the number of examples, or of features in a list; None for a single one.
+            batch: The number of examples, or of features in a list; None for a single one.
         """
         rank = 1 if batch is None else 2
         prefix = TensorShape([]) if batch is None else batch
@@ -170,7 +170,7 @@ class FeaturePlan:
         )
 
     def without_parts(self, parsed: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the features that were asked for, without the parts of `SparseFeature`s."""
+        """Returns the requested features, without the parts of `SparseFeature`s."""
         return {key: value for key, value in parsed.items() if key in self._asked}
 
 

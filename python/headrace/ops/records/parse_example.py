@@ -23,13 +23,13 @@ def parse_single_example(
     example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Parses one serialized `Example`. Only the features asked for are decoded.
+    """Parses one serialized `Example`. Only the requested features are decoded.
 
     Args:
         serialized: A scalar string.
         features: The features to parse, by name: `FixedLenFeature`, `VarLenFeature`,
             `FixedLenSequenceFeature` or `SparseFeature`.
-        example_names: Accepted for TensorFlow's sake.
+        example_names: Accepted for compatibility with TensorFlow, and not used.
         name: Name of the operation.
 
     Returns:
@@ -59,7 +59,7 @@ def parse_example(
     example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> dict[str, Any]:
-    """Parses a batch of serialized `Example`s. Only the features asked for are decoded.
+    """Parses a batch of serialized `Example`s. Only the requested features are decoded.
 
     Args:
         serialized: A vector of strings.

@@ -26,7 +26,7 @@ def parse_single_sequence_example(
     example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parses one serialized `SequenceExample`. Only the features asked for are decoded.
+    """Parses one serialized `SequenceExample`. Only the requested features are decoded.
 
     Args:
         serialized: A scalar string.
@@ -69,7 +69,7 @@ def parse_sequence_example(
     example_names: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Tensor]]:
-    """Parses a vector of serialized `SequenceExample`s. Only the features asked for are decoded.
+    """Parses a vector of serialized `SequenceExample`s. Only the requested features are decoded.
 
     Args:
         serialized: Strings, (batch,); a scalar is parsed by itself.
@@ -81,8 +81,8 @@ def parse_sequence_example(
     Returns:
         The values of the contexts and of the lists, by name, each with one more dimension in
         front than `parse_single_sequence_example` gives; and the number of rows that each
-        `FixedLenSequenceFeature` has in each example, int64, (batch,). Behind those rows stand
-        zeros or empty strings, as many as the longest list of the batch has more.
+        `FixedLenSequenceFeature` has in each example, int64, (batch,). Shorter lists are
+        padded with zeros or empty strings to the longest list of the batch.
 
     Raises:
         InvalidArgumentError: When run: as `parse_single_sequence_example`.
@@ -173,7 +173,7 @@ class _Plan:
         return op.outputs
 
     def restore(self, outputs: list[Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns what was parsed of the context and of the lists, by name."""
+        """Returns the parsed features of the context and of the lists, by name."""
         split = 3 * len(self.context.sparse) + len(self.context.dense)
         return self.context.restore(outputs[:split]), self.lists.restore(outputs[split:])
 

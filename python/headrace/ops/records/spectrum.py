@@ -1,4 +1,4 @@
-"""Spectra of sound, and what speech recognition makes of them.
+"""Spectra of sound, and the coefficients of speech recognition.
 
 Source: `audio_spectrogram` and `mfcc` of `tf.contrib.framework.python.ops.audio_ops` of TensorFlow
 1.15, which follow the HTK book.
@@ -17,7 +17,7 @@ from headrace.ops.framework.kernel import Array, fail
 
 __all__ = ["audio_spectrogram", "mfcc"]
 
-# What the logarithm of nothing is taken of.
+# The smallest number of which a logarithm is taken.
 _FLOOR = 1e-12
 
 
@@ -28,7 +28,7 @@ def audio_spectrogram(
     magnitude_squared: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Returns how strong each frequency is in windows of a sound.
+    """Returns the magnitude of each frequency in windows of a sound.
 
     Args:
         input: The samples, float32 (samples, channels).
@@ -145,9 +145,9 @@ def _num_windows(num_samples: int, window_size: int, stride: int) -> int:
 
 
 def _bands(num_frequencies: int, rate: int, num_bands: int, limits: tuple[float, float]) -> Array:
-    """Returns how much each frequency counts for each band: (frequencies, bands).
+    """Returns the weight of each frequency in each band: (frequencies, bands).
 
-    The bands are triangles, as wide as each other in mels, that overlap by half.
+    The bands are triangles of equal width in mels that overlap by half.
     """
     step_hz = 0.5 * rate / max(num_frequencies - 1, 1)
     low, high = _mels(np.array(limits))

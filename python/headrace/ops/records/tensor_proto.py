@@ -29,8 +29,8 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
         name: Name of the operation.
 
     Returns:
-        The tensor, of unknown static shape. A run in which the bytes are not a tensor or one of
-        another type ends with InvalidArgumentError.
+        The tensor, of unknown static shape. A run in which the bytes are not a tensor of this
+        type ends with InvalidArgumentError.
 
     Raises:
         TypeError: If there is no such type.

@@ -87,7 +87,7 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
     """Encodes sound as a WAV file.
 
     Args:
-        audio: The samples, from -1 to 1; what is outside is cut: float32 (samples, channels).
+        audio: The samples, from -1 to 1; others are clipped: float32 (samples, channels).
         sample_rate: Samples a second, a scalar int32.
         name: Name of the operation.
 

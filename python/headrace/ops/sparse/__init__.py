@@ -1,1 +1,1 @@
-"""Sparse tensors, and dense ones made of them."""
+"""Sparse tensors, and their conversion to dense ones."""

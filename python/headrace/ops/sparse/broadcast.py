@@ -1,4 +1,4 @@
-"""A sparse tensor times or divided by a dense one.
+"""Products and quotients of a sparse and a dense tensor.
 
 Source: `tf.SparseTensor` of TensorFlow 1.15.
 """

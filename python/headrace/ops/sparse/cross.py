@@ -1,4 +1,4 @@
-"""Combinations of the features of each example.
+"""Crossed features: combinations of the features of each example.
 
 Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` of TensorFlow 1.15.
 """

@@ -27,13 +27,13 @@ def edit_distance(
     normalize: bool = True,
     name: str = "edit_distance",
 ) -> Tensor:
-    """Returns how many elements must be put in, taken out or replaced to make equal sequences.
+    """Returns the number of insertions, deletions and replacements between sequences.
 
     Args:
         hypothesis: Sequences along the last axis.
         truth: As many sequences, of the same type.
-        normalize: Whether to divide by the length of the true sequence. Without elements that is
-            infinite, or 0 if the other is empty too.
+        normalize: Whether to divide by the length of the true sequence. For an empty one the
+            result is infinite, or 0 if the other is empty, too.
         name: Name of the operation.
 
     Returns:

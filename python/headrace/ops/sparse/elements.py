@@ -1,4 +1,4 @@
-"""Choosing the elements of a sparse tensor.
+"""Selection of the elements of a sparse tensor.
 
 Source: `tf.sparse_retain` and `tf.sparse.from_dense` of TensorFlow 1.15.
 """

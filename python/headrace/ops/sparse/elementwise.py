@@ -1,4 +1,4 @@
-"""Two tensors, of which one or both are sparse, element by element.
+"""Elementwise operations on two tensors, of which one or both are sparse.
 
 Source: `tf.sparse_add`, `tf.sparse_maximum` and `tf.sparse_minimum` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Sparse tensors of which each row has an element.
+"""Default elements for the empty rows of sparse tensors.
 
 Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
 """
@@ -19,7 +19,7 @@ __all__ = ["sparse_fill_empty_rows"]
 def sparse_fill_empty_rows(
     sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """Puts an element at the begin of each row of the first axis that has none.
+    """Adds an element at the beginning of each empty row of the first axis.
 
     Args:
         sp_input: The sparse tensor, of any rank but 0.

@@ -1,4 +1,4 @@
-"""Sparse tensors whose values are places in another one.
+"""Sparse tensors whose values are indices of another one.
 
 Source: `tf.sparse_merge` and `tf.sparse_to_indicator` of TensorFlow 1.15.
 """
@@ -30,7 +30,7 @@ def sparse_merge(
     already_sorted: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
-    """Returns a sparse tensor in which the last dimension is what the ids say.
+    """Returns a sparse tensor whose indices in the last dimension are the ids.
 
     Args:
         sp_ids: The ids, integers, with as many elements as the values; or a list of them, for
@@ -57,7 +57,7 @@ def sparse_merge(
 def sparse_to_indicator(
     sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Returns for each row of ids which ids it has.
+    """Returns bools that tell for each row which ids it has.
 
     Args:
         sp_input: The ids, integers of at least 0, of any rank.

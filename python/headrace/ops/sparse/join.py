@@ -1,4 +1,4 @@
-"""Sparse tensors joined along an axis.
+"""Concatenation of sparse tensors along an axis.
 
 Source: `tf.sparse_concat` of TensorFlow 1.15.
 """
@@ -28,7 +28,7 @@ def sparse_concat(
     expand_nonconcat_dims: bool = False,
     name: str | None = None,
 ) -> SparseTensor:
-    """Joins sparse tensors along an axis. The elements of the result are in order.
+    """Concatenates sparse tensors along an axis. The elements of the result are in order.
 
     Args:
         axis: The axis, in [-rank, rank).
@@ -84,7 +84,7 @@ def sparse_concat(
 def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
     """Returns shapes that have the largest size of each axis but one."""
     largest = reduce_max(stack(shapes), 0)
-    # Behind the last axis there is nothing: -1 + 1 would be the begin.
+    # Nothing follows the last axis; -1 + 1 would be the beginning.
     behind = [] if axis == -1 else [largest[axis + 1 :]]
     own = slice(axis, None if axis == -1 else axis + 1)
     return [concat([largest[:axis], each[own], *behind], 0) for each in shapes]

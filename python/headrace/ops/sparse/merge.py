@@ -33,7 +33,8 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
         InvalidArgumentError; indices are not compared with the size.
 
     Raises:
-        TypeError: If the size is not an integer, or no list of integers for a list of index keys.
+        TypeError: If the size is not an integer, or not a list of integers for a list of index
+            keys.
         ValueError: If there are not as many sizes as index keys.
     """
     keys, sizes = _dimensions(feature)

@@ -19,11 +19,11 @@ __all__ = ["sparse_placeholder"]
 def sparse_placeholder(
     dtype: DTypeLike, shape: ShapeLike | Tensor = None, name: str | None = None
 ) -> SparseTensor:
-    """Makes a sparse tensor whose value each run must feed.
+    """Creates a sparse tensor whose value each run must feed.
 
     Args:
         dtype: Type of the elements.
-        shape: The shape of the whole, or an integer vector that will say it; None for any.
+        shape: The shape of the whole, or an integer vector with it; None for any.
         name: Name of its parts: `name/values`, `name/indices` and `name/shape`.
     """
 

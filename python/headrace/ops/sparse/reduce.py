@@ -64,8 +64,8 @@ def sparse_reduce_max(
         keepdims: Whether reduced axes stay, with size 1.
 
     Returns:
-        A tensor of the same type, with 0 where there are no elements. Those that are not there are
-        not compared.
+        A tensor of the same type, with 0 where there are no elements. Missing elements are not
+        compared.
 
     Raises:
         InvalidArgumentError: When run: there is no such axis, or an index is out of range.
@@ -172,7 +172,7 @@ def _all_axes(sparse: SparseTensor) -> Tensor:
 
 
 def _reduced(shape: Tensor, axes: Tensor, keep: bool) -> TensorShape:
-    """Returns what is known of the shape of the result; the run refuses axes that do not exist."""
+    """Returns the known shape of the result; the run refuses axes that do not exist."""
     sizes, places = fold(shape), fold(axes)
     if sizes is None or places is None or ((places < -len(sizes)) | (places >= len(sizes))).any():
         return unknown_shape()

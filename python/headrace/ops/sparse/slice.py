@@ -27,8 +27,8 @@ def sparse_slice(
 
     Args:
         sp_input: The sparse tensor.
-        start: int64, (rank,): where the slice begins.
-        size: int64, (rank,): its sizes. It ends where the tensor ends.
+        start: int64, (rank,): the beginning of the slice.
+        size: int64, (rank,): its sizes. The slice ends at the end of the tensor at the latest.
         name: Name of the operation.
 
     Raises:
@@ -94,7 +94,7 @@ def _inputs(sparse: SparseTensor) -> list[Input]:
 
 
 def _some_of(indices: Tensor, values: Tensor, shape: Tensor) -> Outputs:
-    """Returns what is known of the parts of a sparse tensor with some elements of another one."""
+    """Returns types and static shapes of a sparse tensor with some elements of another one."""
     if indices.shape.rank not in (None, 2):
         raise ShapeConflict(f"Shape must be rank 2 but is rank {indices.shape.rank}")
     width = indices.shape[1] if indices.shape.rank else None

@@ -1,4 +1,4 @@
-"""The softmax of the elements that a sparse tensor has.
+"""The softmax of the stored elements of a sparse tensor.
 
 Source: `tf.sparse_softmax` of TensorFlow 1.15.
 """
@@ -26,7 +26,7 @@ def sparse_softmax(
 ) -> SparseTensor:
     """Returns the softmax over the elements of each row of the last axis.
 
-    Elements that are not there do not count, and stay out.
+    Missing elements do not count, and stay missing.
 
     Args:
         sp_input: The sparse tensor, of at least two axes and of a float type.

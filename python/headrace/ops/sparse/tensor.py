@@ -25,7 +25,7 @@ class SparseTensorValue(NamedTuple):
     """The value of a sparse tensor, as fed to and fetched from a session.
 
     Attributes:
-        indices: int64, (n, rank): where each element is.
+        indices: int64, (n, rank): the index of each element.
         values: (n,): the elements.
         dense_shape: int64, (rank,): the shape of the whole.
     """
@@ -39,7 +39,7 @@ class SparseTensor:
     """A tensor of which only some elements are stored.
 
     Args:
-        indices: int64, (n, rank): where each element is.
+        indices: int64, (n, rank): the index of each element.
         values: (n,): the elements, of any type.
         dense_shape: int64, (rank,): the shape of the whole.
 
@@ -63,7 +63,7 @@ class SparseTensor:
 
     @classmethod
     def register_operator(cls, method: str, function: Callable[..., Any]) -> None:
-        """Gives all sparse tensors a special method, such as `__mul__`."""
+        """Adds a special method, such as `__mul__`, to all sparse tensors."""
         setattr(cls, method, function)
 
     @classmethod
@@ -149,7 +149,7 @@ class SparseTensor:
 
 
 def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
-    """Returns a sparse tensor as it is, and makes one of the value of one.
+    """Returns a sparse tensor unchanged, and converts a `SparseTensorValue` to one.
 
     Raises:
         TypeError: If it is neither.
@@ -162,7 +162,7 @@ def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
 
 
 def of_elements(function: Callable[..., Tensor], sparse: SparseTensor, name: str | None) -> Tensor:
-    """Returns a sparse tensor with what a function makes of the elements of another one.
+    """Returns a sparse tensor with a function's result for the elements of another one.
 
     Args:
         function: Takes the elements and `name`.

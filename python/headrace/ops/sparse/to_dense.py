@@ -61,7 +61,7 @@ def sparse_tensor_to_dense(
 
     Args:
         sp_input: The sparse tensor.
-        default_value: The value of elements that are not there; None for zero.
+        default_value: The value of missing elements; None for zero.
         validate_indices: Whether indices must be in order and must not repeat.
         name: Name of the operation.
 

@@ -1,1 +1,1 @@
-"""Operations on strings: splitting, joining, replacing, from and to numbers."""
+"""Operations on strings: splitting, joining, replacing, conversion from and to numbers."""

@@ -92,7 +92,7 @@ def _change_case(
 
 
 def _computed_case(op: Operation) -> Computed:
-    """The engine knows letters that are younger than this Python; a session keeps Python's."""
+    """Returns NumPy in sessions for UTF-8: the engine may know newer letters than this Python."""
     return Computed.BY_NUMPY_IN_SESSIONS if op.attrs["encoding"] else Computed.BY_EITHER
 
 

@@ -39,8 +39,8 @@ def as_string(
         precision: Digits after the point, for floats; -1 for 6.
         scientific: Whether floats are written with an exponent.
         shortest: Whether floats are written in the shorter of both ways.
-        width: At least so many characters; -1 for no limit.
-        fill: The character that fills up to `width`: a flag of C's printf such as "0" or " ".
+        width: The smallest number of characters; -1 for no limit.
+        fill: The character that pads to `width`: a flag of C's printf such as "0" or " ".
         name: Name of the operation.
 
     Returns:
@@ -118,7 +118,7 @@ def _write_all(
     items = x.ravel().tolist()
 
     def write(item: float) -> str:
-        # As printf of C: there are no zeros before what is not a number.
+        # As in C's printf, infinity and NaN are not padded with zeros.
         padded = form if not is_float or isfinite(item) else form.replace("%0", "%")
         return f"{padded % item}"
 

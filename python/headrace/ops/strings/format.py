@@ -1,4 +1,4 @@
-"""Tensors written into text.
+"""Formatting of tensors as text.
 
 Source: `tf.strings.format` of TensorFlow 1.15.
 """

@@ -47,8 +47,8 @@ def string_to_hash_bucket_strong(
 ) -> Tensor:
     """Hashes each string into a bucket, with a key, and returns the bucket's number.
 
-    Equal strings have equal numbers, on every machine and in every version. Nobody who does not
-    know the key can make many strings that share a bucket. The hash (SipHash) is slower than that
+    Equal strings have equal numbers, on every machine and in every version. Without the key nobody
+    can make many strings that share a bucket. The hash (SipHash) is slower than that
     of `string_to_hash_bucket_fast`.
 
     Args:

@@ -34,8 +34,8 @@ def reduce_join(
 
     Args:
         inputs: The strings.
-        axis: The axis, or the axes: along the first of them strings are joined first, then those
-            along the second. None for all of them, from the last to the first.
+        axis: The axis, or the axes: strings are joined along the first one first, then along the
+            second one. None for all axes, from the last to the first.
         keepdims: Whether joined axes stay, with size 1.
         separator: The string between two strings.
         name: Name of the operation.

@@ -27,7 +27,7 @@ def regex_replace(
     replace_global: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    r"""Replaces what a regular expression matches in each string.
+    r"""Replaces the matches of a regular expression in each string.
 
     Args:
         input: The strings.

@@ -1,4 +1,4 @@
-"""Strings taken apart at separators.
+"""Splitting of strings at separators.
 
 Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 """
@@ -30,7 +30,7 @@ def split_at_bytes(
 
     Args:
         input: A vector of strings.
-        separators: The bytes that separate, a scalar string; "" to separate all bytes.
+        separators: The separating bytes, a scalar string; "" to split into single bytes.
         skip_empty: Whether parts without a byte are skipped.
         name: Name of the scope.
 

@@ -120,7 +120,7 @@ def _check_unit(op_type: str, unit: str) -> None:
 
 
 def _starts(text: bytes) -> list[int]:
-    """Returns where the characters of a string in UTF-8 begin."""
+    """Returns the offsets of the characters of a string in UTF-8."""
     return [place for place, byte in enumerate(text) if byte & 0xC0 != 0x80]
 
 
