@@ -117,7 +117,7 @@ _MOVED = {
     "variables_of": "tf1.graph_dependencies",
 }
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
     def __getattr__(name: str) -> object:
         from importlib import import_module  # noqa: PLC0415  (see above)

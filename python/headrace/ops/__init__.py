@@ -96,7 +96,7 @@ from headrace.ops.strings.regex import *
 from headrace.ops.strings.split import string_split as string_split
 from headrace.ops.strings.substr import *
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __all__ = _exports.public_names(globals())
 
     def __getattr__(name: str) -> _Never:

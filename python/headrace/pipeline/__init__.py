@@ -94,7 +94,7 @@ _HOMES = {
     "zip": "describe.combine",
 }
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
 
     def __getattr__(name: str) -> object:
         from importlib import import_module  # noqa: PLC0415  (few need it)

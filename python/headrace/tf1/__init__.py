@@ -296,7 +296,7 @@ tensor_scatter_nd_update = tensor_scatter_update
 tensor_scatter_nd_add = tensor_scatter_add
 tensor_scatter_nd_sub = tensor_scatter_sub
 
-# The version whose programs run here: some ask which one they run on.
+# The version of TensorFlow whose programs run here, for programs that ask for it.
 __version__ = VERSION
 
 _MODULES = frozenset(
@@ -334,7 +334,7 @@ _MODULES = frozenset(
         "version",
     ]
 )
-# What needs protocol buffers is loaded when it is first used.
+# Names that need protocol buffers are loaded when they are first used.
 _LATE = {
     "headrace.ops.records.decode_json_example": ("decode_json_example",),
     "headrace.protos": (
@@ -356,7 +356,7 @@ _LATE = {
 
 _repr_prefix.set_displayed_package("tf")
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     _HOMES = {name: module for module, names in _LATE.items() for name in names}
     __all__ = sorted([*_exports.public_names(globals(), _MODULES), *_HOMES])
     __getattr__, __dir__ = _namespace.namespace(__name__, __all__, late=_HOMES)

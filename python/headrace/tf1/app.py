@@ -17,8 +17,8 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     """Reads the flags, calls a program's main function and ends the process.
 
     Args:
-        main: Called with what of the command line is not a flag; None for `main` of the module that
-            was started.
+        main: Called with the arguments that are not flags; None for `main` of the module that was
+            started.
         argv: The command line, the program's name first; None for `sys.argv`.
 
     Raises:
@@ -29,5 +29,5 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     sys.exit(function(rest))
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

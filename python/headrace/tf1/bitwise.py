@@ -1,4 +1,4 @@
-"""`tf.bitwise`: integers bit by bit."""
+"""`tf.bitwise`: bitwise operations on integers."""
 
 from typing import TYPE_CHECKING
 
@@ -14,5 +14,5 @@ from headrace.tf1.namespace import namespace
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,6 +1,6 @@
-"""A coordinator lets threads stop together and hands the first error to whoever joins them.
+"""A coordinator stops threads together, and raises their first error in the thread that joins them.
 
-It is a stop flag, the exception that raised it, and a set of threads. It starts nothing and owns
+It has a stop flag, the exception of the stop, and a set of threads. It starts nothing and owns
 nothing: plain `threading.Thread`s, queue runners and `LooperThread`s can share one.
 
 One condition variable guards every field. Its lock is re-entrant, so that a signal handler may
@@ -29,10 +29,10 @@ _NO_EXCEPTION: Final = (
     "ex must be a tuple or sys.exc_info must return the current exception: got {!r}. "
     "Call request_stop with an exception, or with sys.exc_info() inside an except block."
 )
-# The end of a thread wakes no one, so `join` checks for it: soon at first, then at this interval.
+# The end of a thread notifies nobody, so `join` polls for it: soon at first, then at this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# How the names of threads end that queue runners have to close their queues after a stop.
+# The ending of the names of the threads with which queue runners close their queues after a stop.
 _WAITS_FOR_STOP: Final = "-close_on_stop"
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Coordinator:
                     "Give the classes of the exceptions."
                 )
         self._clean_stop_exception_types = clean_types
-        # Programs that work on a coordinator from outside take this lock, as in TensorFlow.
+        # Programs that change a coordinator from outside take this lock, as in TensorFlow.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._stop_requested = False
@@ -144,9 +144,9 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Gives a context whose body's exception, of any kind, is swallowed and requests a stop.
+        """Requests a stop if the body raises an exception of any kind, and swallows it.
 
-        Without an exception the context does nothing.
+        Without an exception it does nothing.
         """
         try:
             yield
@@ -169,7 +169,7 @@ class Coordinator:
                 return self._changed.wait_for(self.should_stop, timeout)
 
     def add_stop_callback(self, callback: Callable[[], object]) -> None:
-        """Has a function called once, when a stop is requested; at once if it is requested already.
+        """Registers a function to call once, when a stop is requested, or now if it was requested.
 
         The thread that requests the stop calls it, outside any lock. It must not block; an
         exception it raises is logged and dropped.
@@ -184,7 +184,7 @@ class Coordinator:
         callback()
 
     def remove_stop_callback(self, callback: Callable[[], object]) -> None:
-        """Takes back one `add_stop_callback`; does nothing if the function is not waiting."""
+        """Undoes one `add_stop_callback`; does nothing if the function is not registered."""
         with self._changed, contextlib.suppress(ValueError):
             self._stop_callbacks.remove(callback)
 
@@ -305,7 +305,7 @@ def _reraise(exception: _Reported) -> None:
 
 
 class LooperThread(threading.Thread):
-    """A daemon thread that calls a function again and again until its coordinator stops.
+    """A daemon thread that calls a function repeatedly until its coordinator stops.
 
     Subclasses may override `start_loop`, `run_loop` and `stop_loop` instead of giving a target. An
     exception in any of them requests a stop; after one in `start_loop` or `run_loop`, `stop_loop`
@@ -380,6 +380,6 @@ class LooperThread(threading.Thread):
         """Called once, in the thread, after the last `run_loop`."""
 
     def run_loop(self) -> None:
-        """Called again and again; calls the target if there is one."""
+        """Called repeatedly; calls the target if there is one."""
         if self._loop_target is not None:
             self._loop_target(*self._loop_args, **self._loop_kwargs)

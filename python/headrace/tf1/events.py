@@ -1,4 +1,4 @@
-"""Event files: what a program writes while it runs and TensorBoard shows.
+"""Event files, which a program writes while it runs and TensorBoard shows.
 
 An event file is a TFRecord file of `Event` messages, the first of which has the version of the
 format. TensorBoard reads all files of a directory that have "tfevents" in their names, in the order
@@ -52,13 +52,13 @@ class FileWriter:
     writer is closed and opened again.
 
     Args:
-        logdir: The directory of the file; made if it is not there.
+        logdir: The directory of the file; created if it does not exist.
         graph: A graph to show.
         max_queue: Accepted for TensorFlow's sake: events do not wait.
         flush_secs: The time that an event may stay unread while others come.
         graph_def: A graph to show, as its description.
-        filename_suffix: Goes at the end of the file's name.
-        session: Accepted for TensorFlow's sake.
+        filename_suffix: The end of the file's name.
+        session: Accepted for compatibility; not used.
 
     Raises:
         FailedPreconditionError: If there is a file where the directory has to be.
@@ -121,7 +121,7 @@ class FileWriter:
     def add_run_metadata(
         self, run_metadata: RunMetadata, tag: str, global_step: int | None = None
     ) -> None:
-        """Adds what a run told of itself, which TensorBoard shows beside the graph.
+        """Adds the metadata of a run, which TensorBoard shows beside the graph.
 
         Args:
             run_metadata: The metadata of `Session.run`.
@@ -173,7 +173,7 @@ class FileWriter:
         self._add(Event(graph_def=serialized), global_step)
 
     def add_event(self, event: Event) -> None:
-        """Adds an event as it is. Warns, and does nothing, if the writer is closed."""
+        """Adds an event. Warns, and does nothing, if the writer is closed."""
         with self._lock:
             if self._file is not None:
                 self._file.write(event)
@@ -185,7 +185,7 @@ class FileWriter:
         )
 
     def flush(self) -> None:
-        """Lets readers see all events so far."""
+        """Writes all events so far to the file, so that readers see them."""
         with self._lock:
             if self._file is not None:
                 self._file.flush()
@@ -227,7 +227,7 @@ class FileWriter:
 
 
 class FileWriterCache:
-    """One writer for each directory, for all that write there.
+    """A cache with one writer for each directory.
 
     Source: `tf.summary.FileWriterCache` of TensorFlow 1.15.
     """
@@ -238,7 +238,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: str | PathLike[str]) -> FileWriter:
-        """Returns the writer of a directory, which is made by the first call.
+        """Returns the writer of a directory, which the first call creates.
 
         Args:
             logdir: The directory.
@@ -317,7 +317,7 @@ def _close(writer: engine.RecordWriter) -> None:
 
 
 def _create(logdir: str, suffix: str) -> engine.RecordWriter:
-    """Makes an event file named by the time in seconds; by a later second if that is taken."""
+    """Creates an event file named by the time in seconds, or by a later second if it exists."""
     host = socket.gethostname()
     for second in itertools.count(int(time.time())):
         path = os.path.join(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")

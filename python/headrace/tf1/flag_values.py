@@ -1,6 +1,6 @@
-"""The flags of the package absl, as `tf.flags` of TensorFlow 1.15 has them.
+"""The flags of the package absl, with the interface of `tf.flags` of TensorFlow 1.15.
 
-Programs from before TensorFlow 1.5 are served too: they name arguments otherwise, and look into
+Programs from before TensorFlow 1.5 work, too: they use other names of arguments, and
 `FLAGS.__flags`.
 """
 
@@ -19,17 +19,17 @@ from absl import flags as _absl
 from absl.flags import *  # noqa: F403
 
 _Define = TypeVar("_Define", bound=Callable[..., Any])
-# What is not passed on to the flags.
+# The names that are not passed on to the flags.
 _OWN: Final = frozenset({"__class__", "__dict__", "__doc__", "_parse_flags"})
 _HELP: Final = frozenset({"-help", "--help", "-helpfull", "--helpfull"})
 _OLD_NAMES: Final = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
-# What is defined by the functions below counts as defined by the module that calls them.
+# Flags defined by the functions below count as defined by the module that calls them.
 _absl.disclaim_key_flags()
 
 
 class _Shown:
-    """Represents a flag where programs from before TensorFlow 1.5 print values."""
+    """A flag for programs from before TensorFlow 1.5, which print values."""
 
     def __init__(self, flag: "_absl.Flag[Any]") -> None:
         self._flag = flag
@@ -42,7 +42,7 @@ class _Shown:
 
 
 class ProcessFlags:
-    """Gives the flags of the process as attributes; parses `sys.argv` when the first one is read.
+    """The flags of the process as attributes; `sys.argv` is parsed when the first one is read.
 
     Calling it parses another command line.
 
@@ -102,7 +102,7 @@ class ProcessFlags:
 
 
 def _takes_old_names(define: _Define) -> _Define:
-    """Lets a function take its arguments by the names that they had before TensorFlow 1.5."""
+    """Returns a function that also takes the names of arguments from before TensorFlow 1.5."""
 
     @wraps(define)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -115,5 +115,5 @@ DEFINE_string = _takes_old_names(_absl.DEFINE_string)
 DEFINE_boolean = DEFINE_bool = _takes_old_names(_absl.DEFINE_boolean)
 DEFINE_float = _takes_old_names(_absl.DEFINE_float)
 DEFINE_integer = _takes_old_names(_absl.DEFINE_integer)
-# For mypy it is the value that it represents.
+# For mypy the object has the type of the value that it represents.
 FLAGS = ProcessFlags(_absl.FLAGS)  # type: ignore[assignment]

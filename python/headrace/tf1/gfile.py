@@ -128,7 +128,7 @@ class GFile:
     def seek(
         self, offset: int | None = None, whence: int = os.SEEK_SET, position: int | None = None
     ) -> None:
-        """Moves the next read to a byte.
+        """Sets the position of the next read.
 
         Args:
             offset: The number of the byte, counted from `whence`.
@@ -167,7 +167,7 @@ class GFile:
             return (self._reading() if self._is_for("r+") else self._writing()).tell()
 
     def flush(self) -> None:
-        """Flushes what was written to the operating system."""
+        """Flushes written data to the operating system."""
         if self._writer is not None:
             with self._complete():
                 self._writer.flush()
@@ -207,7 +207,7 @@ class GFile:
 
     @contextmanager
     def _complete(self) -> Iterator[None]:
-        """Writes, unless an earlier write has failed: later data would follow a gap."""
+        """Runs the writing body, unless an earlier write has failed: data would follow a gap."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -293,7 +293,7 @@ class FileStatistics:
 
     Attributes:
         length: Its length in bytes.
-        mtime_nsec: When it was changed, in nanoseconds since 1970.
+        mtime_nsec: The time of its last change, in nanoseconds since 1970.
         is_directory: Whether it is a directory.
     """
 
@@ -366,7 +366,7 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
     """
 
     def fail(error: OSError) -> None:
-        # Like TensorFlow, skips entries that are not directories, or no longer.
+        # As in TensorFlow, entries that are not directories, or no longer exist, are skipped.
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             with os_errors(error.filename):
                 raise error
@@ -394,7 +394,7 @@ def _walk_remote(top: str, in_order: bool) -> Iterator[tuple[str, list[str], lis
 
 
 def MakeDirs(dirname: _Path) -> None:
-    """Makes a directory and those it is in, unless they are there.
+    """Creates a directory and its parents, unless they exist.
 
     Raises:
         FailedPreconditionError: If one of them is a file.
@@ -402,7 +402,7 @@ def MakeDirs(dirname: _Path) -> None:
     """
     path = os.fsdecode(dirname)
     if storage.is_remote(path):
-        return  # There are none: what names of files have in common counts as a directory.
+        return  # A storage has no directories: a common beginning of names counts as one.
     if os.path.isfile(storage.local_path(path)):
         text = f"{path} is not a directory"
         raise errors.FailedPreconditionError(None, None, text)
@@ -411,7 +411,7 @@ def MakeDirs(dirname: _Path) -> None:
 
 
 def MkDir(dirname: _Path) -> None:
-    """Makes a directory, unless there is a file or directory of that name.
+    """Creates a directory, unless a file or directory of that name exists.
 
     Raises:
         NotFoundError: If there is no directory to make it in.
@@ -472,7 +472,7 @@ def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
 
 
 def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
-    """Copies a file. One that is replaced keeps its mode, and stays as it was if copying fails.
+    """Copies a file. A replaced file keeps its mode, and is unchanged if copying fails.
 
     Raises:
         AlreadyExistsError: If there is a file of the new name, and `overwrite` is false.

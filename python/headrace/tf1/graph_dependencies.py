@@ -1,7 +1,7 @@
 """The dependencies of tensors, also through queues: the runners of queues, and variables.
 
-From the tensors that it fetches, a program finds all that it has to start and initialize first, and
-needs no collections of the graph.
+With these a program finds, from the tensors that it fetches, all runners and variables to start and
+initialize first, and needs no collections of the graph.
 """
 
 import threading
@@ -59,12 +59,12 @@ def start_runners(
     daemon: bool = True,
     start: bool = True,
 ) -> list[threading.Thread]:
-    """Makes the threads of some runners.
+    """Creates the threads of some runners.
 
     Args:
         session: The session to run in.
         runners: The runners.
-        coord: Stops the threads, receives their errors and joins them.
+        coord: The coordinator that stops the threads, receives their errors and joins them.
         daemon: Whether the threads do not keep the program alive.
         start: Whether to start them here.
 
@@ -78,7 +78,7 @@ def start_runners(
 
 
 def _upstream(values: _Values) -> list[Operation]:
-    """All operations that must run, or must have run, for some values: nearer ones first."""
+    """Returns all operations that must run, or have run before, for some values: nearest first."""
     found = dict.fromkeys(_operations(values))
     for op in (waiting := list(found)):  # Grows while it is read.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs, *_fillers(op)]
@@ -95,7 +95,7 @@ def _upstream(values: _Values) -> list[Operation]:
 
 
 def _fillers(op: Operation) -> Iterator[Operation]:
-    """The operations that fill a queue."""
+    """Yields the operations that fill a queue."""
     if isinstance(op.owner, QueueBase):
         for runner in op.owner.runners:
             yield from _operations(runner.enqueue_ops)

@@ -1,4 +1,4 @@
-"""Slices of a tensor, with their places.
+"""Slices of a tensor, with their indices.
 
 Source: `tf.IndexedSlices`, `tf.IndexedSlicesValue` and `tf.sparse_mask` of TensorFlow 1.15.
 """
@@ -119,7 +119,7 @@ class IndexedSlices:
 def convert_to_tensor_or_indexed_slices(
     value: IndexedSlices | TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Tensor | IndexedSlices:
-    """Returns `IndexedSlices` as they are, and converts all else to a tensor.
+    """Returns `IndexedSlices` unchanged, and converts other values to a tensor.
 
     Args:
         value: `IndexedSlices`, or what `convert_to_tensor` takes.
@@ -142,11 +142,11 @@ def convert_to_tensor_or_indexed_slices(
 def sparse_mask(
     a: IndexedSlices, mask_indices: TensorLike, name: str | None = None
 ) -> IndexedSlices:
-    """Returns the rows whose places are not among some.
+    """Returns the rows whose indices are not in a given vector.
 
     Args:
         a: The rows.
-        mask_indices: The places of those to omit, a vector of the type of the places.
+        mask_indices: The indices of the rows to omit, a vector of the type of the indices.
         name: Name of the operation.
 
     Raises:
@@ -159,7 +159,7 @@ def sparse_mask(
         return IndexedSlices(ops.gather(a.values, kept, name=scope), places, a.dense_shape)
 
 
-# A conversion of more elements is told of, since it may take much memory.
+# A conversion of more elements is logged, since it may take much memory.
 _MANY_ELEMENTS = 100_000_000
 
 
@@ -205,7 +205,7 @@ def _feed(slices: IndexedSlices, value: object) -> list[tuple[Tensor, Any]]:
     return list(zip(_parts(slices), value, strict=False))
 
 
-# The shape of the whole is computed where it is not fed.
+# The shape of the whole is computed unless it is fed.
 _PART_COUNTS = (2, 3)
 
 register_session_run_conversion_functions(

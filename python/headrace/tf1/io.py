@@ -90,11 +90,11 @@ __all__ = [
     "write_graph",
 ]
 
-# What needs protocol buffers is loaded when it is first used.
+# Names that need protocol buffers are loaded when they are first used.
 _LATE = {
     "decode_json_example": "headrace.ops.records.decode_json_example",
     "write_graph": "headrace.tf1.saver",
 }
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -1,4 +1,4 @@
-"""`tf.logging`: Python's logging, of this library and of programs that use it.
+"""`tf.logging`: Python's logging, for this library and for programs that use it.
 
 Source: `tf.logging` of TensorFlow 1.15.
 """
@@ -87,8 +87,7 @@ def get_verbosity() -> int:
 def set_verbosity(v: int | str) -> None:
     """Sets the lowest level that is logged.
 
-    Unless the program has set up Python's logging, what is logged goes to standard error from
-    then on.
+    Unless the program has set up Python's logging, messages go to standard error from then on.
 
     Args:
         v: One of the levels here, or its name.
@@ -106,5 +105,5 @@ def flush() -> None:
         handler.flush()
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

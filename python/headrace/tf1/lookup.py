@@ -41,5 +41,5 @@ class StaticHashTable(lookup.StaticHashTable):
         super().__init__(initializer, default_value, name=name)
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

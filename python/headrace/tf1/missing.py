@@ -1,8 +1,8 @@
-"""Names of TensorFlow that are not here, and what to use instead.
+"""Names of TensorFlow that headrace does not have, and their replacements.
 
 `missing_names.txt` lists the public names of `tensorflow.compat.v1` (TensorFlow 2.21, and the
-modules that only 1.15 had) that headrace does not have. It is read when a program asks for a name
-that is not here.
+modules that only 1.15 had) that headrace does not have. It is read when a program uses a missing
+name.
 """
 
 import re
@@ -41,7 +41,7 @@ _OTHER = (
 # Names without a public path in TensorFlow, which programs import from `tensorflow.python`.
 _WITHOUT_PUBLIC_PATH = frozenset(["MapStagingArea"])
 
-# The first that matches the beginning of a name counts.
+# The first entry that matches the beginning of a name counts.
 _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
     (r"vectorized_map|TensorArraySpec", _LOOPS),
@@ -63,7 +63,7 @@ _REMEDIES = (
 
 
 def remedy_for(name: str) -> str | None:
-    """Returns what to use instead of a name of TensorFlow that is not here.
+    """Returns the replacement for a name of TensorFlow that headrace does not have.
 
     Args:
         name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".

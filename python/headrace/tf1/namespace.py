@@ -1,4 +1,4 @@
-"""Modules that hold TensorFlow's names: what `dir` lists, and what a wrong name gives."""
+"""Modules with TensorFlow's names: their `dir`, and their error for a wrong name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -34,6 +34,6 @@ def namespace(
 
 
 def _public_name(module: str, name: str) -> str:
-    """The name as a program writes it after `tf.`."""
+    """Returns the name as a program writes it after `tf.`."""
     inside = module.removeprefix(_ROOT).removeprefix(".")
     return f"{inside}.{name}" if inside else name

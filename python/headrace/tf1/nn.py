@@ -1,4 +1,4 @@
-"""`tf.nn`: what an evaluation needs of a network's last layer; no other layers are here."""
+"""`tf.nn`: activations and losses of a network's last layer, without other layers."""
 
 from typing import TYPE_CHECKING
 
@@ -56,5 +56,5 @@ __all__ = [
     "zero_fraction",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

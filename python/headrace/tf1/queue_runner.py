@@ -7,5 +7,5 @@ from headrace.tf1.queue_runners import QueueRunner, add_queue_runner, start_queu
 
 __all__ = ["QueueRunner", "add_queue_runner", "start_queue_runners"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

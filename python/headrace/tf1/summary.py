@@ -26,11 +26,11 @@ __all__ = [
     "scalar",
 ]
 
-# What needs protocol buffers is loaded when it is first used.
+# Names that need protocol buffers are loaded when they are first used.
 _LATE = {
     **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.tf1.events"),
     **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.protos"),
 }
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -25,5 +25,5 @@ VERSION: Final = "1.15.0"
 GIT_VERSION: Final = "unknown"
 COMPILER_VERSION: Final = "unknown"
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""Arguments that have two names."""
+"""Arguments with an old and a new name."""
 
 from typing import Any
 

@@ -181,7 +181,7 @@ def size(
 ) -> Tensor:
     """Calls `ops.size` with the arguments in their old order.
 
-    Of a sparse tensor, elements that are not stored count too.
+    For a sparse tensor, elements that are not stored count, too.
     """
     if not isinstance(input, SparseTensor):
         return ops.size(input, out_type, name)

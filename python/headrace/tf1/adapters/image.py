@@ -49,7 +49,7 @@ _NAMES: Final[dict[int | str, str]] = {
 
 
 def _name_of(method: int | str) -> str:
-    """Returns the name of a method; the operation refuses a number that is none."""
+    """Returns the name of a method; other numbers are returned, and refused by the operation."""
     return cast("str", _NAMES.get(method, method))
 
 
@@ -145,7 +145,7 @@ def crop_and_resize(
     """Calls `ops.crop_and_resize`; `box_ind` and `box_indices` are names of one argument.
 
     Raises:
-        ValueError: If the numbers of the images are given twice, or they or the size not at all.
+        ValueError: If the numbers of the images are given twice, or they or the size are missing.
     """
     numbers = only_one("box_indices", box_indices, "box_ind", box_ind)
     for parameter, value in (("box_ind", numbers), ("crop_size", crop_size)):

@@ -79,7 +79,7 @@ class OldReduction(Protocol):
 
 
 def _with_old_names(name_in_ops: str, function: Reduction) -> OldReduction:
-    """Gives a reduction the old names of its arguments."""
+    """Returns a reduction that takes the old names of its arguments, too."""
 
     def adapter(
         input_tensor: TensorLike,

@@ -164,7 +164,7 @@ def norm(
     """Calls `ops.norm`; takes `keep_dims`, the old name of `keepdims`, too.
 
     Raises:
-        ValueError: If both names are given, or the axes or the order are none.
+        ValueError: If both names are given, or the axes or the order are not supported.
     """
     keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
     return ops.norm(tensor, ord, axis, keep, name)
@@ -189,7 +189,7 @@ def reduce_logsumexp(
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
-    """Picks elements along the last axis of the indices, in each row by itself.
+    """Selects elements of each row by indices, along the last axis of the indices.
 
     Args:
         params: The tensor.
@@ -219,7 +219,7 @@ def accumulate_n(
 
     Args:
         inputs: The tensors, of one type.
-        shape: Their shape; None for what is known of it.
+        shape: Their shape; None for their static shape.
         tensor_dtype: Their type; None for that of the first.
         name: Name of the operation.
 

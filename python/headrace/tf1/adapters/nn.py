@@ -119,7 +119,7 @@ def weighted_cross_entropy_with_logits(
 def _named(
     what: str, sentinel: object, labels: TensorLike | None, logits: TensorLike | None
 ) -> tuple[TensorLike, TensorLike]:
-    """Returns labels and logits, of which it is checked that they were given, and by name."""
+    """Returns labels and logits, after a check that both are given, and by name."""
     if sentinel is not None:
         raise ValueError(f"Only call `{what}` with named arguments (labels=..., logits=..., ...)")
     if labels is None or logits is None:

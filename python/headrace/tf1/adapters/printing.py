@@ -1,4 +1,4 @@
-"""`tf.print`: tensors and structures of them, written where a run goes along."""
+"""`tf.print`: printing of tensors and structures of them during a run."""
 
 import sys
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def print_v2(
     """Adds an operation that prints tensors and other values.
 
     Args:
-        *inputs: What to print: tensors, strings, numbers, and lists, tuples and dicts of them.
+        *inputs: Tensors, strings, numbers, and lists, tuples and dicts of them.
         output_stream: `sys.stdout`, `sys.stderr`, a function of `tf.logging`, or "file://PATH", to
             whose end it is written; None for `sys.stderr`.
         summarize: The number of elements to print at either end of each axis; -1 for all.

@@ -94,7 +94,7 @@ def sparse_concat(
 
 
 class _KeywordRequired:
-    """Stands where only arguments with names may be given."""
+    """A marker: all following arguments must be given by name."""
 
     def __repr__(self) -> str:
         return "KeywordRequired()"
@@ -175,7 +175,7 @@ class OldSparseReduction(Protocol):
 
 
 def _with_old_names(function: Any) -> OldSparseReduction:
-    """Gives a reduction the old names of its arguments."""
+    """Returns a reduction that takes the old names of its arguments, too."""
 
     def adapter(
         sp_input: SparseTensor | SparseTensorValue,

@@ -38,7 +38,7 @@ __all__ = [
 class Variable(ops.Variable, metaclass=ABCMeta):
     """A tensor whose value each session keeps between its runs; see `ops.Variable`.
 
-    Every variable is an instance of this class, however it was made.
+    Every variable is an instance of this class, even if it was made by another function.
 
     Args:
         initial_value: As for `ops.Variable`.
@@ -97,8 +97,8 @@ class Variable(ops.Variable, metaclass=ABCMeta):
 
     @classmethod
     def __subclasshook__(cls, subclass: type) -> bool:
-        # The core makes variables too, which are of its own class. Subclasses of this class have
-        # the instances that they make.
+        # The core also makes variables, which are of its own class. For subclasses only their own
+        # instances count.
         return issubclass(subclass, ops.Variable) if cls is Variable else NotImplemented
 
 
@@ -158,7 +158,7 @@ def get_local_variable(
     synchronization: object = None,
     aggregation: object = None,
 ) -> Variable:
-    """As `get_variable`, of a local variable, which is never trained, whatever `trainable` says."""
+    """Returns a local variable, which is never trained; see `get_variable`."""
     return get_variable(
         name,
         shape,
@@ -215,7 +215,7 @@ def variable_scope(
 def op_scope(
     values: Iterable[object] | None, name: str | None, default_name: str | None = None
 ) -> Iterator[str]:
-    """The old form of `name_scope`, whose values come first."""
+    """Opens a name scope; the old form of `name_scope`, with the values first."""
     with name_scope(name, default_name, values) as scope:
         yield scope
 
@@ -235,7 +235,7 @@ def variable_op_scope(
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
 ) -> Iterator[ops.VariableScope]:
-    """The old form of `variable_scope`, whose values come first."""
+    """Opens a variable scope; the old form of `variable_scope`, with the values first."""
     with variable_scope(
         name_or_scope,
         default_name,
@@ -262,22 +262,22 @@ def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variab
 
 
 def all_variables() -> list[Any]:
-    """The old name of `global_variables`."""
+    """Returns all global variables; the old name of `global_variables`."""
     return ops.global_variables()
 
 
 def initialize_all_variables() -> Operation:
-    """The old name of `global_variables_initializer`."""
+    """Adds an initializer of global variables; the old name of `global_variables_initializer`."""
     return ops.global_variables_initializer()
 
 
 def initialize_local_variables() -> Operation:
-    """The old name of `local_variables_initializer`."""
+    """Adds an initializer of local variables; the old name of `local_variables_initializer`."""
     return ops.local_variables_initializer()
 
 
 def initialize_variables(var_list: Sequence[ops.Variable], name: str = "init") -> Operation:
-    """The old name of `variables_initializer`."""
+    """Adds an initializer of variables; the old name of `variables_initializer`."""
     return ops.variables_initializer(var_list, name)
 
 

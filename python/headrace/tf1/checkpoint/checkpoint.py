@@ -1,4 +1,4 @@
-"""Saving what a session holds, and restoring it in another session."""
+"""Saving the state of a session, and restoring it in another session."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ _Path: TypeAlias = "str | bytes | os.PathLike[str]"
 
 
 def save(session: Session, path: _Path) -> None:
-    """Saves all that a session holds to a file, which replaces an older one when it is whole.
+    """Saves the state of a session to a file, which replaces an older one once it is complete.
 
-    That is: the elements of its queues, the positions of its readers, its variables of all kinds,
-    including counters of epochs, and the state of its random numbers. Running queue runners pause
-    meanwhile, each between two of its steps, and continue afterwards. Nothing is lost, and the
-    program computes exactly what it would have computed without this call.
+    The state is: the elements of its queues, the positions of its readers, its variables of all
+    kinds, including counters of epochs, and the state of its random numbers. Running queue runners
+    pause meanwhile, each between two of its steps, and continue afterwards. Nothing is lost, and
+    the results of the program are exactly the same as without this call.
 
     No other thread may run anything in the session meanwhile. Call it before
     `coord.request_stop()`: a stop drops the elements that the runners hold.
@@ -51,7 +51,7 @@ def save(session: Session, path: _Path) -> None:
 
 
 def restore(session: Session, path: _Path) -> None:
-    """Lets a session hold what another one held when it was saved.
+    """Restores the saved state of another session in a session.
 
     The graph must have been made by the same program. Call it before the queue runners are started,
     in place of the initializers of variables or after them.
@@ -99,7 +99,7 @@ def _records(op: Operation, resource: Resource) -> Iterator[bytes]:
 
 
 def _prepare(session: Session, path: str) -> list[engine.Prepared]:
-    """Reads a checkpoint for the resources of a session, and changes none of them."""
+    """Reads a checkpoint for the resources of a session, without changing them."""
     reader = CheckpointReader(path)
     graph, names = reader.header.get("graph"), reader.header.get("resources")
     check_same(path, describe(session.graph), graph)
@@ -115,7 +115,7 @@ def _prepare(session: Session, path: str) -> list[engine.Prepared]:
     ]
     reader.end()
     return prepared + [
-        # It had not been used when the session was saved.
+        # The resource had not been used when the session was saved.
         _prepare_one("restore", op, resource, engine.save_resource(make_fresh(op)))
         for op, resource in session.resources.made().items()
         if resource not in resources
@@ -133,7 +133,7 @@ def _prepare_one(
 
 @contextmanager
 def _errors_of(what: str, op: Operation) -> Iterator[None]:
-    """Lets failures of the engine say what failed, and for which operation."""
+    """Adds to the engine's failures in the body what failed, and for which operation."""
     try:
         yield
     except engine.EngineError as error:

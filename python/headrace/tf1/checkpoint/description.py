@@ -9,12 +9,12 @@ from headrace.graph import Graph, Operation
 
 __all__ = ["Description", "check_same", "describe", "resource_ops"]
 
-# For each resource its type and its attributes, by its name.
+# The type and the attributes of each resource, by its name.
 Description: TypeAlias = dict[str, dict[str, Any]]
 
 
 def resource_ops(graph: Graph) -> dict[str, Operation]:
-    """Returns the operations for which sessions of a graph hold something, by name."""
+    """Returns the operations for which sessions of a graph keep a resource, by name."""
     return {
         op.name: op
         for op in graph.get_operations()
@@ -25,7 +25,7 @@ def resource_ops(graph: Graph) -> dict[str, Operation]:
 
 
 def describe(graph: Graph) -> Description:
-    """Returns what sessions of a graph hold."""
+    """Returns the description of the resources that sessions of a graph keep."""
     return {name: _describe(op) for name, op in resource_ops(graph).items()}
 
 
@@ -65,7 +65,7 @@ def _describe(op: Operation) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """An attribute as JSON has it."""
+    """Returns an attribute in a form for JSON."""
     if isinstance(value, DType):
         return value.name
     if isinstance(value, TensorShape):

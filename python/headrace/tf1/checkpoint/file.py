@@ -45,7 +45,7 @@ def _write(file: AtomicFile, record: bytes) -> None:
 
 
 def _checksum(data: bytes) -> bytes:
-    """The checksum of a TFRecord: a CRC-32C, masked."""
+    """Returns the checksum of a TFRecord: a masked CRC-32C."""
     crc = engine.crc32c(data)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
@@ -71,7 +71,7 @@ class CheckpointReader:
         self.header = _read_header(path, next(self._records, b""))
 
     def resource(self) -> Iterator[bytes]:
-        """Yields the records of the next resource. All of them have to be taken."""
+        """Yields the records of the next resource. The caller must take all of them."""
         for record in self._records:
             if not record:
                 return
@@ -79,7 +79,7 @@ class CheckpointReader:
         raise damaged(self._path)
 
     def end(self) -> None:
-        """Raises DataLossError unless nothing else follows."""
+        """Raises DataLossError unless the file ends here."""
         if next(self._records, None) != _END or next(self._records, None) is not None:
             raise damaged(self._path)
 

@@ -1,4 +1,4 @@
-"""Letting all queue runners of a session pause between two steps, so that none holds an element."""
+"""A pause of all queue runners of a session between two steps, so that none holds an element."""
 
 import contextlib
 import logging
@@ -15,11 +15,10 @@ from headrace.tf1.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
 
-# A loop that begins to wait wakes no one, so this checks for it: soon at first, then at this
-# interval.
+# A loop that begins to wait notifies nobody, so it is polled: soon at first, then at this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
-# The time after which this says what it waits for.
+# The seconds after which the awaited runner is logged.
 _PATIENCE_SECS: Final = 3.0
 
 _log = logging.getLogger(__name__)
@@ -27,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def paused(session: Session) -> Iterator[None]:
-    """Gives a context in which all runners of a session pause between two steps.
+    """Pauses all runners of a session between two steps, during the body.
 
-    A runner pauses before those that feed it, so that no step waits for an element that does not
-    come. A step that finds no room in its queue ends all the same: the queue accepts the element,
-    which enters when there is room.
+    A runner pauses before the runners that feed it, so that no step waits for an element that never
+    comes. A step also ends if its queue is full: the queue accepts the element, and adds it when
+    there is room.
 
     Raises:
         FailedPreconditionError: If a runner cannot pause. All of them continue then.
@@ -53,7 +52,7 @@ def paused(session: Session) -> Iterator[None]:
 
 
 def _idle_ops(session: Session, runners: Collection[Runner]) -> set[Operation]:
-    """The operations of runners that do not run; a running one may have some of them too."""
+    """Returns the operations of idle runners; running runners may have some of them, too."""
     producers = session.runners.of_graph(session.graph)
     ops = {op for producer in producers for op in repeated_ops(session, producer)}
     return ops.difference(*(runner.ops for runner in runners))
@@ -80,13 +79,13 @@ def _check(runners: Collection[Runner]) -> None:
 
 
 def _next_group(waiting: list[Runner]) -> list[Runner]:
-    """The runners that feed none of the others; all of them if they feed each other."""
+    """Returns the runners that feed none of the others; all if they feed each other."""
     last = [one for one in waiting if not any(other.is_fed_by([one]) for other in waiting)]
     return last or waiting
 
 
 def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
-    """Lets some runners pause, while those that feed them continue."""
+    """Pauses some runners, while those that feed them continue."""
     queues = frozenset[engine.Queue]().union(*(runner.filled for runner in group))
     pausing.ask(op for runner in group for op in runner.ops)
     try:
@@ -122,7 +121,7 @@ def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
 
 
 def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> bool:
-    """Returns whether a runner waits for elements that nothing feeds, and holds nothing yet."""
+    """Returns whether a runner waits at the beginning of a step, and nothing feeds it."""
     if runner.entry is None or runner.is_fed_by(feeding):
         return False
     sharing = [other for other in busy if runner.entry in other.drained]

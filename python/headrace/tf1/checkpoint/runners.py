@@ -1,4 +1,4 @@
-"""The queue runners of a session, as a pause sees them: what they fill, drain, and may hold."""
+"""The queue runners of a session for a pause: the queues that they fill and drain."""
 
 import threading
 from collections.abc import Collection
@@ -66,9 +66,9 @@ class Runner:
 
     @cached_property
     def entry(self) -> engine.Queue | None:
-        """The queue in which it waits at the beginning of a step, when it holds nothing yet.
+        """The queue in which it waits at the beginning of a step, before it holds an element.
 
-        None if a step may have drawn, taken or changed something before it waits for elements.
+        None if a step may draw numbers, take elements or change state before it waits.
         """
         needed = needed_by(self.ops)
         waits = [op for op in needed if _takes_elements(op)]
@@ -88,7 +88,7 @@ def _takes_elements(op: Operation) -> bool:
 
 
 def _has_effect(op: Operation) -> bool:
-    """Returns whether a session is another one after an operation has run."""
+    """Returns whether an operation changes the state of a session."""
     definition = op.definition
     if definition.role is not Role.COMPUTED:
         return False

@@ -38,7 +38,7 @@ complex_types: Final = (numbers.Complex, np.number)
 
 
 def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") -> bytes:
-    """Returns bytes as they are, and a string encoded.
+    """Returns bytes unchanged, and a string encoded.
 
     Raises:
         TypeError: If it is neither.
@@ -51,7 +51,7 @@ def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") ->
 
 
 def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
-    """Returns a string as it is, and bytes decoded.
+    """Returns a string unchanged, and bytes decoded.
 
     Raises:
         TypeError: If it is neither.
@@ -80,11 +80,11 @@ def path_to_str(path: T) -> T: ...
 
 
 def path_to_str(path: object) -> object:
-    """Returns a path as a string; any other object as it is."""
+    """Returns a path as a string; any other object unchanged."""
     return as_text(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(
         __name__, __all__, {"install": "headrace.tf1.compat.installation"}
     )

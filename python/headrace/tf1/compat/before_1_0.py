@@ -1,6 +1,6 @@
-"""Names that TensorFlow had before 1.0 and 1.15 has no more, with the arguments of then.
+"""Names that TensorFlow had before 1.0 and no longer has in 1.15, with their old arguments.
 
-`tf.compat.install(before_1_0=True)` puts them before those of 1.15.
+With `tf.compat.install(before_1_0=True)` they take precedence over those of 1.15.
 
 Source: TensorFlow 0.12.
 """
@@ -46,19 +46,19 @@ __all__ = [
 
 
 def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Tensor:
-    """The old name of `stack`."""
+    """Stacks tensors; the old name of `stack`."""
     return ops.stack(values, axis, name)
 
 
 def unpack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack"
 ) -> list[Tensor]:
-    """The old name of `unstack`."""
+    """Splits a tensor into slices; the old name of `unstack`."""
     return ops.unstack(value, num, axis, name)
 
 
 def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
-    """Joins tensors along an axis, which comes first; the order of today is understood too."""
+    """Concatenates tensors along an axis, the first argument; the new order works, too."""
     if isinstance(concat_dim, (list, tuple)):
         concat_dim, values = values, concat_dim
     if isinstance(concat_dim, (int, np.integer)) and isinstance(values, (list, tuple)):
@@ -67,19 +67,19 @@ def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
 
 
 def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Tensor]:
-    """Splits a tensor into equal parts along an axis, which comes first."""
+    """Splits a tensor into equal parts along an axis, the first argument."""
     return ops.split(value, num_split, split_dim, name=name)
 
 
 def sparse_split(
     split_dim: int, num_split: int, sp_input: ops.SparseTensor, name: str | None = None
 ) -> list[ops.SparseTensor]:
-    """Splits a sparse tensor along an axis, which comes first."""
+    """Splits a sparse tensor along an axis, the first argument."""
     return ops.sparse_split(sp_input, num_split, split_dim, name)
 
 
 def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
-    """Reverses the axes for which `dims` has True; numbers of axes are understood too."""
+    """Reverses the axes for which `dims` has True; numbers of axes work, too."""
     flags = ops.convert_to_tensor(dims)
     if flags.dtype != dtypes.bool:
         return ops.reverse(tensor, flags, name)
@@ -87,21 +87,21 @@ def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
 
 
 def select(condition: TensorLike, t: TensorLike, e: TensorLike, name: str | None = None) -> Tensor:
-    """The old name of `where` with three arguments."""
+    """Selects elements by a condition; the old name of `where` with three arguments."""
     return ops.where(condition, t, e, name)
 
 
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Tensor:
-    """The old name of `matmul`, for batches of matrices."""
+    """Multiplies batches of matrices; the old name of `matmul` for these."""
     return matmul(x, y, adjoint_a=bool(adj_x), adjoint_b=bool(adj_y), name=name)
 
 
 def scalar_summary(
     tags: Any, values: TensorLike, collections: Sequence[str] | None = None, name: object = None
 ) -> Tensor:
-    """The old name of `summary.scalar`. A list of tags has a vector of as many values."""
+    """Adds a scalar summary; the old name of `summary.scalar`. A list of tags takes a vector."""
     if isinstance(tags, (str, bytes)):
         return scalar(_text(tags), values, collections)
     numbers = ops.unstack(values, len(tags))
@@ -115,7 +115,7 @@ def histogram_summary(
     collections: Sequence[str] | None = None,
     name: object = None,
 ) -> Tensor:
-    """The old name of `summary.histogram`."""
+    """Adds a histogram summary; the old name of `summary.histogram`."""
     return histogram(_text(tag), values, collections)
 
 
@@ -126,19 +126,19 @@ def image_summary(
     collections: Sequence[str] | None = None,
     name: object = None,
 ) -> Tensor:
-    """The old name of `summary.image`."""
+    """Adds an image summary; the old name of `summary.image`."""
     return image(_text(tag), tensor, max_images, collections)
 
 
 def merge_summary(
     inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
-    """The old name of `summary.merge`."""
+    """Merges summaries; the old name of `summary.merge`."""
     return merge(inputs, collections, name)
 
 
 def merge_all_summaries(key: str = GraphKeys.SUMMARIES) -> Tensor | None:
-    """The old name of `summary.merge_all`."""
+    """Merges all summaries; the old name of `summary.merge_all`."""
     return merge_all(key)
 
 
@@ -176,7 +176,7 @@ def _parse(parse: Any, serialized: TensorLike, *args: Any, **kwargs: Any) -> dic
 
 
 class _AnySparseTensor(type):
-    """Says of each sparse tensor that it is one of the old class."""
+    """A metaclass for which every sparse tensor is an instance of the old class."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, ops.SparseTensor)
@@ -193,7 +193,7 @@ def _text(tag: str | bytes) -> str:
     return tag.decode() if isinstance(tag, bytes) else tag
 
 
-# For each module of TensorFlow, as programs write it after `tf.`, its names of then.
+# The old names of each module of TensorFlow, by its name after `tf.`.
 OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
         "SparseTensor": SparseTensor,
@@ -225,6 +225,6 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
         "random_crop": ops.random_crop,
         "resize_images": resize_images,
     },
-    # The module was in sight, and programs take their threads from there.
+    # TensorFlow showed this module, and programs take `threading` from it.
     "train": {"SummaryWriter": FileWriter, "threading": threading},
 }

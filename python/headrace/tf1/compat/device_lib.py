@@ -1,4 +1,4 @@
-"""The devices of a machine, for programs that list them: there is one, the processor.
+"""The devices of a machine, for programs that list them: only the processor.
 
 Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
 """

@@ -41,11 +41,11 @@ walk: Final = gfile.Walk
 
 
 def read_file_to_string(filename: str, binary_mode: bool = False) -> str | bytes:
-    """Returns what a file holds.
+    """Returns the content of a file.
 
     Args:
         filename: The file.
-        binary_mode: Whether as bytes rather than as text.
+        binary_mode: Whether to return bytes rather than text.
 
     Raises:
         NotFoundError: If there is no such file.

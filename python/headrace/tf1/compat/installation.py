@@ -1,7 +1,7 @@
-"""Puts `headrace.tf1` under the name `tensorflow` into the process, for programs as they are.
+"""Installs `headrace.tf1` under the name `tensorflow` in the process, for unchanged programs.
 
-A module is made for each path that a program imports. It has no names of its own: it looks for them
-in the modules that `paths.py` says.
+A module is created for each path that a program imports. It has no names of its own: it looks them
+up in the modules that `paths.py` lists.
 """
 
 import sys
@@ -22,22 +22,22 @@ _REMEDY: Final = (
     "headrace has what input programs use. Import the name from `headrace.tf1`, or leave the "
     "import out if it is for a model."
 )
-# Each package and module that is on the way to one in the table.
+# Each module in the table, and each package above one.
 _PACKAGES: Final = frozenset(
     ".".join(path.split(".")[:size]) for path in PATHS for size in range(1, path.count(".") + 1)
 )
 
 
 def install(name: str = "tensorflow", before_1_0: bool = False) -> ModuleType:
-    """Lets programs import headrace under the name of TensorFlow. Call it before their imports.
+    """Makes `import tensorflow` import headrace. Call it before the imports of a program.
 
-    `import tensorflow as tf` then gives the names of `headrace.tf1`, and those paths of
-    `tensorflow.python` and `tensorflow.contrib` work that input programs import from. All modules
-    of the process see it. A second call with the same arguments does nothing.
+    `import tensorflow as tf` then has the names of `headrace.tf1`, and the paths of
+    `tensorflow.python` and `tensorflow.contrib` from which input programs import work, too. All
+    modules of the process see it. A second call with the same arguments does nothing.
 
     Args:
         name: The name to put it under.
-        before_1_0: Whether names and argument orders that TensorFlow had before 1.0 go before
+        before_1_0: Whether names and argument orders of TensorFlow before 1.0 take precedence over
             those of 1.15: `tf.pack`, `tf.mul`, `tf.concat(0, values)`, `tf.image_summary`.
 
     Returns:
@@ -70,7 +70,7 @@ def install(name: str = "tensorflow", before_1_0: bool = False) -> ModuleType:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds and makes the modules under one name."""
+    """Finds and creates the modules under one name."""
 
     def __init__(
         self, root: str, before_1_0: bool, overlays: Mapping[str, Mapping[str, Any]]
@@ -82,7 +82,7 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Says of a module under the name that this makes it.
+        """Returns the spec of a module under the name; None for other modules.
 
         Raises:
             ModuleNotFoundError: If headrace has no such module.
@@ -101,10 +101,10 @@ class _Finder(MetaPathFinder, Loader):
         return _Stand(spec.name, self, self.spaces(inside) or [], self._overlays.get(inside, {}))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Does nothing: a module looks for its names when it is asked for them."""
+        """Does nothing: a module looks up its names when they are used."""
 
     def spaces(self, inside: str) -> list[str] | None:
-        """Returns the full names of the modules that a path means; None for no such path."""
+        """Returns the full names of the modules behind a path; None if there is no such path."""
         if inside in PATHS:
             return [_full_name(space) for space in PATHS[inside]]
         found: Any = import_module(_PACKAGE)
@@ -122,7 +122,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 class _Stand(ModuleType):
-    """A module whose names are those of others."""
+    """A module that looks up its names in other modules."""
 
     def __init__(
         self, name: str, finder: _Finder, spaces: Sequence[str], overlay: Mapping[str, Any]
@@ -152,7 +152,7 @@ class _Stand(ModuleType):
                 return getattr(import_module(space), name)
             except AttributeError as error:
                 if not str(error).endswith(f"has no attribute {name!r}"):
-                    problem = str(error)  # It says what to use instead.
+                    problem = str(error)  # The error says what to use instead.
         raise AttributeError(problem)
 
     def _is_value(self, name: str) -> bool:
@@ -170,7 +170,7 @@ class _Stand(ModuleType):
 
 
 def _remedy(fullname: str) -> str:
-    """Returns what to do without a module; or without a name, since both are imported alike."""
+    """Returns the remedy for a missing module, or a missing name, since both are imported alike."""
     parent, _, name = fullname.rpartition(".")
     module = sys.modules.get(parent)
     try:

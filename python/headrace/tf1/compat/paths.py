@@ -1,7 +1,7 @@
-"""The places in headrace of names that TensorFlow has in modules of its own.
+"""The modules of headrace that have the names of TensorFlow's internal modules.
 
-Programs import from `tensorflow.python.*` and `tensorflow.contrib.*` what also has a public name.
-So each of those paths means some public modules, in which its names are looked for in order.
+Programs import names from `tensorflow.python.*` and `tensorflow.contrib.*` that also are public.
+So each of those paths has a list of public modules, in which its names are looked up in order.
 """
 
 from typing import Final
@@ -134,8 +134,8 @@ _OTHERS: Final = {
     "python.util.nest": ["contrib.framework.nest"],
 }
 
-# Beside each path after "tensorflow." the modules to look in: those of `headrace.tf1` as programs
-# write them after `tf.`, "" for `tf` itself, and others by their full names.
+# For each path after "tensorflow." the modules to look in: those of `headrace.tf1` by their names
+# after `tf.`, "" for `tf` itself, and others by their full names.
 PATHS: Final[dict[str, list[str]]] = {
     "compat.v1": [""],
     "python": ["", "train"],

@@ -1,7 +1,7 @@
-"""`tf.config`: the devices and the options of the process, for programs that ask or set them.
+"""`tf.config`: the devices and the options of the process, for programs that read or set them.
 
-There is one device, the processor. What is set is kept, so that it can be asked for, and changes no
-result: options that mean something here are those of `tf.ConfigProto`.
+There is one device, the processor. Values that are set can be read again, but have no effect: the
+effective options are those of `tf.ConfigProto`.
 
 Source: `tf.config` of TensorFlow 1.15.
 """
@@ -35,5 +35,5 @@ __all__ = [
     "threading",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""The devices that a program may ask for: one, the processor.
+"""The devices that a program can list: only the processor.
 
 Source: `tf.config.list_physical_devices` and its kin of TensorFlow 1.15.
 """
@@ -33,7 +33,7 @@ class PhysicalDevice(NamedTuple):
 
 
 class LogicalDevice(NamedTuple):
-    """A device as operations name it.
+    """A device with the name that operations use.
 
     Attributes:
         name: Its name.
@@ -46,12 +46,12 @@ class LogicalDevice(NamedTuple):
 
 _PHYSICAL: Final = PhysicalDevice("/physical_device:CPU:0", "CPU")
 _LOGICAL: Final = LogicalDevice("/device:CPU:0", "CPU")
-# What programs have set: only kept, so that it can be asked for.
+# Values that programs have set, which are stored without effect.
 _is_soft: Final = [False]
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the devices of this machine: the processor, if its kind is asked for.
+    """Returns the devices of this machine of one kind: the processor, or none.
 
     Args:
         device_type: The kind, such as "GPU"; None for all.
@@ -60,7 +60,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Returns the devices as operations name them.
+    """Returns the devices with the names that operations use.
 
     Args:
         device_type: The kind, such as "GPU"; None for all.
@@ -108,7 +108,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Says whether a GPU takes memory as needed.
+    """Returns whether a GPU takes memory as needed; always an error, since there are none.
 
     Args:
         device: A GPU.
@@ -121,7 +121,7 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Keeps the value; operations run on the processor, whatever device they name.
+    """Stores the value; operations run on the processor with any device.
 
     Args:
         enabled: Whether operations may run on another device than the one they name.

@@ -1,4 +1,4 @@
-"""`tf.config.optimizer`: options of TensorFlow's rewriting of graphs, which are only kept here.
+"""`tf.config.optimizer`: options of TensorFlow's rewriting of graphs, stored without effect.
 
 headrace rewrites programs in its own way, which changes no result. A session without it is
 `tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=-1)))`.
@@ -18,7 +18,7 @@ _is_compiled: Final = [False]
 
 
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Keeps options of the graph optimizer, which has no effect here.
+    """Stores options of the graph optimizer, which have no effect.
 
     Args:
         options: Their names, such as "constant_folding", and values. Others keep theirs.
@@ -27,12 +27,12 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """Returns the options that were set, and the two that are always there."""
+    """Returns the options that were set, and two that always exist."""
     return dict(_options)
 
 
 def set_jit(enabled: bool) -> None:
-    """Keeps the value; there is no just-in-time compiler.
+    """Stores the value; there is no just-in-time compiler.
 
     Args:
         enabled: Whether graphs are compiled.
@@ -45,5 +45,5 @@ def get_jit() -> bool:
     return _is_compiled[0]
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

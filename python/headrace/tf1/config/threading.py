@@ -1,4 +1,4 @@
-"""`tf.config.threading`: numbers of threads, which are only kept here.
+"""`tf.config.threading`: numbers of threads, stored without effect.
 
 The engine uses the processors that the process may use.
 
@@ -25,7 +25,7 @@ def get_inter_op_parallelism_threads() -> int:
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Keeps the number of threads that run operations.
+    """Stores the number of threads that run operations; it has no effect.
 
     Args:
         num_threads: The number; 0 to let the library choose.
@@ -39,7 +39,7 @@ def get_intra_op_parallelism_threads() -> int:
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Keeps the number of threads that one operation may use.
+    """Stores the number of threads that one operation may use; it has no effect.
 
     Args:
         num_threads: The number; 0 to let the library choose.
@@ -47,5 +47,5 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     _counts["intra"] = num_threads
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""`tf.contrib`: what of it makes inputs."""
+"""`tf.contrib`: its modules for input pipelines."""
 
 from typing import TYPE_CHECKING
 
@@ -29,5 +29,5 @@ __all__ = [
     "util",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""`tf.contrib.image`: images turned and moved.
+"""`tf.contrib.image`: rotation and translation of images.
 
 Source: `tf.contrib.image` of TensorFlow 1.15.
 """
@@ -22,5 +22,5 @@ __all__ = [
     "translations_to_projective_transforms",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

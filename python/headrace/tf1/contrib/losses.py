@@ -110,7 +110,7 @@ def cosine_distance(
 def hinge_loss(
     logits: TensorLike, labels: TensorLike | None = None, scope: str | None = None
 ) -> Tensor:
-    """Returns how much each prediction is below a margin of 1; it is in no collection.
+    """Returns the amount by which each prediction is below a margin of 1; adds it to no collection.
 
     Args:
         logits: The predictions: above 0 for 1.
@@ -170,7 +170,7 @@ def _weighted_loss(tensor: Tensor, weights: Tensor, scope: str) -> Tensor:
 
 
 def _given(labels: TensorLike | None) -> Any:
-    """Passes None on too, which is refused with the name of the argument."""
+    """Passes None on, which `tf.losses` refuses with the name of the argument."""
     return labels
 
 
@@ -179,12 +179,12 @@ def _fit(weights: TensorLike, predictions: TensorLike) -> Tensor:
 
 
 def _of_rank(weights: TensorLike, values: Tensor) -> Tensor:
-    """Returns weights for the first axes with as many axes as what they weigh."""
+    """Returns weights for the first axes, with as many axes as their values."""
     each = ops.convert_to_tensor(weights)
     for _ in range((values.shape.rank or 0) - (each.shape.rank or 0) if each.shape.rank else 0):
         each = ops.expand_dims(each, -1)
     return each
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -124,7 +124,7 @@ def streaming_recall_at_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """The rate at which the label is among the k largest predictions; ties count.
+    """Returns the rate at which the label is among the k largest predictions; ties count.
 
     Args:
         predictions: A number for each class, float32, (batch, classes).
@@ -149,7 +149,7 @@ def accuracy(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns how often predictions equal labels, in this batch alone.
+    """Returns the fraction of predictions that equal their labels, in this batch alone.
 
     Args:
         predictions: The predictions: integers, strings or bools.
@@ -208,5 +208,5 @@ def aggregate_metric_map(
     return dict(zip(names, values, strict=True)), dict(zip(names, updates, strict=True))
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

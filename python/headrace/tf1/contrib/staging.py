@@ -10,5 +10,5 @@ from headrace.tf1.ops.queues.staging import StagingArea
 
 __all__ = ["StagingArea"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["constant_value", "make_ndarray", "make_tensor_proto"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
-    # What needs protocol buffers is loaded when it is first used.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+    # Names that need protocol buffers are loaded when they are first used.
     _LATE = dict.fromkeys(
         ["make_ndarray", "make_tensor_proto"], "headrace.tf1.adapters.tensor_protos"
     )

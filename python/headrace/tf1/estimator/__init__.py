@@ -1,4 +1,4 @@
-"""`tf.estimator`: what feeds an estimator. The estimators themselves are training."""
+"""`tf.estimator`: its input functions and mode keys, without the estimators."""
 
 from typing import TYPE_CHECKING
 
@@ -8,5 +8,5 @@ from headrace.tf1.namespace import namespace
 
 __all__ = ["ModeKeys", "inputs"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -24,7 +24,7 @@ __all__ = ["numpy_input_fn", "pandas_input_fn"]
 _Array: TypeAlias = np.ndarray[Any, Any]
 _InputFn: TypeAlias = Callable[[], Any]
 
-# The part of a shuffled queue that is kept back, so that it stays well mixed.
+# The share of a shuffled queue that stays in it, so that it stays well mixed.
 KEPT_BACK: Final = 4
 
 
@@ -211,7 +211,7 @@ def dtype_of(column: _Array) -> Any:
 
 
 class _Rows:
-    """Gives rows of arrays, some at a time. May be called by several threads."""
+    """Returns rows of arrays, some at a time. May be called by several threads."""
 
     def __init__(
         self, columns: list[_Array], size: int, num_epochs: int | None, shuffle: bool
@@ -247,5 +247,5 @@ class _Rows:
             num_given += 1
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

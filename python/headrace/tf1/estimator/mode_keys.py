@@ -1,6 +1,6 @@
-"""Names of what an input is for: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
+"""Names of the purposes of an input: `tf.estimator.ModeKeys` and `tf.contrib.learn.ModeKeys`.
 
-Input functions of programs are given one of them.
+Input functions of programs get one of them as an argument.
 
 Source: TensorFlow 1.15.
 """

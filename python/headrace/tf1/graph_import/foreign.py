@@ -1,4 +1,4 @@
-"""Nodes of TensorFlow whose operations have other inputs or attributes here.
+"""Import of TensorFlow's nodes whose operations have other inputs or attributes here.
 
 Source: the definitions of `ParseExample`, `ParseExampleV2`, `ParseSingleExample`, `SparseMatMul`,
 and `ResizeArea` and its kin in TensorFlow 1.15 and 2.
@@ -87,7 +87,7 @@ _RESIZED: Final = {
     "ResizeNearestNeighbor": ops.resize_nearest_neighbor,
 }
 
-# The function that makes an operation of a node that does not describe its outputs.
+# The maker for each type of node that does not describe its outputs.
 FOREIGN: Final[dict[str, Maker]] = {
     "ParseExample": _parse_example,
     "ParseExampleV2": _parse_example_v2,

@@ -1,4 +1,4 @@
-"""Operations made of a message `GraphDef`.
+"""Import of operations from a message `GraphDef`.
 
 Source: `tf.import_graph_def` of TensorFlow 1.15.
 """
@@ -25,7 +25,7 @@ __all__ = ["import_graph_def"]
 # Attributes that do not describe the computation.
 _SEPARATE: Final = frozenset({"_branch", "_class", "_output_shapes", "_output_types"})
 
-# Operations that are only made from messages that the program marks as trusted.
+# Operations that are imported only from messages that the program marks as trusted.
 _OF_ANY_FILE: Final = frozenset({"ReadFile", "WriteFile"})
 
 
@@ -40,7 +40,7 @@ def import_graph_def(
 ) -> list[Any] | None:
     """Adds the operations of a message to the default graph.
 
-    Python functions are found again in the process that made them, while their graph is held.
+    Python functions are found in the process that registered them, while their graph exists.
     Conditions are restored if headrace has written the message; loops and tensor arrays are not,
     nor are the names of the components of queues.
 
@@ -52,8 +52,8 @@ def import_graph_def(
             return.
         name: The scope of the new operations; None for "import", "" for none. Names that are
             taken get a number at their end.
-        op_dict: Accepted for TensorFlow's sake.
-        producer_op_list: Accepted for TensorFlow's sake.
+        op_dict: Accepted for compatibility; not used.
+        producer_op_list: Accepted for compatibility; not used.
         allow_files: headrace's own: whether the message may have operations that read or write any
             file: `ReadFile`, `WriteFile`, and `PrintV2` into a file. Readers need no permission.
 
@@ -142,7 +142,7 @@ class _Import:
         self._made: dict[str, Operation] = {}
 
     def check(self, wanted: Sequence[str], allow_files: bool) -> None:
-        """Raises what can be found before anything is added."""
+        """Raises the errors that can be found before anything is added."""
         for place, node in enumerate(self._messages):
             if self._places[node.name] != place:
                 raise ValueError(f"Node '{node.name}' is not unique")
@@ -165,7 +165,7 @@ class _Import:
         return _node_name(text) in self._places
 
     def _sorted(self) -> list[NodeDef]:
-        """Returns the nodes as they come, but each after what it reads."""
+        """Returns the nodes in their order, but each after its inputs."""
         missing = [self._needed(node) for node in self._messages]
         readers: list[list[int]] = [[] for _ in self._messages]
         for place, needed in enumerate(missing):
@@ -185,13 +185,13 @@ class _Import:
         return found
 
     def _needed(self, node: NodeDef) -> set[int]:
-        """Returns the places of the nodes that must be there before a node."""
+        """Returns the indexes of the nodes that must be added before a node."""
         texts = [text for text in node.input if _whole_name(text) not in self._replaced]
         texts += [text[1:] for text in _branches(node)]
         return {self._places[_node_name(text)] for text in texts}
 
     def run(self, tensors: Mapping[str, Tensor]) -> None:
-        """Adds the operations, each after what it reads.
+        """Adds the operations, each after its inputs.
 
         Args:
             tensors: The tensors that replace outputs in the message, by the names of these.
@@ -327,7 +327,7 @@ def _node_name(text: str) -> str:
 
 
 def _listed(message: NodeDef, key: str) -> list[Any]:
-    """Returns an attribute that is a list; an empty one if it is not there."""
+    """Returns an attribute that is a list; an empty list if it is missing."""
     return list(python_value(message.attr[key])) if key in message.attr else []
 
 

@@ -28,11 +28,11 @@ _VECTOR = TensorShape([None])
 
 
 def maker_of(op_type: str, is_declared: bool) -> Maker | None:
-    """Returns what makes operations of a type; None if there is no such type here.
+    """Returns the maker of operations of a type; None if headrace does not have the type.
 
     Args:
         op_type: The type.
-        is_declared: Whether the message says what the outputs are.
+        is_declared: Whether the message describes the outputs.
     """
     if is_declared and definition_of(op_type).is_own:
         return declared
@@ -40,7 +40,7 @@ def maker_of(op_type: str, is_declared: bool) -> Maker | None:
 
 
 def is_control_flow(op_type: str) -> bool:
-    """Returns whether it is a part of a loop or of a condition, or a tensor array."""
+    """Returns whether a type is a part of a loop or of a condition, or a tensor array."""
     return op_type in _CONTROL_FLOW or op_type.startswith("TensorArray")
 
 

@@ -1,4 +1,4 @@
-"""A graph with its collections, made of a message `MetaGraphDef`.
+"""Import of a graph with its collections from a message `MetaGraphDef`.
 
 Source: `tf.train.import_meta_graph` of TensorFlow 1.15.
 """
@@ -41,7 +41,7 @@ def import_meta_graph(
     input_map: Mapping[str, TensorLike] | None = None,
     allow_files: bool = False,
 ) -> Saver | None:
-    """Adds a graph that was exported to the default graph, with its collections.
+    """Adds an exported graph with its collections to the default graph.
 
     Queue runners come with it: `start_queue_runners` fills the queues of an imported input.
 

@@ -1,4 +1,4 @@
-"""A node of a message, and the ways to make an operation of it."""
+"""A node of a message, and the ways to make an operation from it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Outputs: TypeAlias = Sequence[tuple[DType, TensorShape]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The parts of an operation that is to be made.
+    """The parts of an operation to make.
 
     Attributes:
         graph: The graph of the operation.
         name: Its whole name with "/" at its end, so that no scope is put before it.
         type: Its type.
         inputs: The tensors it reads.
-        attrs: Its attributes: what it computes.
+        attrs: Its attributes.
         outputs: The outputs as the message describes them; None if it does not.
     """
 
@@ -35,7 +35,7 @@ class Node:
     outputs: Outputs | None
 
     def add(self, outputs: Outputs, kernel: Callable[..., Any] | None = None) -> Operation:
-        """Adds the operation as it is."""
+        """Adds the operation."""
         return self.graph.create_op(
             self.type,
             self.inputs,
@@ -55,7 +55,7 @@ class Maker(Protocol):
 
 
 def by(function: Any, /, **attributes: str) -> Maker:
-    """Makes it by the function that programs call, with the inputs as its first arguments.
+    """Returns a maker that calls a public function, with the inputs as its first arguments.
 
     Args:
         function: Takes `name`, too.
@@ -70,7 +70,7 @@ def by(function: Any, /, **attributes: str) -> Maker:
 
 
 def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
-    """As `by`, for a function whose next argument is a list of all inputs after the first ones."""
+    """Returns a maker as `by` does, with the inputs after the first ones as a list."""
 
     def make(node: Node) -> None:
         head, tail = node.inputs[:first], node.inputs[first:]
@@ -80,7 +80,7 @@ def by_list(function: Any, first: int = 0, /, **attributes: str) -> Maker:
 
 
 def native(infer: Callable[[Node], Outputs]) -> Maker:
-    """Makes an operation that the engine knows.
+    """Returns a maker of operations that the engine knows.
 
     Args:
         infer: Returns types and static shapes of its outputs.
@@ -89,7 +89,7 @@ def native(infer: Callable[[Node], Outputs]) -> Maker:
 
 
 def declared(node: Node) -> None:
-    """Makes an operation that the engine knows, with the outputs that the message names."""
+    """Makes an operation that the engine knows, with the outputs that the message describes."""
     assert node.outputs is not None
     node.add(node.outputs)
 
@@ -103,6 +103,6 @@ def _arguments(node: Node, attributes: dict[str, str]) -> dict[str, Any]:
 
 
 def _named(node: Node, result: object) -> None:
-    """Gives the node's name to the result of a function that found nothing to compute."""
+    """Adds an identity with the node's name if a function had nothing to compute."""
     if isinstance(result, Tensor) and result in node.inputs:
         identity(result, name=node.name)

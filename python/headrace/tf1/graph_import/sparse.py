@@ -35,7 +35,7 @@ def _like(node: Node) -> Outputs:
 
 
 def _as_first(node: Node) -> Outputs:
-    """As the first sparse tensor, with other elements."""
+    """Returns types and shapes as those of the first sparse tensor, with other elements."""
     _, values, shape = node.inputs[:3]
     return _parts(values.dtype.base_dtype, shape.shape.num_elements())
 

@@ -46,7 +46,7 @@ class _Waiting(Protocol):
 
 @dataclass(frozen=True)
 class InOrder:
-    """Examples wait in a `FIFOQueue`, or a `PaddingFIFOQueue` with `dynamic_pad`."""
+    """A queue in order: a `FIFOQueue`, or a `PaddingFIFOQueue` with `dynamic_pad`."""
 
     capacity: int
     dynamic_pad: bool
@@ -60,14 +60,14 @@ class InOrder:
         )
 
     def summarize(self, queue: QueueBase) -> None:
-        """Makes a summary of how full the queue is."""
+        """Adds a summary of the fill of the queue."""
         fraction = cast(queue.size(), dtypes.float32) * (1.0 / self.capacity)
         scalar(f"fraction_of_{self.capacity}_full", fraction)
 
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Examples wait in a `RandomShuffleQueue`.
+    """A queue in random order: a `RandomShuffleQueue`.
 
     Raises:
         ValueError: If `capacity` is not more than `min_after_dequeue`.
@@ -97,7 +97,7 @@ class Shuffled:
         )
 
     def summarize(self, queue: QueueBase) -> None:
-        """Makes a summary of how much of the queue may be taken."""
+        """Adds a summary of the share of the queue that may be taken."""
         room = self.capacity - self.min_after_dequeue
         free = maximum(0, queue.size() - self.min_after_dequeue)
         fraction = cast(free, dtypes.float32) * (1.0 / room)
@@ -179,7 +179,7 @@ class Batcher:
     def _enqueue_some(
         self, queue: QueueBase, example: Example, table: SparseTable | None, keep: Tensor
     ) -> Operation:
-        """As `_enqueue`, with a bool for each row."""
+        """Adds the operation that enqueues the rows of an example with a true bool."""
         values = []
         for value in example:
             if isinstance(value, Tensor):
@@ -199,7 +199,7 @@ def _check_num_threads(num_threads: int) -> int:
 
 
 def _check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | None:
-    """The condition as a tensor; None if everything is kept."""
+    """Returns the condition as a tensor; None if all examples are kept."""
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")

@@ -25,14 +25,14 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns batches of the examples that `tensors` gives, one after the other.
+    """Returns batches of examples, each a value of `tensors`.
 
     Args:
         tensors: One example: a list or dict of tensors.
         batch_size: Examples in a batch.
         num_threads: Threads that compute examples. With more than one, their order is not kept.
         capacity: The number of examples that the queue holds.
-        enqueue_many: Whether each tensor holds several examples, one a row; none is allowed.
+        enqueue_many: Whether each tensor has several examples, one in each row; there may be none.
         shapes: Shapes of the tensors of one example, where they are not known.
         dynamic_pad: Whether tensors of unknown size are padded with 0 or "" to the longest of the
             batch.
@@ -65,7 +65,7 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, with a thread for each example of `tensors_list`.
+    """Returns batches as `batch` does, with a thread for each example of `tensors_list`.
 
     Give each example a separate reader, so that several files are read at the same time. The input
     ends when all of them have ended.
@@ -88,7 +88,7 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of examples drawn at random from the queue.
+    """Returns batches as `batch` does, of examples drawn at random from the queue.
 
     With all seeds set (`set_random_seed`, or the seeds of this function, of the producer and of
     random operations) and one thread, each draw is from the elements in the queue at that moment,
@@ -136,7 +136,7 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, with a thread for each example of `tensors_list`; see `batch_join`.
+    """Returns batches as `shuffle_batch` does, with a thread for each example; see `batch_join`.
 
     The order is repeatable only with one example in the list.
     """

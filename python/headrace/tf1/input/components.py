@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Example: TypeAlias = list[Tensor | SparseTensor]
-# An example as given by a program: its components, or a dict of them.
+# An example in the form of a program: its components, or a dict of them.
 ExampleLike: TypeAlias = Collection[Any] | Mapping[Any, Any]
 # The shape of its only component, or one shape for each component.
 ExampleShapes: TypeAlias = TensorShape | Sequence[ShapeLike]
@@ -149,7 +149,7 @@ _HANDLE = TensorShape([])
 
 
 def _sparse_shape(value: Tensor | SparseTensor, enqueue_many: bool) -> TensorShape | None:
-    """The shape of a sparse tensor in one example, where only the rank counts; else None."""
+    """Returns the shape of a sparse tensor in one example, with only a rank; None for others."""
     if isinstance(value, Tensor):
         return None
     rank = value.dense_shape.shape[0].value
@@ -175,7 +175,7 @@ def _common_types(examples: Sequence[Example]) -> list[DType]:
 
 
 def _first_shape(column: Sequence[Any], enqueue_many: bool) -> TensorShape:
-    """The shape of a component in the first example; those of the others must be compatible."""
+    """Returns the shape of a component in the first example; the others must be compatible."""
     shapes: list[TensorShape] = []
     for tensor in column:
         if tensor.shape.rank is None:

@@ -16,7 +16,7 @@ __all__ = ["match_filenames_once"]
 def match_filenames_once(
     pattern: TensorLike | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None
 ) -> Variable:
-    """Makes a local variable of the names of the files that match patterns.
+    """Creates a local variable with the names of the files that match patterns.
 
     They are looked up when it is initialized: run `local_variables_initializer` first.
 

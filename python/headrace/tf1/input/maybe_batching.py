@@ -26,9 +26,9 @@ def maybe_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch`, of the examples that a condition holds for.
+    """Returns batches as `batch` does, of the examples for which a condition holds.
 
-    The tensors of the others are computed too.
+    The tensors of the other examples are computed, too.
 
     Args:
         tensors: As for `batch`.
@@ -67,7 +67,7 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `batch_join`, of the examples that a condition holds for; see `maybe_batch`.
+    """Returns batches as `batch_join` does, with a condition; see `maybe_batch`.
 
     The same condition holds for every example of `tensors_list`.
     """
@@ -92,7 +92,7 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, of the examples that a condition holds for; see `maybe_batch`."""
+    """Returns batches as `shuffle_batch` does, with a condition; see `maybe_batch`."""
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(
         waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input
@@ -113,7 +113,7 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch_join`, of the examples that a condition holds for; see `maybe_batch`."""
+    """Returns batches as `shuffle_batch_join` does, with a condition; see `maybe_batch`."""
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(
         waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name, keep_input

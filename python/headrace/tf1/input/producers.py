@@ -116,7 +116,7 @@ def input_producer(
         seed: Makes the order repeatable.
         capacity: The number of rows that the queue holds.
         shared_name: As for `FIFOQueue`.
-        summary_name: Name of a summary of how full the queue is; None for no summary.
+        summary_name: Name of a summary of the fill of the queue; None for no summary.
         name: Name of the operations.
         cancel_op: As for `QueueRunner`.
 
@@ -181,7 +181,7 @@ def string_input_producer(
 
     Raises:
         InvalidArgumentError: When run, through the runner: there are no strings.
-        ValueError: If there are none already now, or they are not a vector.
+        ValueError: If it is known that there are no strings, or they are not a vector.
     """
     text = "string_input_producer requires a non-null input tensor"
     if not isinstance(string_tensor, Tensor) and not string_tensor:

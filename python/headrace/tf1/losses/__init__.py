@@ -1,4 +1,4 @@
-"""`tf.losses`: how far predictions are from labels. Nothing here has a gradient."""
+"""`tf.losses`: losses of predictions, without gradients."""
 
 from typing import TYPE_CHECKING
 
@@ -47,5 +47,5 @@ __all__ = [
     "sparse_softmax_cross_entropy",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -23,7 +23,7 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy of each class by itself.
+    """Returns the cross entropy of independent classes.
 
     Args:
         multi_class_labels: Whether an example is of a class, (batch, classes), 0 to 1.
@@ -61,7 +61,7 @@ def softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy of classes that exclude each other.
+    """Returns the cross entropy of mutually exclusive classes.
 
     Args:
         onehot_labels: The probability of each class, (batch, classes).
@@ -103,7 +103,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The cross entropy of classes that exclude each other, of which one is the label.
+    """Returns the cross entropy of mutually exclusive classes, from the number of the class.
 
     Args:
         labels: The class of each example, int32 or int64: (batch,) or (batch, 1).

@@ -38,7 +38,7 @@ def absolute_difference(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The absolute differences of labels and predictions; see `mean_squared_error`."""
+    """Returns the absolute differences of labels and predictions; see `mean_squared_error`."""
     _check_given(labels=labels, predictions=predictions)
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as inner:
         guesses, truth = _floats(predictions, labels)
@@ -54,7 +54,7 @@ def mean_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The squared differences of labels and predictions.
+    """Returns the squared differences of labels and predictions.
 
     Args:
         labels: The labels.
@@ -84,7 +84,7 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
-    """The squared differences between the errors of each two elements of an example.
+    """Returns the squared differences between the errors of each two elements of an example.
 
     Args:
         labels: The labels, (batch, …).
@@ -131,7 +131,7 @@ def cosine_distance(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim: int | None = None,
 ) -> Tensor:
-    """One minus the product of labels and predictions, which are vectors of length one.
+    """Returns one minus the product of labels and predictions, which are vectors of length one.
 
     Args:
         labels: The labels.
@@ -165,7 +165,7 @@ def hinge_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The amount by which predictions are below a margin of 1 on the right side.
+    """Returns the amount by which predictions are below a margin of 1 on the right side.
 
     Args:
         labels: The labels, 0 or 1.
@@ -185,7 +185,7 @@ def hinge_loss(
 
 
 def signed_margins(logits: TensorLike, labels: TensorLike) -> Tensor:
-    """Returns how much each prediction is below a margin of 1 on the right side."""
+    """Returns the distance of each prediction below a margin of 1 on the right side."""
     guesses, truth = _floats(logits, labels)
     ones = ops.ones_like(truth)
     signs = ops.subtract(ops.multiply(2.0, truth), ones)
@@ -201,13 +201,13 @@ def huber_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Half the squared differences where they are small, and linear beyond.
+    """Returns half the squared differences where they are small, and a linear loss beyond.
 
     Args:
         labels: The labels.
         predictions: The predictions, of the same shape.
         weights: As for `compute_weighted_loss`.
-        delta: The difference from which on it is linear.
+        delta: The difference beyond which the loss is linear.
         scope: Name of the scope.
         loss_collection: The collection that the loss is added to; None for none.
         reduction: One of `Reduction`.
@@ -235,7 +235,7 @@ def log_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """The negative logarithm of the probability of labels.
+    """Returns the negative logarithm of the probability of labels.
 
     Args:
         labels: The labels, 0 to 1.

@@ -36,12 +36,12 @@ class Reduction:
     """Ways to reduce weighted losses.
 
     Attributes:
-        NONE: Not at all.
-        SUM: Their sum.
-        SUM_OVER_BATCH_SIZE: Their sum, divided by the number of losses.
-        MEAN: Their sum, divided by the sum of the weights.
-        SUM_BY_NONZERO_WEIGHTS: Their sum, divided by the number of weights that are not zero.
-        SUM_OVER_NONZERO_WEIGHTS: The old name of that.
+        NONE: No reduction.
+        SUM: The sum of the losses.
+        SUM_OVER_BATCH_SIZE: The sum, divided by the number of losses.
+        MEAN: The sum, divided by the sum of the weights.
+        SUM_BY_NONZERO_WEIGHTS: The sum, divided by the number of weights that are not zero.
+        SUM_OVER_NONZERO_WEIGHTS: The old name of `SUM_BY_NONZERO_WEIGHTS`.
     """
 
     NONE: Final = "none"
@@ -61,7 +61,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises ValueError if a value is none of them."""
+        """Raises ValueError if a value is not one of these."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}.")
 
@@ -87,7 +87,7 @@ def compute_weighted_loss(
         A scalar, or a tensor of the shape of `losses` for `Reduction.NONE`.
 
     Raises:
-        ValueError: If the reduction is none, or the weights do not fit.
+        ValueError: If there is no such reduction, or the weights do not fit.
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
@@ -111,7 +111,7 @@ def compute_weighted_loss(
 
 
 def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) -> Tensor:
-    """Returns how many weights are not zero once they have the shape of the losses.
+    """Returns the number of weights, broadcast to the losses, that are not zero.
 
     Args:
         losses: The losses.
@@ -130,7 +130,7 @@ def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) ->
 
 
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Adds a loss to a collection; to none if that is None."""
+    """Adds a loss to a collection; does nothing if that is None."""
     if loss_collection:
         add_to_collection(loss_collection, loss)
 

@@ -1,4 +1,4 @@
-"""`tf.metrics`: values that are summed up over batches, in local variables."""
+"""`tf.metrics`: values accumulated over batches, in local variables."""
 
 from typing import TYPE_CHECKING
 
@@ -80,5 +80,5 @@ __all__ = [
     "true_positives_at_thresholds",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -21,7 +21,7 @@ Metric = tuple[Tensor, Tensor]
 def metric_variable(
     shape: Sequence[int], dtype: DType = dtypes.float32, name: str | None = None
 ) -> ops.Variable:
-    """Makes a local variable of zeros, which is in the collection `METRIC_VARIABLES` as well.
+    """Creates a local variable of zeros, which is also in the collection `METRIC_VARIABLES`.
 
     Args:
         shape: Its shape.
@@ -42,7 +42,7 @@ def published(
     metrics_collections: Collections,
     updates_collections: Collections,
 ) -> Metric:
-    """Adds a metric to the collections that its caller asked for, and returns it."""
+    """Adds a metric to the requested collections, and returns it."""
     if metrics_collections:
         add_to_collections(metrics_collections, value)
     if updates_collections:

@@ -357,7 +357,7 @@ def _counts(
     weights: TensorLike | None,
     kinds: Sequence[str],
 ) -> tuple[_Counts, _Counts]:
-    """Counts predictions of some kinds for each threshold: what there is, and with the batch."""
+    """Returns the counts of predictions of some kinds by threshold, before and with the batch."""
     checked = ops.cast(predictions, dtypes.float32)
     in_range = "predictions must be in [0, 1]"
     checks = [

@@ -74,7 +74,7 @@ def recall_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """As `recall_at_k`, of the predicted classes themselves: integers, (…, k)."""
+    """Returns the recall, as `recall_at_k`, of predicted classes: integers, (…, k)."""
     collections = metrics_collections, updates_collections
     return _share("recall", labels, predictions_idx, k, class_id, weights, collections, name)
 
@@ -110,7 +110,7 @@ def precision_at_top_k(
     updates_collections: Collections = None,
     name: str | None = None,
 ) -> Metric:
-    """As `precision_at_k`, of the predicted classes themselves: integers, (…, k)."""
+    """Returns the precision, as `precision_at_k`, of predicted classes: integers, (…, k)."""
     collections = metrics_collections, updates_collections
     return _share("precision", labels, predictions_idx, k, class_id, weights, collections, name)
 
@@ -209,7 +209,7 @@ def _share(
     collections: tuple[Collections, Collections],
     name: str | None,
 ) -> Metric:
-    """Makes recall or precision of predicted classes."""
+    """Returns the recall or the precision of predicted classes."""
     given = _given(predictions_idx, labels, weights)
     with name_scope(name, _named(what, k, class_id), given) as scope:
         places = ops.cast(predictions_idx, dtypes.int64)
@@ -264,7 +264,7 @@ def _dense_labels(labels: Labels, places: Tensor) -> Tensor:
 
 
 def _labels_of_classes(labels: Tensor, num_classes: Tensor) -> Tensor:
-    """Returns labels, with `NO_LABEL` in place of those that are not class."""
+    """Returns labels, with `NO_LABEL` in place of those that are not a class."""
     is_class = ops.logical_and(
         ops.greater_equal(labels, ops.zeros([], dtypes.int64)),
         ops.less(labels, ops.cast(num_classes, dtypes.int64)),

@@ -1,9 +1,8 @@
 """Operations: each function adds operations to the graph of its inputs, and returns their outputs.
 
-A graph is where the inputs are; without inputs that have one it is the default graph. `name` names
-the operation. Optional arguments are best given by name. `import headrace.tf1 as tf` has the same
-functions under the names and with the arguments of TensorFlow 1. The pages of the site list them by
-family.
+The graph is that of the inputs; without inputs it is the default graph. `name` names the operation.
+Optional arguments are best given by name. `import headrace.tf1 as tf` has the same functions under
+the names and with the arguments of TensorFlow 1. The pages of the site list them by family.
 
 Names come from the modules that define them: all names of a module with `*`, single names where
 other names of the module are only for other modules.
@@ -185,7 +184,7 @@ from headrace.tf1.ops.variables.variable import *
 if TYPE_CHECKING:
     from headrace.ops.records.decode_json_example import decode_json_example as decode_json_example
 
-# These names say more here than they need to in their modules.
+# These names are longer here than in their modules.
 assert_true = _control_flow.Assert
 rotate_images = _transform.rotate
 transform_images = _transform.transform
@@ -197,10 +196,10 @@ merge_all_summaries = _merge.merge_all
 scalar_summary = _scalar.scalar
 
 _ROOMS = ("lookup", "queues", "readers", "summary", "variables")
-# What needs protocol buffers is loaded when it is first used.
+# Names that need protocol buffers are loaded when they are first used.
 _LATE = {"decode_json_example": "headrace.ops.records.decode_json_example"}
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __all__ = sorted([*_exports.public_names(globals()), *_LATE])
 
     def __getattr__(name: str) -> _Any:

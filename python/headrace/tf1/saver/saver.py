@@ -55,19 +55,19 @@ class Saver:
             not listed either.
         keep_checkpoint_every_n_hours: Besides those, one checkpoint is kept for each period of so
             many hours.
-        name: Accepted for TensorFlow's sake.
-        restore_sequentially: Accepted for TensorFlow's sake.
+        name: Accepted for compatibility; not used.
+        restore_sequentially: Accepted for compatibility; not used.
         saver_def: Says `sharded`, `max_to_keep` and `keep_checkpoint_every_n_hours` in place of the
             arguments, as `as_saver_def` writes them. The operations it may name are not looked for:
             a saver has none here, and saves what `var_list` says.
-        builder: Accepted for TensorFlow's sake.
+        builder: Accepted for compatibility; not used.
         defer_build: Whether the variables are only looked up by `build`.
         allow_empty: Whether there may be no variables; `save` and `restore` then do nothing.
         write_version: Accepted for TensorFlow's sake: checkpoints have its V2 format.
         pad_step_number: Whether the step in a file name has 8 digits.
         save_relative_paths: Whether the list of checkpoints has paths relative to its directory, so
             that this can be moved.
-        filename: Accepted for TensorFlow's sake.
+        filename: Accepted for compatibility; not used.
 
     Raises:
         TypeError: If `var_list` holds something else, or `saver_def` is none.
@@ -184,8 +184,8 @@ class Saver:
             meta_graph_suffix: The end of the name of the file with the graph.
             write_meta_graph: Whether the graph is written too; see `export_meta_graph`.
             write_state: Whether the checkpoint is listed, and counted among those to keep.
-            strip_default_attrs: Accepted for TensorFlow's sake.
-            save_debug_info: Accepted for TensorFlow's sake.
+            strip_default_attrs: Accepted for compatibility; not used.
+            save_debug_info: Accepted for compatibility; not used.
 
         Returns:
             The checkpoint's prefix, `save_path-STEP`; None if there are no variables.

@@ -142,9 +142,9 @@ class Server:
         server_or_cluster_def: The cluster: a `ClusterSpec`, or what makes one.
         job_name: The job of this process; not needed if there is one.
         task_index: The task of this process; not needed if there is one.
-        protocol: Accepted for TensorFlow's sake.
+        protocol: Accepted for compatibility; not used.
         config: The options of the sessions of the target, where their own say nothing.
-        start: Accepted for TensorFlow's sake.
+        start: Accepted for compatibility; not used.
 
     Raises:
         ValueError: If the cluster has no such task, or several tasks.
@@ -179,7 +179,7 @@ class Server:
 
         Args:
             config: The options of the sessions of the target.
-            start: Accepted for TensorFlow's sake.
+            start: Accepted for compatibility; not used.
         """
         return Server({"local": ["localhost:0"]}, config=config, start=start)
 

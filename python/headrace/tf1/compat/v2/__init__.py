@@ -1,4 +1,4 @@
-"""`tf.compat.v2`: the few things that only TensorFlow 2 can do and programs of TensorFlow 1 use."""
+"""`tf.compat.v2`: the few functions of TensorFlow 2 that programs of TensorFlow 1 use."""
 
 from typing import TYPE_CHECKING
 
@@ -7,5 +7,5 @@ from headrace.tf1.namespace import namespace
 
 __all__ = ["image", "io"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

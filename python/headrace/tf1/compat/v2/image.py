@@ -7,5 +7,5 @@ from headrace.tf1.namespace import namespace
 
 __all__ = ["ResizeMethod", "resize", "resize_with_pad"]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

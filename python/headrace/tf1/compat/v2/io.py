@@ -1,4 +1,4 @@
-"""`tf.compat.v2.io`: decoding numbers of strings of several lengths, as TensorFlow 2 does."""
+"""`tf.compat.v2.io`: decoding of numbers from strings of different lengths, as in TensorFlow 2."""
 
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,8 @@ def decode_raw(
         input_bytes: Strings of any shape: of one length, unless `fixed_length` is given.
         out_type: Type of the numbers.
         little_endian: Order of the bytes of one number.
-        fixed_length: The number of bytes to decode of each string: the rest of longer ones is
-            omitted, shorter ones are filled up with zeros. None to decode all bytes.
+        fixed_length: The number of bytes to decode of each string: longer ones are cut,
+            shorter ones are padded with zeros. None to decode all bytes.
         name: Name of the operation.
 
     Returns:
@@ -41,5 +41,5 @@ def decode_raw(
     return ops.decode_padded_raw(input_bytes, fixed_length, out_type, little_endian, name)
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -46,8 +46,8 @@ __all__ = [
     "with_dependencies",
 ]
 
-# What needs protocol buffers is loaded when it is first used.
+# Names that need protocol buffers are loaded when they are first used.
 _LATE = dict.fromkeys(("list_variables", "load_checkpoint", "load_variable"), "headrace.tf1.saver")
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

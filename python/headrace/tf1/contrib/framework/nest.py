@@ -28,7 +28,7 @@ __all__ = [
 
 
 def is_nested(seq: object) -> bool:
-    """Returns whether it is a list, tuple or dict, and no leaf."""
+    """Returns whether a value is a list, tuple or dict, and not a leaf."""
     return isinstance(seq, (Sequence, Mapping)) and not isinstance(seq, (str, bytes, bytearray))
 
 
@@ -40,7 +40,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
     Args:
         structure: The structure; a leaf gives a list of itself.
-        expand_composites: Accepted for TensorFlow's sake.
+        expand_composites: Accepted for compatibility; not used.
 
     Raises:
         TypeError: If the keys of a dict cannot be sorted.
@@ -56,7 +56,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     Args:
         structure: The form.
         flat_sequence: The leaves, in the order in which `flatten` gives them.
-        expand_composites: Accepted for TensorFlow's sake.
+        expand_composites: Accepted for compatibility; not used.
 
     Raises:
         TypeError: If `flat_sequence` is a leaf.
@@ -112,7 +112,7 @@ def assert_same_structure(
         nest1: One.
         nest2: The other.
         check_types: Whether the types of lists, tuples and dicts must be the same.
-        expand_composites: Accepted for TensorFlow's sake.
+        expand_composites: Accepted for compatibility; not used.
 
     Raises:
         TypeError: If types differ.
@@ -154,7 +154,7 @@ def assert_shallow_structure(
         shallow_tree: The form.
         input_tree: The structure that may be deeper.
         check_types: Whether the types of lists, tuples and dicts must be the same.
-        expand_composites: Accepted for TensorFlow's sake.
+        expand_composites: Accepted for compatibility; not used.
 
     Raises:
         TypeError: If there is a leaf in place of a structure, or types differ.
@@ -189,13 +189,13 @@ def assert_shallow_structure(
 def flatten_up_to(
     shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
 ) -> list[Any]:
-    """Returns what stands in a structure where another has its leaves; see the check above."""
+    """Returns the parts of a structure at the leaves of another; see `assert_shallow_structure`."""
     assert_shallow_structure(shallow_tree, input_tree, check_types)
     return list(_flatten_up_to(shallow_tree, input_tree))
 
 
 def yield_flattened_up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
-    """Gives what `flatten_up_to` returns."""
+    """Yields the parts that `flatten_up_to` returns."""
     yield from flatten_up_to(shallow_tree, input_tree)
 
 
@@ -250,8 +250,8 @@ def flatten_with_joined_string_paths(
 
     Args:
         structure: The structure.
-        separator: Stands between the parts of a place.
-        expand_composites: Accepted for TensorFlow's sake.
+        separator: The text between the parts of a place.
+        expand_composites: Accepted for compatibility; not used.
     """
     return [(separator.join(map(str, path)), leaf) for path, leaf in _with_paths(structure, ())]
 
@@ -270,7 +270,7 @@ def _names(structure: Sequence[Any]) -> Sequence[Any]:
 
 
 def _items(structure: Any) -> Iterator[Any]:
-    """The items of a structure in order, one level deep."""
+    """Yields the items of a structure in order, one level deep."""
     if isinstance(structure, Mapping):
         try:
             keys = sorted(structure)
@@ -307,5 +307,5 @@ def _are_of_one_type(first: Any, second: Any) -> bool:
     return type(first) is type(second)
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn`: its input functions. Its estimators are training."""
+"""`tf.contrib.learn`: its input functions, without its estimators."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ __all__ = [
     "run_n",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
-    # What needs protocol buffers is loaded when it is first used.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
+    # Names that need protocol buffers are loaded when they are first used.
     late = {"run_n": "headrace.tf1.contrib.learn.runs"}
     __getattr__, __dir__ = namespace(__name__, __all__, late)

@@ -1,7 +1,7 @@
-"""Batches of what generators yield.
+"""Batches of the rows that generators yield.
 
-Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which fills the last rows of
-the last epoch up with rows of another one; here it ends where the data do.
+Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which completes the last batch
+of the last epoch with rows of another epoch; here the last batch is smaller.
 """
 
 import threading
@@ -43,7 +43,7 @@ def generator_input_fn(
         queue_capacity: The number of rows that the queue holds.
         num_threads: Threads that fill the queue.
         pad_value: With a value the last axes of rows may differ in size: rows that are taken
-            together are padded with it. What a batch needs beyond that is padded with 0.
+            together are padded with it. Further padding within a batch is 0.
 
     Returns:
         A function. Each call adds a pipeline to the default graph, with a queue runner, and returns
@@ -109,7 +109,7 @@ def _queue(arrays: list[Any], capacity: int, shuffle: bool, pads: bool) -> Queue
 
 
 class _Rows:
-    """Gives rows of a generator, some at a time. May be called by several threads."""
+    """Returns rows of a generator, some at a time. May be called by several threads."""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ def read_batch_examples(
     Args:
         file_pattern: Names of files or patterns of names: one, or a list.
         batch_size: Records of a batch.
-        reader: Makes a reader.
+        reader: A function that returns a reader.
         randomize_input: Whether files and records come in random order.
         num_epochs: The number of epochs, that is, of times that each file is read; None for no
             limit. The last batch may be smaller.
@@ -52,10 +52,10 @@ def read_batch_examples(
         read_batch_size: The number of records to read at a time.
         parse_fn: Called with a record before the queue; None to batch the records.
         name: Name scope of the operations.
-        seed: For the order.
+        seed: The seed of the order.
 
     Returns:
-        A batch: a string vector, or what `parse_fn` returned, batched.
+        A batch: a string vector, or the batched results of `parse_fn`.
 
     Raises:
         ValueError: If there are no files, or numbers do not fit.
@@ -134,7 +134,7 @@ def read_batch_record_features(
     reader_num_threads: int = 1,
     name: str | None = "dequeue_record_examples",
 ) -> dict[str, Any]:
-    """As `read_batch_features`, of TFRecord files.
+    """Makes batches of the features of TFRecord files; see `read_batch_features`.
 
     Args:
         file_pattern: As for `read_batch_examples`, like all others.
@@ -185,5 +185,5 @@ def _files(file_pattern: str | Sequence[str]) -> list[str]:
     return files
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

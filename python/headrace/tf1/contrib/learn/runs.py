@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.run_n`: fetches with everything around them.
+"""`tf.contrib.learn.run_n`: fetches in a session of their own.
 
 Source: `tf.contrib.learn.run_n` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim`: its data sets. Its layers and its training are models.
+"""`tf.contrib.slim`: its data sets, without its layers and its training.
 
 Source: `tf.contrib.slim` of TensorFlow 1.15.
 """
@@ -39,5 +39,5 @@ __all__ = [
     "tfexample_decoder",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

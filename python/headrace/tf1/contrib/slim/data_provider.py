@@ -12,7 +12,7 @@ __all__ = ["DataProvider"]
 
 
 class DataProvider:
-    """Gives the tensors of one example by the names of its items.
+    """Provides the tensors of one example by the names of its items.
 
     Args:
         items_to_tensors: The tensors.
@@ -43,9 +43,9 @@ class DataProvider:
         return list(self._items_to_tensors)
 
     def num_samples(self) -> int | None:
-        """Returns how many examples there are; None if nobody knows."""
+        """Returns the number of examples; None if unknown."""
         return self._num_samples
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,4 +1,4 @@
-"""`slim.dataset`: what is known of a data set.
+"""`slim.dataset`: the description of a data set.
 
 Source: `tf.contrib.slim.dataset` of TensorFlow 1.15.
 """
@@ -12,12 +12,12 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """A data set: files, their reader and decoder, and facts. All arguments are attributes.
+    """A data set: files, their reader and decoder, and metadata. All arguments are attributes.
 
     Args:
         data_sources: Its files: names or patterns of names.
         reader: The class of readers, such as `tf.TFRecordReader`.
-        decoder: Makes items of a record: has `list_items` and `decode`.
+        decoder: The decoder from records to items: has `list_items` and `decode`.
         num_samples: The number of examples.
         items_to_descriptions: A description of each item, in words.
         **kwargs: Anything else, such as `num_classes`.
@@ -44,5 +44,5 @@ class Dataset:
         def __getattr__(self, name: str) -> Any: ...
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

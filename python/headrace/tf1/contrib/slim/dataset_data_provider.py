@@ -15,7 +15,7 @@ __all__ = ["DatasetDataProvider"]
 
 
 class DatasetDataProvider(DataProvider):
-    """Gives the tensors of one example of a data set. Adds queue runners to the graph.
+    """Provides the tensors of one example of a data set. Adds queue runners to the graph.
 
     Args:
         dataset: The data set.
@@ -28,7 +28,7 @@ class DatasetDataProvider(DataProvider):
         common_queue_min: The number of records that stay in the queue, so that they stay well
             mixed.
         record_key: Name of the item that is the record's key.
-        seed: For the order.
+        seed: The seed of the order.
         scope: Name scope of the operations.
 
     Raises:
@@ -70,5 +70,5 @@ class DatasetDataProvider(DataProvider):
         super().__init__({**tensors, record_key: key}, dataset.num_samples)
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -18,7 +18,7 @@ def one_hot_encoding(
     outputs_collections: str | None = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Returns float32 rows with one number at the place of a label and another elsewhere.
+    """Returns one-hot rows of labels, float32.
 
     Args:
         labels: int32 or int64, (number,) or a scalar.

@@ -49,7 +49,7 @@ class ParallelReader:
 
         Args:
             queue: The names of the files.
-            name: Accepted for TensorFlow's sake.
+            name: Accepted for compatibility; not used.
 
         Returns:
             The key and the record of the next example: string scalars.
@@ -87,7 +87,7 @@ def parallel_read(
         dtypes: Types of the key and the record; None for strings.
         capacity: The number of records that the queue holds.
         min_after_dequeue: The number of records that stay in the queue, if `shuffle`.
-        seed: For the order.
+        seed: The seed of the order.
         scope: Name scope of the operations.
 
     Returns:
@@ -162,5 +162,5 @@ def get_data_files(data_sources: Any) -> list[str]:
     return files
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

@@ -29,7 +29,7 @@ def prefetch_queue(
 
     Args:
         tensors: A list of tensors, or a dict; `dequeue` gives the same.
-        capacity: The number of them that the queue holds.
+        capacity: The number of batches that the queue holds.
         num_threads: Threads that compute them.
         dynamic_pad: Whether shapes may be known in part.
         shared_name: Name of the queue in the session.
@@ -55,5 +55,5 @@ def prefetch_queue(
         return queue
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

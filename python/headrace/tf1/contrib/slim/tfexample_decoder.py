@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ItemHandler(ABC):
-    """Makes an item of some features.
+    """The base of handlers, which turn features into an item.
 
     Args:
         keys: The name of a feature, or a list of some.
@@ -57,7 +57,7 @@ class ItemHandler(ABC):
 
 
 class ItemHandlerCallback(ItemHandler):
-    """Calls a function.
+    """A handler that calls a function.
 
     Args:
         keys: Names of features.
@@ -69,16 +69,16 @@ class ItemHandlerCallback(ItemHandler):
         self._func = func
 
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
-        """Returns what the function returns."""
+        """Returns the function's result."""
         return self._func(keys_to_tensors)
 
 
 class BoundingBox(ItemHandler):
-    """Boxes, of a feature for each side.
+    """A handler of bounding boxes, from a feature for each side.
 
     Args:
         keys: Names of the sides; None for "ymin", "xmin", "ymax", "xmax".
-        prefix: Stands before them.
+        prefix: The text before each name.
 
     Raises:
         ValueError: If there are not four.
@@ -98,13 +98,13 @@ class BoundingBox(ItemHandler):
 
 
 class Tensor(ItemHandler):
-    """A feature as a dense tensor.
+    """A handler of a feature as a dense tensor.
 
     Args:
         tensor_key: Name of the feature.
         shape_keys: Names of the features that are its shape.
         shape: Its shape.
-        default_value: Stands where a sparse feature has nothing.
+        default_value: The value of missing elements of a sparse feature.
 
     Raises:
         ValueError: If both `shape_keys` and `shape` are given.
@@ -138,14 +138,14 @@ class Tensor(ItemHandler):
 
 
 class LookupTensor(Tensor):
-    """Looks a feature's values up in a table.
+    """A handler that looks up a feature's values in a table.
 
     Args:
         tensor_key: As for `Tensor`.
         table: The table, of `tf.contrib.lookup`.
         shape_keys: As for `Tensor`.
         shape: As for `Tensor`.
-        default_value: Stands where a sparse feature has nothing, and is looked up then.
+        default_value: The value of missing elements of a sparse feature, which is looked up, too.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class LookupTensor(Tensor):
 
 
 class BackupHandler(ItemHandler):
-    """An item of one handler, or of another one where the first has no elements.
+    """A handler that uses another handler, or a backup if that one's item is empty.
 
     Args:
         handler: The first one.
@@ -193,14 +193,14 @@ class BackupHandler(ItemHandler):
 
 
 class SparseTensor(ItemHandler):
-    """A sparse tensor of two features.
+    """A handler of a sparse tensor from two features.
 
     Args:
         indices_key: Name of the indices; None for "indices".
         values_key: Name of the values; None for "values".
         shape: Its shape.
         densify: Whether the item is dense.
-        default_value: Stands where it has nothing, if it is dense.
+        default_value: The value of missing elements, if it is dense.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class SparseTensor(ItemHandler):
 
 
 class Image(ItemHandler):
-    """An image that is decoded.
+    """A handler that decodes an image.
 
     Args:
         image_key: Name of the bytes; None for "image/encoded".
@@ -282,7 +282,7 @@ class Image(ItemHandler):
 
     def _decoded(self, content: Any) -> Any:
         if self._dtype == dtypes.uint8:
-            # It decodes the other formats too.
+            # This operation decodes the other formats, too.
             image = ops.decode_jpeg(content, self._channels, dct_method=self._dct_method)
         else:
             image = decode_image(content, self._channels, self._dtype)
@@ -291,11 +291,11 @@ class Image(ItemHandler):
 
 
 class TFExampleDecoder:
-    """Makes items of `tf.train.Example` records.
+    """Decodes `tf.train.Example` records to items.
 
     Args:
         keys_to_features: The features, as for `tf.parse_single_example`.
-        items_to_handlers: For each item what makes it.
+        items_to_handlers: The handler of each item.
     """
 
     def __init__(
@@ -336,5 +336,5 @@ def _dense(tensor: Any, default_value: Any) -> Any:
     return sparse_tensor_to_dense(tensor, default_value)
 
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

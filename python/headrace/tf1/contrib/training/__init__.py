@@ -1,4 +1,4 @@
-"""`tf.contrib.training`: batches of alike lengths, segments, other distributions; hyperparameters.
+"""`tf.contrib.training`: batches by length, segments, resampling; hyperparameters.
 
 Source: `tf.contrib.training` of TensorFlow 1.15.
 """
@@ -27,5 +27,5 @@ __all__ = [
     "stratified_sample",
 ]
 
-if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __getattr__, __dir__ = namespace(__name__, __all__)

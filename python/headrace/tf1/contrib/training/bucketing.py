@@ -1,7 +1,7 @@
 """Batches whose examples are of one bucket.
 
 Each bucket has a queue. One runner puts examples into the queue of their bucket; another moves
-batches of those queues into one, from which they are taken.
+batches from those queues into a common queue, from which they are taken.
 
 Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFlow 1.15.
 """
@@ -56,7 +56,7 @@ def bucket(
         dynamic_pad: Whether shapes may be known in part; examples of a batch are padded.
         allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
         keep_input: A bool, or a scalar tensor that says whether the example is kept.
-        shared_name: Accepted for TensorFlow's sake.
+        shared_name: Accepted for compatibility; not used.
         name: Name scope of the operations.
 
     Returns:
@@ -165,7 +165,7 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Makes batches of examples of alike lengths; see `bucket`.
+    """Makes batches of examples of similar lengths; see `bucket`.
 
     Args:
         input_length: The length of the example, an int32 scalar.

@@ -23,7 +23,7 @@ _BOOLS: Final = {"true": True, "True": True, "false": False, "False": False}
 class HParams:
     """Hyperparameters, each an attribute.
 
-    The type of a value, and whether it is a list, stays as it is at first.
+    The type of a value, and whether it is a list, cannot change later.
 
     Args:
         hparam_def: Not supported.
@@ -98,7 +98,7 @@ class HParams:
             This object.
 
         Raises:
-            ValueError: If it is no such line, names what is not there, or a value does not fit.
+            ValueError: If the line has another form or an unknown name, or a value does not fit.
         """
         types = {name: kind for name, (kind, _) in self._hparam_types.items()}
         return self.override_from_dict(parse_values(values, types))
@@ -114,11 +114,11 @@ class HParams:
         return self
 
     def set_model_structure(self, model_structure: object) -> None:
-        """Replaces what `get_model_structure` returns."""
+        """Sets the result of `get_model_structure`."""
         self._model_structure = model_structure
 
     def get_model_structure(self) -> object:
-        """Returns what the constructor was given as `model_structure`."""
+        """Returns the `model_structure` of the constructor or of `set_model_structure`."""
         return self._model_structure
 
     def to_json(

@@ -1,4 +1,4 @@
-"""Batches of examples that are taken with probabilities of their own.
+"""Batches of resampled examples: each is kept with a probability.
 
 Source: `tf.contrib.training.rejection_sample` and `stratified_sample` of TensorFlow 1.15.
 """
@@ -15,7 +15,7 @@ from headrace.tf1.input import batch, maybe_batch
 
 __all__ = ["rejection_sample", "stratified_sample"]
 
-# So many examples of each class count as seen when a distribution is estimated.
+# The number of examples of each class that an estimate of a distribution starts with.
 _SMOOTHING: Final = 10.0
 
 
@@ -81,7 +81,7 @@ def stratified_sample(
         labels: Its class, an int32 scalar from 0; or those of many.
         target_probs: The probability of each class in batches: a vector whose sum is 1.
         batch_size: Examples of a batch.
-        init_probs: The probability of each class in the input; None to estimate it on the way.
+        init_probs: The probability of each class in the input; None to estimate it from the input.
         enqueue_many: Whether the tensors are of many examples.
         queue_capacity: The number of examples that wait before the choice, if `enqueue_many`.
         threads_per_queue: Threads that fill each queue.
@@ -134,7 +134,7 @@ def _checked(what: str, probabilities: Any) -> np.ndarray[Any, np.dtype[np.float
 def _acceptance(
     initial: np.ndarray[Any, np.dtype[np.float32]], target: np.ndarray[Any, np.dtype[np.float32]]
 ) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """With which probability an example of each class is kept."""
+    """Returns the probability with which an example of each class is kept."""
     if len(initial) != len(target):
         raise ValueError(
             f"stratified_sample: init_probs has {len(initial)} classes, target_probs "

@@ -23,7 +23,7 @@ __all__ = ["batch_sequences_with_states"]
 
 _ENDS = (OutOfRangeError, CancelledError)
 
-# Numbers that make keys unique are less.
+# The upper bound of the numbers that make keys unique.
 _MAX_NUMBER = 100_000_000
 
 
@@ -141,7 +141,7 @@ def _length(value: Tensor | SparseTensor) -> Tensor:
 def _padded(
     sequences: dict[str, Tensor | SparseTensor], num_unroll: int
 ) -> tuple[TensorLike, dict[str, Tensor | SparseTensor]]:
-    """Returns how many steps a sequence has, and the tensors with a multiple of `num_unroll`."""
+    """Returns the steps of a sequence, and its tensors padded to a multiple of `num_unroll`."""
     if isinstance(num_unroll, bool) or not isinstance(num_unroll, int):
         raise ValueError(f"Unsupported num_unroll expected int, got: {num_unroll}")
     for key in sequences:

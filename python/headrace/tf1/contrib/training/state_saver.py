@@ -1,4 +1,4 @@
-"""Sequences in segments, with a state that goes from one segment to the next.
+"""Sequences in segments, with a state that is passed from one segment to the next.
 
 Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. It asserts more: shapes
 that are known when the graph is built are not compared again when it runs.
@@ -27,7 +27,7 @@ __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 # The components of an element before those of the caller.
 _LENGTH, _TOTAL_LENGTH, _NEXT_KEY, _SEQUENCE, _SEQUENCE_COUNT, _NUM_OWN = range(6)
 
-# An example's element in the queue that counts them. Its value has no meaning.
+# The element of an example in the counting queue. Its value is not used.
 _TOKEN = 1
 
 _Tensors = dict[str, Tensor]
@@ -119,7 +119,7 @@ class NextQueuedSequenceBatch:
 
         Returns:
             A tensor with a row for each segment: the initial state for the first one of a sequence,
-            for others what was saved with the segment before.
+            for others the state saved with the segment before.
 
         Raises:
             KeyError: If there is no such state.
@@ -127,9 +127,9 @@ class NextQueuedSequenceBatch:
         return self._states[state_name]
 
     def save_state(self, state_name: str, value: TensorLike, name: str | None = None) -> Operation:
-        """Adds an operation that gives the next segments their states.
+        """Adds an operation that saves the states for the next segments.
 
-        It must run with each batch and for each state: a segment is not given out before.
+        It must run with each batch and for each state: the next segments wait for it.
 
         Args:
             state_name: The name of the state.
@@ -164,10 +164,11 @@ class NextQueuedSequenceBatch:
 
 
 class SequenceQueueingStateSaver:
-    """Cuts sequences into segments of one length, and gives them out in batches.
+    """Cuts sequences into segments of one length, and returns them in batches.
 
-    A batch has a segment of each of `batch_size` sequences. Those that came first are given out
-    first, so that the segments of a sequence follow each other. A runner runs `prefetch_op`.
+    A batch has a segment of each of `batch_size` sequences. The sequences that came first are
+    returned first, so that the segments of a sequence follow each other. A runner runs
+    `prefetch_op`.
 
     Args:
         batch_size: Segments of a batch, an integer or a scalar int32.
@@ -253,7 +254,7 @@ class SequenceQueueingStateSaver:
 
     @property
     def prefetch_op(self) -> Operation:
-        """The operation that takes in one sequence. It waits while as many are held as may be."""
+        """The operation that adds one sequence. It waits while the saver is full."""
         if self._prefetch_op is None:
             with name_scope(None), name_scope(self._scope):
                 self._prefetch_op = self._make_prefetch_op()
@@ -273,7 +274,7 @@ class SequenceQueueingStateSaver:
 
         Args:
             cancel_pending_enqueues: Whether sequences that have begun are dropped. Otherwise they
-                are given out to their ends.
+                are returned to their ends.
             name: Name of the scope.
         """
         with name_scope(name, "SQSSClose", [self._prefetch_op]) as scope:
@@ -289,7 +290,7 @@ class SequenceQueueingStateSaver:
         context: Mapping[str, TensorLike],
         states: Mapping[str, TensorLike],
     ) -> None:
-        """Makes tensors of the arguments, whose shapes and types fit."""
+        """Converts the arguments to tensors, and checks their shapes and types."""
         self._length = ops.convert_to_tensor(length, name="length")
         self._key = ops.convert_to_tensor(key, name="key")
         if not sequences:
@@ -306,7 +307,7 @@ class SequenceQueueingStateSaver:
         self._padded_length = self._check_lengths()
 
     def _check_lengths(self) -> Tensor:
-        """Returns how many steps the sequence has, padding included. It is checked in each run."""
+        """Returns the number of steps of the sequence, with padding; each run checks it."""
         lengths = {name: ops.shape(tensor)[0] for name, tensor in self._sequences.items()}
         first, padded = next(iter(lengths.items()))
         is_multiple = ops.logical_and(

@@ -1,7 +1,7 @@
 """Lookup tables as nodes of a graph: from words to numbers and back.
 
 A table object adds operations on one table to the graph; its entries belong to the session that
-runs them, and come when its initializer runs, or while the program runs.
+runs them. They are filled in by its initializer, or while the program runs.
 
 Source: `tf.lookup` and `tf.contrib.lookup` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Tables in which keys that are not there get a bucket by their hash.
+"""Tables that map unknown keys to buckets by their hash.
 
 Source: `tf.lookup.StaticVocabularyTable` and `tf.contrib.lookup.IdTableWithHashBuckets` of
 TensorFlow 1.15.
@@ -51,7 +51,7 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 class StrongHashSpec(HasherSpec):
-    """Keys are hashed so that nobody who does not know two integers can make them collide.
+    """A keyed hash function: without its two integers nobody can make keys collide.
 
     Args:
         key: The two integers.
@@ -70,7 +70,7 @@ class StrongHashSpec(HasherSpec):
 
 
 class IdTableWithHashBuckets:
-    """A table of numbers for keys; keys that are not in it get one of the numbers after those.
+    """A table of numbers for keys; unknown keys get a number after these, by their hash.
 
     Args:
         table: Numbers from 0 for keys, of int64; None for buckets alone.

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class TextFileIndex:
-    """The part of a line that is a key or a value, apart from columns."""
+    """The parts of a line, other than columns, that can be a key or a value."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -170,7 +170,7 @@ class TextFileInitializer:
 
     @property
     def shared_name(self) -> str:
-        """Tables of one file, with the same keys and values, are one table."""
+        """The shared name: tables of one file with the same keys and values are one table."""
         if self._path is None:
             return ""
         path = self._path.decode() if isinstance(self._path, bytes) else self._path
@@ -185,8 +185,8 @@ class TextFileInitializer:
 
         Raises:
             FailedPreconditionError: When run: as for `KeyValueTensorInitializer`.
-            InvalidArgumentError: When run: a line is empty or lacks a column, a number is none, or
-                there are less lines than `vocab_size`.
+            InvalidArgumentError: When run: a line is empty or lacks a column, a number is invalid,
+                or there are fewer lines than `vocab_size`.
             NotFoundError: When run: there is no such file.
             TypeError: If the table has keys or values of other types.
         """

@@ -28,15 +28,15 @@ _SCALAR = TensorShape([])
 
 
 class MutableHashTable:
-    """A table that is empty at first, and takes and loses entries while the program runs.
+    """A table that is empty at first; operations add and remove entries while the program runs.
 
     Args:
         key_dtype: Type of the keys: string, int32 or int64.
         value_dtype: Type of the values.
         default_value: The value of keys that are not in it: a scalar, or a tensor of the shape of
             all values.
-        shared_name: Tables of one session with the same name are one table; None for one of its
-            own.
+        shared_name: Tables of one session with the same name are one table; None for a separate
+            table.
         name: Name of the operation, which is that of the table in checkpoints.
         checkpoint: Whether a `Saver` for all that can be saved saves its entries.
 
@@ -102,7 +102,7 @@ class MutableHashTable:
         return self._ref.op.name
 
     def exported(self) -> tuple[Tensor, Tensor]:
-        """Returns the keys and the values, as checkpoints hold them."""
+        """Returns the keys and the values, in the form for checkpoints."""
         if self._exported is None:
             self._exported = self.export()
         return self._exported
@@ -129,10 +129,10 @@ class MutableHashTable:
         return op.outputs[0]
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
-        """Adds an operation that gives keys values, in place of those that they have.
+        """Adds an operation that sets the values of keys, replacing existing ones.
 
         Args:
-            keys: The keys, of any shape. Of several values for one key the last stays.
+            keys: The keys, of any shape. If a key comes several times, its last value counts.
             values: The values: of the shape of `keys` and then that of a value.
             name: Name of the scope.
 
@@ -152,7 +152,7 @@ class MutableHashTable:
                 return apply_op("LookupTableInsertV2", inputs, lambda *_: [])
 
     def remove(self, keys: TensorLike, name: str | None = None) -> Operation:
-        """Adds an operation that drops the entries of some keys, as far as there are any.
+        """Adds an operation that removes the entries of keys, if they exist.
 
         Args:
             keys: The keys, of any shape.

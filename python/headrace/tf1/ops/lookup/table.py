@@ -1,4 +1,4 @@
-"""Tables that are filled once: what is looked up in them, and their initializers.
+"""Tables that are filled once, and their initializers.
 
 Source: `tf.lookup.StaticHashTable` and `tf.tables_initializer` of TensorFlow 1.15.
 """
@@ -75,7 +75,7 @@ class Initializer(Protocol):
 
     @property
     def shared_name(self) -> str:
-        """Tables of one session that are filled with the same have the same name; "" for none."""
+        """The shared name of tables of one session with the same content; "" for none."""
 
     def initialize(self, table: StaticHashTable) -> Operation:
         """Adds the operation that fills a table."""

@@ -97,7 +97,7 @@ def index_table_from_tensor(
     dtype: DTypeLike = string,
     name: str | None = None,
 ) -> StaticHashTable | IdTableWithHashBuckets:
-    """Returns a table from the elements of a vector to their places.
+    """Returns a table from the elements of a vector to their indices.
 
     Args:
         vocabulary_list: The words, a vector.
@@ -177,7 +177,7 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     vocabulary_list: TensorLike | None, default_value: str = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """Returns a table from places in a vector to its elements.
+    """Returns a table from indices of a vector to its elements.
 
     Args:
         vocabulary_list: The words, a vector of strings.
@@ -199,7 +199,7 @@ def index_to_string_table_from_tensor(
 def string_to_index(
     tensor: Any, mapping: TensorLike, default_value: int = -1, name: str | None = None
 ) -> Any:
-    """Returns the place of each string in a vector; see `index_table_from_tensor`.
+    """Returns the index of each string in a vector; see `index_table_from_tensor`.
 
     Args:
         tensor: The strings, dense or sparse.
@@ -214,7 +214,7 @@ def string_to_index(
 def index_to_string(
     tensor: Any, mapping: TensorLike, default_value: str = "UNK", name: str | None = None
 ) -> Any:
-    """Returns the string at each place of a vector; see `index_to_string_table_from_tensor`.
+    """Returns the string at each index of a vector; see `index_to_string_table_from_tensor`.
 
     Args:
         tensor: The places, int64, dense or sparse.

@@ -103,7 +103,7 @@ def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] |
         num_components: The required number of components.
 
     Raises:
-        TypeError: If it is not a shape and no list.
+        TypeError: If it is neither a shape nor a list.
         ValueError: If a shape is not fully defined, or there is another number of them.
     """
     if shapes is None:

@@ -1,4 +1,4 @@
-"""Barriers: elements whose components come one by one, and which are taken when they have them all.
+"""Barriers: elements whose components are inserted one by one, and which are taken once complete.
 
 Source: `tensorflow.python.ops.data_flow_ops.Barrier` of TensorFlow 1.15.
 """
@@ -38,14 +38,14 @@ class TakenFromBarrier(NamedTuple):
 class Barrier:
     """Elements with keys, whose components are inserted one by one, in any order.
 
-    An element that has all its components is ready to be taken. Those whose keys came first are
+    An element that has all its components can be taken. Elements whose keys were inserted first are
     taken first.
 
     Args:
         types: The type of each component.
         shapes: The fully defined shape of each component; None for scalars.
-        shared_name: Barriers of one session with the same name are one barrier; None for one of
-            its own.
+        shared_name: Barriers of one session with the same name are one barrier; None for a separate
+            barrier.
         name: Name of the operation.
 
     Raises:
@@ -100,7 +100,7 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
     ) -> Operation:
-        """Adds an operation that gives the elements of some keys one of their components.
+        """Adds an operation that inserts one component of the elements of some keys.
 
         Args:
             component_index: The index of the component, from 0.
@@ -143,8 +143,7 @@ class Barrier:
         Args:
             num_elements: The number of elements, a scalar int32.
             allow_small_batch: Whether it may take fewer once the barrier is closed.
-            timeout: TensorFlow takes no time limit here: True and False alone are accepted, and
-                have no meaning.
+            timeout: Has no effect, as in TensorFlow; only True and False are accepted.
             name: Name of the operation.
 
         Raises:
@@ -180,7 +179,7 @@ class Barrier:
         return TakenFromBarrier(indices, keys, values)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Adds an operation that closes the barrier: it takes no new keys any more.
+        """Adds an operation that closes the barrier, which then refuses new keys.
 
         Args:
             cancel_pending_enqueues: Whether elements that are not complete are dropped. Otherwise
@@ -188,8 +187,8 @@ class Barrier:
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run: the barrier is closed already, and was not to drop elements
-                only now.
+            CancelledError: When run: the barrier is closed already, unless this call is the first
+                to drop elements.
             TypeError: If `cancel_pending_enqueues` is not a bool.
         """
         if not isinstance(cancel_pending_enqueues, bool):

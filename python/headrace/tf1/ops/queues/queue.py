@@ -80,13 +80,13 @@ class QueueBase:
             queues: Queues with the same component types and names.
 
         Returns:
-            A queue of those types and names. Of the shapes it has what they have in common.
+            A queue of those types and names, with the common part of their shapes.
 
         Raises:
             InvalidArgumentError: When an operation of the result is run: there is no queue of that
                 index.
             TypeError: If `queues` is not a list of queues, or their types or names differ.
-            ValueError: If `index` is known to be no scalar.
+            ValueError: If `index` is known not to be a scalar.
         """
         is_list = isinstance(queues, list) and all(isinstance(queue, QueueBase) for queue in queues)
         if not is_list or not queues:
@@ -216,7 +216,7 @@ class QueueBase:
         return self._dequeue_batch("DequeueMany", n, name)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
-        """As `dequeue_many`, but takes what is left when the queue is closed and has fewer.
+        """Adds an operation as `dequeue_many` does, which takes fewer once the queue is closed.
 
         While the queue is open it waits for all `n`.
 
@@ -250,7 +250,7 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Adds an operation that says whether the queue is closed: a scalar bool."""
+        """Adds an operation that returns whether the queue is closed: a scalar bool."""
         op = self._add_op(
             "QueueIsClosedV2",
             name or f"{self._stem}_Is_Closed",
@@ -270,7 +270,7 @@ class QueueBase:
         return op.outputs[0]
 
     def _scope_values(self, vals: Components) -> list[Any]:
-        """Returns the values that tell the graph, the queue's own: constants are made in it."""
+        """Returns the values that determine the graph, including the queue's own tensor."""
         if isinstance(vals, dict):
             return [self._queue_ref, *vals.values()]
         return [self._queue_ref, *(vals if isinstance(vals, (list, tuple)) else [vals])]
@@ -299,7 +299,7 @@ class QueueBase:
     def _dequeue_batch(self, kind: str, n: TensorLike, name: str | None) -> Any:
         def infer(_queue: Tensor, count: Tensor) -> list[tuple[DType, TensorShape]]:
             count.shape.assert_has_rank(0)
-            # How many rows `DequeueUpTo` returns is only known in a run.
+            # The number of rows of `DequeueUpTo` is known only in a run.
             rows = constant_value(count) if kind == "DequeueMany" else None
             if rows is not None and rows < 0:
                 raise ValueError(f"queue '{self.name}': n is {rows}, it must be >= 0.")

@@ -66,7 +66,7 @@ def assign_add(
     Args:
         ref: The variable.
         value: The value to add, of the variable's type and shape.
-        use_locking: Accepted for TensorFlow's sake.
+        use_locking: Accepted for compatibility; not used.
         name: Name of the operation.
 
     Returns:

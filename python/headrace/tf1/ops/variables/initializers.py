@@ -59,7 +59,7 @@ class _Initializer(ABC):
         Args:
             shape: Its shape, fully known.
             dtype: Its type; None for the one given to the initializer.
-            partition_info: Accepted for TensorFlow's sake.
+            partition_info: Accepted for compatibility; not used.
         """
         return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
 

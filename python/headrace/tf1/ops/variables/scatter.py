@@ -158,7 +158,7 @@ def scatter_nd_update(
         ref: The variable.
         indices: The places of the slices: tuples of integers along the last axis.
         updates: The slices, one for each tuple.
-        use_locking: Accepted for TensorFlow's sake.
+        use_locking: Accepted for compatibility; not used.
         name: Name of the operation.
 
     Returns:
@@ -208,7 +208,7 @@ def batch_scatter_update(
         ref: The variable.
         indices: The numbers of the slices: of its leading axes, and one for the slices.
         updates: The slices: of the shape of `indices` and then that of a slice.
-        use_locking: Accepted for TensorFlow's sake.
+        use_locking: Accepted for compatibility; not used.
         name: Name of the scope.
 
     Returns:

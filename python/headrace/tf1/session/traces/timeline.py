@@ -31,7 +31,7 @@ class Timeline:
 
     Args:
         step_stats: `run_metadata.step_stats` of a run with `RunOptions(trace_level=...)`.
-        graph: Accepted for TensorFlow's sake.
+        graph: Accepted for compatibility; not used.
     """
 
     def __init__(self, step_stats: StepStats, graph: Graph | None = None) -> None:

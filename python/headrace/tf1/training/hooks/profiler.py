@@ -34,7 +34,7 @@ class ProfilerHook(SessionRunHook):
         save_secs: Every so many seconds.
         output_dir: The directory of the files.
         show_dataflow: Whether the trace has arrows; see `Timeline`.
-        show_memory: Accepted for TensorFlow's sake.
+        show_memory: Accepted for compatibility; not used.
 
     Raises:
         ValueError: Unless exactly one interval is given.
