@@ -35,7 +35,7 @@ def get_root_dir_with_all_resources() -> str:
 
 
 def load_resource(path: str) -> bytes:
-    """Returns what a file holds.
+    """Returns the contents of a file.
 
     Args:
         path: Relative to the directory of the file whose code calls this.

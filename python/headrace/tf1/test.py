@@ -1,4 +1,4 @@
-"""`tf.test`: what programs ask about devices. There is no other device than the processor."""
+"""`tf.test`: questions about devices. The processor is the only device."""
 
 from typing import TYPE_CHECKING
 

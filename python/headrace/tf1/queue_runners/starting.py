@@ -1,4 +1,4 @@
-"""Finds the runners of a graph and starts them.
+"""Finds the queue runners of a graph and starts them.
 
 Source: `tf.train.add_queue_runner` and `tf.train.start_queue_runners` of TensorFlow 1.15.
 """

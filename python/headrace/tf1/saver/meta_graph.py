@@ -89,7 +89,7 @@ def _node(op: Operation, most_constant_bytes: int | None) -> NodeDef:
 
 
 def _collection(items: Iterable[Any]) -> CollectionDef | None:
-    """Returns a collection as a message; None if messages have no such items."""
+    """Returns a collection as a message; None if a message cannot hold its items."""
     items = list(items)
     if _are(items, Tensor, Operation):
         names = [item.name for item in items]

@@ -27,7 +27,7 @@ _PARTS = ("keys", "values")
 
 
 class CheckedReader:
-    """Reads from a checkpoint what fits.
+    """Reads values of a checkpoint and checks that they fit the variables and tables.
 
     Args:
         reader: Reads the checkpoint.
@@ -42,7 +42,7 @@ class CheckedReader:
         """Returns the value of a variable, or the keys and the values of a table.
 
         Raises:
-            InvalidArgumentError: If a type or a shape is another one.
+            InvalidArgumentError: If a type or a shape differs.
             NotFoundError: If the checkpoint lacks it.
         """
         if isinstance(saveable, Variable):
@@ -100,7 +100,7 @@ class CheckedReader:
 
 
 def fetches(saveables: Mapping[str, Saveable]) -> dict[str, Variable | Tensor]:
-    """Returns what to fetch for a checkpoint, by its name there."""
+    """Returns the fetches for a checkpoint by their names in it."""
     fetched: dict[str, Variable | Tensor] = {}
     for name, saveable in saveables.items():
         if isinstance(saveable, Variable):
@@ -116,10 +116,11 @@ def _misfit(saveable: Saveable, text: str) -> errors.InvalidArgumentError:
 
 
 def by_name(var_list: Collection[Saveable] | Mapping[str, Saveable] | None) -> dict[str, Saveable]:
-    """Returns what is to be saved by its name in a checkpoint.
+    """Returns the variables and tables to save by their names in a checkpoint.
 
     Args:
-        var_list: It, or it by its names; None for all that can be saved.
+        var_list: The variables and tables, or a dict of them by name; None for all that can be
+            saved.
 
     Raises:
         TypeError: If something else is in it.

@@ -1,4 +1,4 @@
-"""Saves variables, and tables that change, to checkpoints and restores them.
+"""Saves variables and changeable tables to checkpoints and restores them.
 
 Local variables, the contents of queues and the positions of readers are not saved.
 
@@ -57,9 +57,9 @@ class Saver:
             many hours.
         name: Accepted for compatibility; not used.
         restore_sequentially: Accepted for compatibility; not used.
-        saver_def: Says `sharded`, `max_to_keep` and `keep_checkpoint_every_n_hours` in place of the
-            arguments, as `as_saver_def` writes them. The operations it may name are not looked for:
-            a saver has none here, and saves what `var_list` says.
+        saver_def: A message of `as_saver_def` whose `sharded`, `max_to_keep` and
+            `keep_checkpoint_every_n_hours` replace the arguments. Operations that it names are
+            ignored: a saver has none here, and saves `var_list`.
         builder: Accepted for compatibility; not used.
         defer_build: Whether the variables are only looked up by `build`.
         allow_empty: Whether there may be no variables; `save` and `restore` then do nothing.
@@ -70,7 +70,7 @@ class Saver:
         filename: Accepted for compatibility; not used.
 
     Raises:
-        TypeError: If `var_list` holds something else, or `saver_def` is none.
+        TypeError: If `var_list` holds another type, or `saver_def` is not a `SaverDef`.
         ValueError: If there are no variables, or two of one name.
     """
 
@@ -294,7 +294,7 @@ class Saver:
         return Saver(saver_def=saver_def)
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
-        """As `as_saver_def`.
+        """Describes the saver; the same as `as_saver_def`.
 
         Args:
             export_scope: The scope to describe; None for all. A saver is in none.

@@ -1,4 +1,4 @@
-"""The base of sessions: the state that they keep, and the programs that they make and run.
+"""The base class of sessions: their state, and the programs that they make and run.
 
 A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
 is one native call, which releases the GIL; a run that only moves an element releases it where it
@@ -88,7 +88,7 @@ class BaseSession:
         self._runners = Runners(self._cancellation)
         self._lock = threading.Lock()
         self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
-        # The programs that fetch one thing and are fed nothing.
+        # The programs with a single fetch and no feeds.
         self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
@@ -166,7 +166,7 @@ class BaseSession:
             engine.raise_op_error(error, self._graph)
 
     def fill_table(self, op: Operation, keys: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Replaces the entries of a table that changes: headrace's own, for savers.
+        """Replaces the entries of a changeable table: headrace's own, for savers.
 
         Args:
             op: The operation of the table.

@@ -22,7 +22,7 @@ class RecentlyUsed(Generic[K, V]):
 
     Attributes:
         young: The younger generation, for lookups so frequent that a method call matters. Read
-            only, and look it up anew each time: it is replaced when it is full.
+            only, and look it up each time: it is replaced when it is full.
     """
 
     def __init__(self, generation_size: int) -> None:

@@ -15,7 +15,7 @@ class DeviceAttributes(NamedTuple):
         name: Its full name.
         device_type: Its kind.
         memory_limit_bytes: The memory that it may use; 0 if only the machine limits it.
-        incarnation: A number that is another one after the device was started anew.
+        incarnation: A number that changes when the device is restarted.
     """
 
     name: str

@@ -35,7 +35,7 @@ class FetchPlan:
             tuples, named tuples and dicts of fetches.
 
     Attributes:
-        tensors: Every tensor asked for, once.
+        tensors: Every fetched tensor, once.
         targets: Every operation to run for its effect, once.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Options of sessions and runs.
+"""The options of sessions and runs.
 
 TensorFlow's option messages have dozens of fields. Code that sets them must keep running, so every
 field is accepted and kept; the ones that mean something here are named in each class.
@@ -94,7 +94,7 @@ class ThreadPoolOptionProto(Options):
 
 
 class RepeatedOptions(list[ThreadPoolOptionProto]):
-    """A list that makes its own items."""
+    """A list whose `add` makes the items."""
 
     def add(self, **fields: object) -> ThreadPoolOptionProto:
         """Appends an item with these fields, and returns it."""
@@ -134,7 +134,7 @@ class ConfigProto(_TimedOptions):
 
     @property
     def builds_cost_graph(self) -> bool:
-        """True if a run tells what its operations cost."""
+        """True if a run reports the cost of each operation."""
         return bool(getattr(self.graph_options, "build_cost_model", None))
 
     @property

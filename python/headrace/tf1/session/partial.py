@@ -1,4 +1,4 @@
-"""Runs in parts: what one part has computed, the next ones use.
+"""Runs in parts: each part uses the values that earlier parts have computed.
 
 Source: `tf.Session.partial_run_setup` and `tf.Session.partial_run` of TensorFlow 1.15.
 """
@@ -92,7 +92,7 @@ class PartialRun:
 
     @property
     def is_over(self) -> bool:
-        """True if all was fed and fetched."""
+        """True if everything was fed and fetched."""
         return all(self._feeds.values()) and all(self._fetches.values())
 
     def _needed(
@@ -114,7 +114,7 @@ class PartialRun:
     def _compute(
         self, tensors: Sequence[Tensor], targets: Sequence[Operation], compute: _Compute
     ) -> None:
-        """Runs operations, and keeps of their values what is asked for or read later."""
+        """Runs operations, and stores the values that are requested or read later."""
         ops = self._needed(tensors, targets, self._values)
         if not ops:
             return
@@ -139,7 +139,7 @@ class PartialRun:
 
 
 def _runs(op: Operation) -> bool:
-    """Returns whether it is more than the name of something that a session keeps."""
+    """Returns whether an operation does work, and is not only the name of a session's object."""
     role = op.definition.role
     return not (role.is_resource or role is Role.SELECTION)
 

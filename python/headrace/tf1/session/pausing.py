@@ -1,4 +1,4 @@
-"""Letting the loops of a session's runners pause between two steps, where they hold nothing."""
+"""Pauses the loops of a session's runners between two steps, where they hold no elements."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ class Pausing:
         self._asked: set[Operation] = set()
 
     def ask(self, ops: Iterable[Operation]) -> None:
-        """Asks the loops of operations to pause, those too that begin later."""
+        """Asks the loops of operations to pause, including loops that begin later."""
         with self.changed:
             self._asked.update(ops)
             for loop in self._loops:
@@ -47,7 +47,7 @@ class Pausing:
             return thread in self._resting
 
     def wake(self) -> None:
-        """Lets loops that pause look whether their session has ended."""
+        """Makes paused loops check if their session has ended."""
         with self.changed:
             self.changed.notify_all()
 

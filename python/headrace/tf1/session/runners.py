@@ -1,4 +1,4 @@
-"""The queue runners of a session: their list, why they ended, how long they may live.
+"""The queue runners of a session: their list, their errors, their lifetime.
 
 `QueueRunner` itself is in a layer above; this module uses only the protocol `Producer`.
 """
@@ -60,7 +60,7 @@ class Term:
 
     Attributes:
         cancellation: Ends the native loops.
-        is_abandoned: Whether it ended because the runners are not needed any more: no error.
+        is_abandoned: Whether it ended without an error, because the runners are no longer needed.
     """
 
     def __init__(self, cancellation: engine.Cancellation) -> None:

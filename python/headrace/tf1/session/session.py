@@ -56,7 +56,7 @@ class Session(BaseSession):
     that is blocked in another thread with `CancelledError`.
 
     Each combination of fetches and feeds is a separate program. A session caches the most recent
-    programs, 512 at least and 1,024 at most, and makes others anew.
+    programs, 512 at least and 1,024 at most, and makes others again.
 
     Args:
         target: "", or the target of a `tf.train.Server`: sessions run in this process.
@@ -272,7 +272,7 @@ class Session(BaseSession):
     def partial_run(
         self, handle: str, fetches: Fetches, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Runs a part of a run: what has run in a part before does not run again.
+        """Runs a part of a run; operations of earlier parts do not run again.
 
         Args:
             handle: The result of `partial_run_setup`. It ends with an error of an operation, and
@@ -415,14 +415,14 @@ def _begin_tracing(
 
 
 def open_sessions() -> list[Session]:
-    """Returns all sessions that somebody holds and nobody has closed."""
+    """Returns all sessions that are referenced and not closed."""
     return [session for session in _open_sessions.all() if not session.is_closed]
 
 
 def _end_runs() -> None:
-    """Ends all runs before the interpreter exits, and waits a moment for Python functions in them.
+    """Ends all runs before the interpreter exits, and waits briefly for their Python functions.
 
-    See `crates/python/src/waiting/exit.rs` for why.
+    `crates/python/src/waiting/exit.rs` explains the reason.
     """
     engine.begin_exit()
     for session in _open_sessions.all():

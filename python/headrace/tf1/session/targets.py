@@ -35,7 +35,7 @@ def config_of(target: str | bytes) -> ConfigProto | None:
         The options of the target, which count where those of a session say nothing.
 
     Raises:
-        NotFoundError: If it does not.
+        NotFoundError: If the target is another process.
     """
     name = target.decode() if isinstance(target, bytes) else target
     if name in _LOCAL:

@@ -1,4 +1,4 @@
-"""Why a run waits: reported in a warning if it waits long, and in the error that ends the wait."""
+"""Explanations of waiting runs, for the warning after a long wait and the error that ends it."""
 
 import logging
 import threading
@@ -51,7 +51,7 @@ class _Wait:
 
 
 class Watch:
-    """Is told by the engine of long waits of a session.
+    """Receives the engine's reports of long waits of a session.
 
     The engine holds it, where the garbage collector cannot see it. So it holds no references
     itself.
@@ -64,7 +64,7 @@ class Watch:
         self.find_waits = weakref.ref(waits)
 
     def __call__(self, names: list[str]) -> None:
-        """Warns of operations that wait, if somebody holds the session."""
+        """Warns of operations that wait, if the session still exists."""
         waits = self.find_waits()
         if waits is not None:
             waits.look(names)

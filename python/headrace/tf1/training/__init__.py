@@ -1,6 +1,6 @@
 """Training infrastructure: sessions that own the threads of their input, hooks, supervisors.
 
-Nothing here computes a gradient. What is trained is a variable that the program assigns.
+Nothing here computes a gradient: the program itself assigns the trained variables.
 """
 
 from headrace.tf1.training.cluster import ClusterSpec, Server

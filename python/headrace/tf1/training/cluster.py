@@ -139,11 +139,11 @@ class Server:
     Each session has its own variables and queues, also of the same target.
 
     Args:
-        server_or_cluster_def: The cluster: a `ClusterSpec`, or what makes one.
+        server_or_cluster_def: The cluster: a `ClusterSpec`, or the argument of one.
         job_name: The job of this process; not needed if there is one.
         task_index: The task of this process; not needed if there is one.
         protocol: Accepted for compatibility; not used.
-        config: The options of the sessions of the target, where their own say nothing.
+        config: The options of the target's sessions; their own options take precedence.
         start: Accepted for compatibility; not used.
 
     Raises:
@@ -192,6 +192,6 @@ class Server:
         """Does nothing: there is nothing to start."""
 
     def join(self) -> None:
-        """Waits without end, as for the end of a server that does not end; Ctrl-C ends it."""
+        """Waits forever, because a server does not end by itself; Ctrl-C ends the wait."""
         with Blocked(lambda: "the end of a server that does not end"):
             threading.Event().wait()

@@ -22,7 +22,7 @@ from headrace.tf1.training.hooks.run_hook import (
 
 __all__ = ["PREEMPTION_ERRORS", "HookedSession"]
 
-# A session that fails with one of these is made anew.
+# A session that fails with one of these errors is recreated.
 PREEMPTION_ERRORS: Final = (AbortedError, UnavailableError)
 
 _CALLER: Final = "caller"
@@ -66,7 +66,7 @@ class HookedSession:
         """Returns whether a hook or a thread has asked for the end.
 
         Raises:
-            BaseException: What has ended a thread.
+            BaseException: The error that ended a thread.
         """
         self.coord.raise_requested_exception()
         return self.coord.should_stop() or self._has_stopped
@@ -81,7 +81,7 @@ class HookedSession:
         """Runs the session as `Session.run` does, with the hooks.
 
         Raises:
-            RuntimeError: If a hook has asked for the end before, or feeds what others feed.
+            RuntimeError: If a hook has requested the end before, or two feed the same tensor.
         """
         try:
             return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
@@ -123,7 +123,7 @@ class HookedSession:
         feed_dict: Mapping[Any, Any] | None,
         options: RunOptions,
     ) -> Mapping[Any, Any] | None:
-        """Adds what the hooks fetch to `requested`, and returns what is fed."""
+        """Adds the fetches of the hooks to `requested`, and returns all feeds."""
         fed: dict[Any, Any] = {}
         for hook in self._hooks:
             wanted = hook.before_run(context)
@@ -147,7 +147,7 @@ class HookedSession:
         """Stops the threads, then closes the session.
 
         Raises:
-            BaseException: What has ended a thread.
+            BaseException: The error that ended a thread.
         """
         self.coord.request_stop()
         try:
@@ -165,7 +165,7 @@ def _check_apart(first: Mapping[Any, Any], second: Mapping[Any, Any], message: s
 
 
 def _merge(options: RunOptions, wanted: RunOptions) -> None:
-    """Adds to the options of a run what a hook wants: the fuller trace, the longer time."""
+    """Merges a hook's options into those of a run: the fuller trace, the longer time."""
     options.trace_level = max(options.trace_level or 0, wanted.trace_level or 0)
     options.timeout_in_ms = max(options.timeout_in_ms or 0, wanted.timeout_in_ms or 0)
     options.output_partition_graphs = bool(

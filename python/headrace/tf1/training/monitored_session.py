@@ -30,7 +30,7 @@ __all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSes
 
 _T = TypeVar("_T")
 
-# What ends the training and is not an error.
+# Exceptions that end the training without an error.
 _ENDS: Final = (OutOfRangeError, StopIteration)
 _USE_DEFAULT: Final[Any] = object()
 
@@ -123,8 +123,8 @@ class _MonitoredSession:
             The values, in the structure of `fetches`.
 
         Raises:
-            RuntimeError: If the session is closed, a hook has asked for the end before, or a hook
-                feeds what others feed.
+            RuntimeError: If the session is closed, a hook has requested the end before, or two feed
+                the same tensor.
         """
         return self._retrying(lambda sess: sess.run(fetches, feed_dict, options, run_metadata))
 
@@ -132,7 +132,7 @@ class _MonitoredSession:
         """Calls a function that runs a step, which may be several runs.
 
         Args:
-            step_fn: Called with a `StepContext`. Called again if the session had to be made anew.
+            step_fn: Called with a `StepContext`; called again if the session had to be recreated.
 
         Returns:
             The result of the function.
@@ -174,8 +174,8 @@ class _MonitoredSession:
         """Returns whether the training is to end: a hook or the end of a thread has asked for it.
 
         Raises:
-            BaseException: What has ended a thread, from a `SingularMonitoredSession` only; from
-                others it comes out of `close`.
+            BaseException: The error that ended a thread, from a `SingularMonitoredSession` only;
+                the others raise it in `close`.
         """
         if self._is_closed or self._sess is None:
             return True
@@ -197,7 +197,7 @@ class _MonitoredSession:
         """Calls `end` of the hooks, stops the threads, closes the session.
 
         Raises:
-            BaseException: What has ended a thread.
+            BaseException: The error that ended a thread.
             RuntimeError: If the session is closed already.
         """
         self._close(is_failed=False)
@@ -242,7 +242,7 @@ class _MonitoredSession:
 class MonitoredSession(_MonitoredSession):
     """A session that initializes, restores, runs hooks, starts queue runners and ends cleanly.
 
-    If it is preempted (AbortedError, UnavailableError) it is made anew from the last checkpoint.
+    If it is preempted (AbortedError, UnavailableError) it is recreated from the last checkpoint.
     The end of the input (OutOfRangeError) ends the `with` block without an error. The graph is
     finalized while the session is open.
 
@@ -264,7 +264,7 @@ class MonitoredSession(_MonitoredSession):
 
 
 class SingularMonitoredSession(_MonitoredSession):
-    """A monitored session that is not made anew, and gives its session away.
+    """A monitored session that is not recreated, and whose `raw_session` returns its session.
 
     Args:
         hooks: Take part in each run.
@@ -370,7 +370,7 @@ def MonitoredTrainingSession(
 def _interval(
     given: tuple[int | None, float | None], default: tuple[int | None, float | None]
 ) -> tuple[int | None, float | None]:
-    """Returns steps and seconds; the defaults count if neither is given."""
+    """Returns an interval in steps and seconds; the defaults if neither is given."""
     if given == (_USE_DEFAULT, _USE_DEFAULT):
         return default
     steps, seconds = (None if value is _USE_DEFAULT else value for value in given)

@@ -59,7 +59,7 @@ def replica_device_setter(
 
 
 class _RoundRobin:
-    """One server after the other."""
+    """Chooses one server after the other."""
 
     def __init__(self, num_tasks: int) -> None:
         self._num_tasks = num_tasks

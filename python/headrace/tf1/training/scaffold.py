@@ -49,7 +49,7 @@ class Scaffold:
         summary_op: The summaries to write; by default all merged.
         saver: Saves and restores checkpoints; by default the one of the collection
             `GraphKeys.SAVERS`, or a new one.
-        copy_from_scaffold: Gives what is not given here.
+        copy_from_scaffold: A scaffold whose parts replace those not given here.
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
@@ -95,10 +95,10 @@ class Scaffold:
         self._user_init_fn(self, session)
 
     def finalize(self) -> "Scaffold":
-        """Makes what is not given, then finalizes the default graph.
+        """Makes the parts that are not given, then finalizes the default graph.
 
         Raises:
-            RuntimeError: If something stands several times in its collection.
+            RuntimeError: If the collection of a part has several items.
         """
         get = Scaffold.get_or_default
         if self._init_op is None:

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ServedTraining:
-    """The part of a training that the threads need.
+    """The objects of a training that the threads need.
 
     Attributes:
         session: The session.

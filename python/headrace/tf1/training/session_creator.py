@@ -1,4 +1,4 @@
-"""The making of sessions for monitored sessions.
+"""Creators of the sessions of monitored sessions.
 
 Source: `tf.train.ChiefSessionCreator` and `tf.train.WorkerSessionCreator` of TensorFlow 1.15.
 """

@@ -1,4 +1,4 @@
-"""Makes sessions whose variables have values: initialized, restored, or by somebody else.
+"""Makes sessions with initialized or restored variables.
 
 Source: `tf.train.SessionManager` of TensorFlow 1.15.
 """
@@ -30,8 +30,8 @@ class SessionManager:
         ready_for_local_init_op: The same, of what `local_init_op` needs.
         graph: The graph of the sessions; None for the default graph.
         recovery_wait_secs: The time to wait before looking again for a checkpoint, or for variables
-            that somebody else initializes.
-        local_init_run_options: Options for running `local_init_op`.
+            that another process initializes.
+    local_init_run_options: Options for running `local_init_op`.
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:
@@ -182,10 +182,10 @@ class SessionManager:
     def wait_for_session(
         self, master: str, config: ConfigProto | None = None, max_wait_secs: float = math.inf
     ) -> Session:
-        """Makes a session as soon as all variables have values without its doing.
+        """Makes a session and waits until all its variables have values.
 
-        Here a session has its own variables, which nobody else initializes. So this ends only
-        if there are none, but for those that `local_init_op` initializes.
+        Each session here has its own variables, which no other process initializes. So the wait
+        ends only if there are no variables except those that `local_init_op` initializes.
 
         Args:
             master: Target of the session.
@@ -232,7 +232,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """Makes a session; says whether its variables were restored."""
+        """Makes a session; also returns whether its variables were restored."""
         sess = Session(master, graph=self._graph, config=config)
         if checkpoint_dir and checkpoint_filename:
             raise ValueError(
@@ -259,7 +259,7 @@ class SessionManager:
         return _why_not(self._ready_op, sess)
 
     def _why_not_local(self, sess: Session) -> str | None:
-        """Runs `local_init_op`; returns None, or why it could not run."""
+        """Runs `local_init_op`; returns None, or the reason why it could not run."""
         if self._local_init_op is None:
             return None
         reason = _why_not(self._ready_for_local_init_op, sess)
@@ -275,7 +275,7 @@ class SessionManager:
 
 
 def _why_not(op: Any, sess: Session) -> str | None:
-    """Returns None if what `op` asks about is ready, and otherwise what is not."""
+    """Returns None if `op` reports that all is ready, and otherwise a message."""
     if op is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The tensors that hooks fetch: the global step, and what a program names.
+"""The tensors that hooks fetch: the global step, and tensors that a program names.
 
 Source: `tf.train.StopAtStepHook` and its kin of TensorFlow 1.15.
 """
@@ -44,7 +44,7 @@ def _read(step: Variable | Tensor, graph: Graph) -> Tensor:
 
 
 def find_element(given: Any) -> Any:
-    """Returns what a hook is to fetch, given as such or by its name in the default graph.
+    """Returns the element that a hook fetches, given itself or by name in the default graph.
 
     Args:
         given: A tensor, operation or variable of the default graph; or the name of a tensor, or of

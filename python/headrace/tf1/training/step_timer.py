@@ -1,4 +1,4 @@
-"""A timer that says at which steps something is due.
+"""A timer that triggers an action every so many seconds or steps.
 
 Source: `tf.train.SecondOrStepTimer` of TensorFlow 1.15.
 """
@@ -9,7 +9,7 @@ __all__ = ["SecondOrStepTimer"]
 
 
 class SecondOrStepTimer:
-    """Says at which steps something is due: at the first one, and then at regular intervals.
+    """Triggers an action at the first step, and then at regular intervals.
 
     Args:
         every_secs: The interval in seconds.
@@ -34,7 +34,7 @@ class SecondOrStepTimer:
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Returns whether it is due at a step: not twice at the same one."""
+        """Returns whether the action is due at a step; never twice at the same step."""
         if self._last_step is None or self._last_time is None:
             return True
         if step == self._last_step:
@@ -44,7 +44,7 @@ class SecondOrStepTimer:
         return self._every_steps is not None and step >= self._last_step + self._every_steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Notes that it was done at a step.
+        """Records that the action was done at a step.
 
         Returns:
             The seconds and the steps since the last time; (None, None) at the first.
@@ -57,5 +57,5 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
-        """Returns at which step it was done last; None if never."""
+        """Returns the step at which the action was done last; None if never."""
         return self._last_step

@@ -413,7 +413,7 @@ class Supervisor:
             ignore_live_threads: Whether threads may continue after the grace period.
 
         Raises:
-            BaseException: What has ended a thread.
+            BaseException: The error that ended a thread.
             RuntimeError: If threads still run after the grace period.
         """
         self._coord.request_stop()
@@ -434,7 +434,7 @@ class Supervisor:
         self._coord.request_stop(ex=ex)
 
     def should_stop(self) -> bool:
-        """Returns whether somebody has asked for a stop."""
+        """Returns whether a stop was requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> AbstractContextManager[None]:
@@ -442,7 +442,7 @@ class Supervisor:
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
-        """Waits until somebody asks for a stop."""
+        """Waits until a stop is requested."""
         self._coord.wait_for_stop()
 
     def summary_computed(
@@ -530,7 +530,7 @@ def basic_train_loop(
     kwargs: Mapping[str, Any] | None = None,
     master: str = "",
 ) -> None:
-    """Calls a function again and again until the supervisor is to stop.
+    """Calls a function repeatedly until the supervisor is to stop.
 
     After an AbortedError it continues with a new session.
 

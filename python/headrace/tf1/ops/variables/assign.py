@@ -86,7 +86,7 @@ def assign_sub(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """As `assign_add`, but subtracts."""
+    """Adds an operation that subtracts from a variable; otherwise like `assign_add`."""
     return _update("AssignSub", ref, value, use_locking, name)
 
 

@@ -135,7 +135,7 @@ class constant_initializer(_Initializer):
 
 
 class random_uniform_initializer(_Initializer):
-    """Makes what `tf.random_uniform` draws.
+    """Makes random numbers of a uniform distribution; see `tf.random_uniform`.
 
     Args:
         minval: The smallest value.
@@ -159,7 +159,7 @@ class random_uniform_initializer(_Initializer):
 
 
 class random_normal_initializer(_Initializer):
-    """Makes what `tf.random_normal` draws.
+    """Makes random numbers of a normal distribution; see `tf.random_normal`.
 
     Args:
         mean: The mean.
@@ -189,7 +189,7 @@ class random_normal_initializer(_Initializer):
 
 
 class truncated_normal_initializer(random_normal_initializer):
-    """Makes what `tf.truncated_normal` draws; arguments as for `random_normal_initializer`."""
+    """Makes numbers of a truncated normal distribution; see `random_normal_initializer`."""
 
     _draw = staticmethod(truncated_normal)
 
@@ -266,7 +266,7 @@ class glorot_uniform_initializer(variance_scaling_initializer):
 
 
 class glorot_normal_initializer(variance_scaling_initializer):
-    """As `glorot_uniform_initializer`, of a truncated normal distribution."""
+    """The `glorot_uniform_initializer` with a truncated normal distribution."""
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)

@@ -1,4 +1,4 @@
-"""Functions that say into how many parts a variable is split.
+"""Partitioners: functions that return the number of parts of a variable.
 
 Variables are not split here, where one process holds all of them: `get_variable` refuses a
 `partitioner`. These are for programs that make one, or call it.

@@ -83,7 +83,7 @@ def scatter_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_update`, but adds to rows: all that is given for a row."""
+    """Adds to rows; like `scatter_update`, but an index that occurs twice adds twice."""
     return _scatter("ScatterAdd", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -94,7 +94,7 @@ def scatter_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but subtracts."""
+    """Subtracts from rows; otherwise like `scatter_add`."""
     return _scatter("ScatterSub", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -105,7 +105,7 @@ def scatter_mul(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but multiplies."""
+    """Multiplies rows; otherwise like `scatter_add`."""
     return _scatter("ScatterMul", ref, indices, updates, use_locking, name, _NUMBERS)
 
 
@@ -116,7 +116,7 @@ def scatter_div(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but divides; integers are rounded towards 0.
+    """Divides rows; otherwise like `scatter_add`. Integers are rounded towards 0.
 
     A run that divides an integer by 0 ends with InvalidArgumentError. TensorFlow's process ends.
     """
@@ -130,7 +130,7 @@ def scatter_min(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but keeps the smaller of the present and the given element."""
+    """Sets elements to the smaller of old and given value; otherwise like `scatter_add`."""
     return _scatter("ScatterMin", ref, indices, updates, use_locking, name, _ORDERED)
 
 
@@ -141,7 +141,7 @@ def scatter_max(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_add`, but keeps the larger of the present and the given element."""
+    """Sets elements to the larger of old and given value; otherwise like `scatter_add`."""
     return _scatter("ScatterMax", ref, indices, updates, use_locking, name, _ORDERED)
 
 
@@ -180,7 +180,7 @@ def scatter_nd_add(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_nd_update`, but adds to slices."""
+    """Adds to slices; otherwise like `scatter_nd_update`."""
     return _scatter("ScatterNdAdd", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
 
 
@@ -191,7 +191,7 @@ def scatter_nd_sub(
     use_locking: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As `scatter_nd_update`, but subtracts."""
+    """Subtracts from slices; otherwise like `scatter_nd_update`."""
     return _scatter("ScatterNdSub", ref, indices, updates, use_locking, name, _NUMBERS, is_nd=True)
 
 

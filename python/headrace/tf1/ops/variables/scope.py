@@ -335,7 +335,7 @@ def get_local_variable(
     validate_shape: bool = True,
     constraint: Callable[..., Any] | None = None,
 ) -> Variable:
-    """As `get_variable`, of a local variable, which is neither trained nor saved.
+    """Does the same as `get_variable` for a local variable, neither trained nor saved.
 
     It is added to `GraphKeys.LOCAL_VARIABLES` besides `collections`.
     """

@@ -238,7 +238,7 @@ class Variable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """As `assign`, of its value plus `delta`."""
+        """Assigns the variable's value plus `delta`; see `assign`."""
         tensor = assign_add(self, delta, use_locking, name)
         return tensor if read_value else tensor.op
 
@@ -249,7 +249,7 @@ class Variable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """As `assign`, of its value minus `delta`."""
+        """Assigns the variable's value minus `delta`; see `assign`."""
         tensor = assign_sub(self, delta, use_locking, name)
         return tensor if read_value else tensor.op
 

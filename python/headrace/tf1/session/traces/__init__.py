@@ -1,1 +1,1 @@
-"""Traces of runs: what each operation took, and timelines made of that."""
+"""Traces of runs: the time that each operation took, and timelines of them."""

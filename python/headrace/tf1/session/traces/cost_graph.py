@@ -52,7 +52,7 @@ def make_cost_graph(
 
 
 def _known_output(tensor: Tensor) -> Output:
-    """Returns what is known of an output that was not told of: 0 bytes where that is too little."""
+    """Returns type, static shape and size of an untraced output; 0 bytes if unknown."""
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     dims = [] if shape.rank is None else [-1 if dim is None else dim for dim in shape.as_list()]
     return dtype.as_datatype_enum, dims, (shape.num_elements() or 0) * dtype.size

@@ -1,4 +1,4 @@
-"""Traced runs: when each operation began and ended, and what it returned.
+"""Traced runs: the begin, end and outputs of each operation.
 
 Source: `RunOptions.trace_level` and `RunMetadata.step_stats` of TensorFlow 1.15.
 """
@@ -36,7 +36,7 @@ class Tracing:
         builds_cost_graph: Whether it receives the cost of each operation too.
 
     Attributes:
-        trace: Collects what native operations do.
+        trace: Collects the begins, ends and outputs of native operations.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Tracing:
 def begin_tracing(
     options: RunOptions | None, run_metadata: object, builds_cost_graph: bool
 ) -> Tracing | None:
-    """Empties the metadata of a run, and returns what fills it; None if nothing is asked for.
+    """Empties the metadata of a run and returns its trace; None if no trace is requested.
 
     Args:
         options: The options of the run.

@@ -1,4 +1,4 @@
-"""A hook that saves checkpoints, and those who want to know of them.
+"""A hook that saves checkpoints, and listeners that it calls.
 
 Source: `tf.train.CheckpointSaverHook` and `tf.train.CheckpointSaverListener` of TensorFlow 1.15.
 """
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointSaverListener:
-    """The base of those who take part in saving; its methods do nothing."""
+    """The base class of listeners that are called at each checkpoint; its methods do nothing."""
 
     def begin(self) -> None:
         """Called once, before the session is made."""
@@ -74,7 +74,7 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_basename: The prefix of the files' names.
         scaffold: Its `saver` saves, if there is no `saver`. If there is neither, the saver of the
             collection `GraphKeys.SAVERS`.
-        listeners: Objects that are told of each checkpoint.
+        listeners: `CheckpointSaverListener`s to call at each checkpoint.
         save_graph_def: Whether the graph is written as text too, once, to `graph.pbtxt`.
 
     Raises:

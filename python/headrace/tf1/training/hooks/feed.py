@@ -12,7 +12,7 @@ __all__ = ["FeedFnHook"]
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds each run what a function returns.
+    """Feeds each run with the values that a function returns.
 
     Args:
         feed_fn: Returns the feeds of one run.

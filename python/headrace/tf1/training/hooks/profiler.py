@@ -24,7 +24,7 @@ __all__ = ["ProfilerHook"]
 
 
 class ProfilerHook(SessionRunHook):
-    """Writes when each operation of a step began and ended.
+    """Writes the begin and the end of each operation of some steps.
 
     It goes to `timeline-STEP.json`, for Chrome's tracing, and to an event, for TensorBoard. The
     first run finds out the step; the second is the first that can be traced.

@@ -1,4 +1,4 @@
-"""Hooks that tell of the training: in the log, in an event file, at its end.
+"""Hooks that report on the training: in the log, in an event file, at its end.
 
 Source: `tf.train.LoggingTensorHook`, `tf.train.StepCounterHook`, `tf.train.SummarySaverHook`,
 `tf.train.FinalOpsHook` of TensorFlow 1.15.
@@ -93,7 +93,7 @@ class LoggingTensorHook(SessionRunHook):
         self._num_runs += 1
 
     def end(self, session: Session) -> None:
-        """Logs the values at the end, if that was asked for."""
+        """Logs the values at the end, with `at_end`."""
         if self._at_end:
             self._log_tensors(session.run(self._tensors))
 
@@ -148,7 +148,7 @@ class StepCounterHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Tells the steps per second, if they are due."""
+        """Reports the steps per second, if they are due."""
         if not self._clock.should_trigger_for_step(run_values.results + 1):
             return
         step = int(run_context.session.run(self._step))
@@ -251,7 +251,7 @@ class SummarySaverHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs something at the end.
+    """Fetches values at the end of the training.
 
     Args:
         final_ops: The fetches at the end: one fetch, or a structure of some.

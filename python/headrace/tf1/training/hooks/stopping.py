@@ -62,7 +62,7 @@ class StopAtStepHook(SessionRunHook):
         self._step = require_global_step("StopAtStepHook")
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:
-        """Computes the last step. A session that is made anew ends at the same one."""
+        """Computes the last step. A recreated session ends at the same step."""
         if self._last_step is None:
             assert self._num_steps is not None
             self._last_step = int(session.run(self._step)) + self._num_steps
