@@ -26,6 +26,7 @@ GROUPS = {
     "Images: files": "image_files",
     "Images: size and place": "image_places",
     "Images: colours": "image_colours",
+    "Images: augmentation": "image_augmentation",
     "Constants, features of records": "constants",
     "Random": "random",
 }

@@ -8,6 +8,7 @@ pictures' own, so it is legible on any background.
 
 import re
 import sys
+from contextlib import chdir
 from html import escape
 from pathlib import Path
 
@@ -243,6 +244,14 @@ def line(x: int, top: int, bottom: int, text: str) -> str:
     return label(x, top, text) + path
 
 
+def augmentation() -> None:
+    """Runs the program of docs/augmentation.md that makes the picture there."""
+    text = (DOCS / "augmentation.md").read_text("utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    with chdir(DOCS):
+        exec(programs[-1], {"__name__": "augmentation"})
+
+
 def main() -> int:
     """Writes the pictures."""
     pictures = {
@@ -254,6 +263,7 @@ def main() -> int:
     }
     for name, text in pictures.items():
         (DOCS / f"{name}.svg").write_text(text, "utf-8")
+    augmentation()
     return 0
 
 

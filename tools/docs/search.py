@@ -24,6 +24,8 @@ QUERIES = {
     "decode_jpeg": "api/ops/image_files.html",
     "PyTorch": "frameworks.html",
     "WebDataset": "sources.html",
+    "augmentation": "augmentation.html",
+    "torchvision": "augmentation.html",
 }
 
 

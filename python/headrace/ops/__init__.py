@@ -33,6 +33,15 @@ from headrace.ops.array.slice import *
 from headrace.ops.array.tile import *
 from headrace.ops.array.transpose import *
 from headrace.ops.array.where import *
+from headrace.ops.augment.center_crop import *
+from headrace.ops.augment.color_jitter import *
+from headrace.ops.augment.flip import *
+from headrace.ops.augment.gaussian_blur import *
+from headrace.ops.augment.mixing import *
+from headrace.ops.augment.normalize import *
+from headrace.ops.augment.policies import *
+from headrace.ops.augment.random_erasing import *
+from headrace.ops.augment.random_grayscale import *
 from headrace.ops.control.static_assertions import is_non_decreasing as is_non_decreasing
 from headrace.ops.control.static_assertions import is_strictly_increasing as is_strictly_increasing
 from headrace.ops.framework.conversion import constant as constant
@@ -49,6 +58,7 @@ from headrace.ops.image.encode import *
 from headrace.ops.image.flip import *
 from headrace.ops.image.random import *
 from headrace.ops.image.resize import *
+from headrace.ops.image.resized_crop import *
 from headrace.ops.image.transform import (
     angles_to_projective_transforms as angles_to_projective_transforms,
 )

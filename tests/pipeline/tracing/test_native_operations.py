@@ -72,6 +72,16 @@ OF_IMAGES = (
     "encode_png"
 )
 AT_RANDOM = {
+    "color_jitter": lambda e: ops.color_jitter(e["image"], 0.5, 0.5, 0.5, 0.2),
+    "cutmix": lambda e: ops.cutmix(e["image"][None], [1], num_classes=3).images,
+    "gaussian_blur": lambda e: ops.gaussian_blur(e["image"], 3),
+    "mixup": lambda e: ops.mixup(e["image"][None], [1], num_classes=3).labels,
+    "rand_augment": lambda e: ops.rand_augment(e["image"]),
+    "random_erasing": lambda e: ops.random_erasing(e["image"]),
+    "random_grayscale": lambda e: ops.random_grayscale(e["image"]),
+    "random_horizontal_flip": lambda e: ops.random_horizontal_flip(e["image"]),
+    "random_resized_crop": lambda e: ops.random_resized_crop(e["jpeg"], 2),
+    "trivial_augment": lambda e: ops.trivial_augment(e["image"]),
     "random_brightness": lambda e: ops.random_brightness(e["rgb"], 0.3),
     "random_contrast": lambda e: ops.random_contrast(e["rgb"], 0.5, 1.5),
     "random_crop": lambda e: ops.random_crop(e["image"], [2, 2, 3]),
@@ -105,6 +115,8 @@ CALLS = {
     "boolean_mask": lambda e: ops.boolean_mask(e["i"], e["i"] > 0),
     "broadcast_to": lambda e: ops.broadcast_to(e["i"], [2, 3]),
     "cast": lambda e: ops.cast(e["f"], "int64"),
+    "center_crop": lambda e: ops.center_crop(e["image"], 2),
+    "normalize": lambda e: ops.normalize(e["image"], 0.5, 0.25),
     "central_crop": lambda e: ops.central_crop(e["image"], 0.5),
     "clip_by_value": lambda e: ops.clip_by_value(e["f"], 1.0, 3.0),
     "concat": lambda e: ops.concat([e["f"], e["f"]], 0),

@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod attrs;
+pub mod augment;
 pub mod control;
 pub mod image;
 pub mod lookup;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let rooms = [
         array::build,
+        augment::build,
         control::build,
         image::build,
         math::build,

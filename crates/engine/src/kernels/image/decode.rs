@@ -65,7 +65,13 @@ impl Decode {
         })
     }
 
-    fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
+    /// The decoder of `decode_image` that takes the first frame of an animation.
+    pub fn first_frame(channels: usize) -> Self {
+        let op = Op::Any { expand_animations: false };
+        Self { op, channels, dtype: DType::UInt8, jpeg: Default::default(), reads_palette: true }
+    }
+
+    pub fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
         let format = match (self.op, Format::of(contents)) {
             (Op::Bmp, _) => Format::Bmp,
             (Op::Any { .. }, Some(format)) => format,

@@ -8,10 +8,12 @@ mod decode;
 mod draw;
 pub mod encode;
 mod flip;
-mod frame;
+pub(crate) mod frame;
 mod luma;
 mod random;
+pub(crate) mod region;
 mod resize;
+mod resized_crop;
 mod sums;
 
 use crate::error::{Error, Result};
@@ -54,6 +56,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RGBToYIQ" => Arc::new(colour::Change::Linear(colour::RGB_TO_YIQ)),
         "RGBToYUV" => Arc::new(colour::Change::Linear(colour::RGB_TO_YUV)),
         "RandomCrop" => Arc::new(random::RandomCrop),
+        "RandomResizedCrop" => Arc::new(resized_crop::RandomResizedCrop::from_attrs(attrs)?),
         "ResizeArea" | "ResizeBicubic" | "ResizeBilinear" | "ResizeNearestNeighbor" | "ScaleAndTranslate" => {
             Arc::new(resize::Resize::from_attrs(op_type, attrs)?)
         }

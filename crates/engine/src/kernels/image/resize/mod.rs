@@ -155,6 +155,15 @@ fn refused(refusal: Refusal) -> Error {
     refusal.at("resizing images")
 }
 
+/// The pixels of an image in another size: bilinear, with antialiasing, rounded.
+pub fn antialiased(pixels: &[u8], frame: &Frame, target: &Frame) -> Result<Vec<u8>> {
+    allocate::elements(DType::Float32, &target.shape()).check()?;
+    let rows = Taps::filter(frame.height, target.height, Filter::Triangle, true)?;
+    let columns = Taps::filter(frame.width, target.width, Filter::Triangle, true)?;
+    let values = taps::resize(pixels, frame, target, &rows, &columns)?;
+    collected(values.len(), values.iter().map(|value| (value + 0.5) as u8))
+}
+
 fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
     allocate::collected(count, values).map_err(refused)
 }

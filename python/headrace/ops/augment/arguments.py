@@ -1,0 +1,168 @@
+"""Checks of the arguments that changes of pictures share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import TypeAlias
+
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike
+from headrace.ops.framework.arguments import Outputs
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.image.frames import require
+
+__all__ = [
+    "LAYOUTS",
+    "Pair",
+    "known_image",
+    "layout_axes",
+    "one_image",
+    "probability",
+    "range_of",
+    "same_image",
+    "size_of",
+    "values_of",
+]
+
+# One number for both sides, or two.
+Pair: TypeAlias = int | Sequence[int]
+
+# The axes of height, width and channels.
+LAYOUTS = {"HWC": (0, 1, 2), "CHW": (1, 2, 0)}
+
+
+def one_image(
+    what: str, image: TensorLike, types: Sequence[DType] = (dtypes.uint8,), channels: str = ""
+) -> Tensor:
+    """Returns a tensor that can be one image.
+
+    Args:
+        what: Name of the function, for errors.
+        image: The image; its rank may be unknown.
+        types: The types it may have.
+        channels: For errors, the numbers of channels it may have.
+
+    Raises:
+        TypeError: If it has another type.
+        ValueError: If it has another rank.
+    """
+    tensor = convert_to_tensor(image, name="image")
+    dtype = tensor.dtype.base_dtype
+    if dtype not in types:
+        names = " or ".join(item.name for item in types)
+        raise TypeError(
+            f"{what}: the image has type {dtype.name}, expected {names}. Call it before "
+            "normalize, on what decode_image returns."
+        )
+    rank = tensor.shape.rank
+    require(
+        None if rank is None else rank == 3,
+        f"{what}: the image has shape {tensor.shape}, expected one image (height, width, "
+        "channels). Call it for each image, before batch.",
+    )
+    return tensor
+
+
+def same_image(image: Tensor, *_: Tensor) -> Outputs:
+    """Infers an image of the type and size of the first input."""
+    return [(image.dtype.base_dtype, known_image(image))]
+
+
+def known_image(image: Tensor) -> TensorShape:
+    """Returns the shape of one image, of which nothing more may be known."""
+    return image.shape if image.shape.rank == 3 else TensorShape([None, None, None])
+
+
+def layout_axes(what: str, layout: str) -> tuple[int, int, int]:
+    """Returns the axes of height, width and channels.
+
+    Raises:
+        ValueError: If there is no such layout.
+    """
+    if layout not in LAYOUTS:
+        raise ValueError(f"{what}: layout is {layout!r}, expected 'HWC' or 'CHW'.")
+    return LAYOUTS[layout]
+
+
+def size_of(what: str, name: str, value: Pair, is_odd: bool = False) -> tuple[int, int]:
+    """Returns two positive integers.
+
+    Raises:
+        ValueError: If they are something else.
+    """
+    pair = (value, value) if isinstance(value, Integral) else value
+    numbers = pair if isinstance(pair, Sequence) and not isinstance(pair, (str, bytes)) else ()
+    are_sizes = len(numbers) == 2 and all(
+        isinstance(number, Integral) and not isinstance(number, bool) and number > 0
+        for number in numbers
+    )
+    if not are_sizes or (is_odd and any(number % 2 == 0 for number in numbers)):
+        kind = "odd " if is_odd else ""
+        raise ValueError(
+            f"{what}: {name} is {value!r}, expected a positive {kind}integer, or two of them."
+        )
+    return int(numbers[0]), int(numbers[1])
+
+
+def probability(what: str, value: float) -> float:
+    """Returns a number from 0 to 1.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    if not isinstance(value, Real) or not 0 <= value <= 1:
+        raise ValueError(f"{what}: p is {value!r}, expected a number from 0 to 1.")
+    return float(value)
+
+
+def range_of(
+    what: str,
+    name: str,
+    value: Sequence[float],
+    holds: Callable[[float], bool],
+    expected: str,
+) -> tuple[float, float]:
+    """Returns the least and the largest number.
+
+    Args:
+        what: Name of the function, for errors.
+        name: Name of the argument.
+        value: Two numbers.
+        holds: Says whether a number is allowed.
+        expected: Words for that, "numbers from 0 to 1".
+
+    Raises:
+        ValueError: If they are not allowed, or in another order.
+    """
+    numbers = value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else ()
+    are_numbers = len(numbers) == 2 and all(
+        isinstance(number, Real) and math.isfinite(number) and holds(number) for number in numbers
+    )
+    if not are_numbers or numbers[0] > numbers[1]:
+        raise ValueError(
+            f"{what}: {name} is {value!r}, expected two {expected}, the smaller one first."
+        )
+    return float(numbers[0]), float(numbers[1])
+
+
+def values_of(what: str, name: str, value: float | Sequence[float]) -> list[float]:
+    """Returns one number, or one for each channel.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    numbers = [value] if isinstance(value, Real) else value
+    is_list = isinstance(numbers, Sequence) and not isinstance(numbers, (str, bytes))
+    if not is_list or not numbers or not all(_is_finite(number) for number in numbers):
+        raise ValueError(
+            f"{what}: {name} is {value!r}, expected a number, or one for each channel."
+        )
+    return [float(number) for number in numbers]
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, Real) and math.isfinite(number)

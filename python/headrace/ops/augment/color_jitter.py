@@ -1,0 +1,94 @@
+"""Random changes of brightness, contrast, saturation and hue.
+
+Source: `torchvision.transforms.v2.ColorJitter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+
+from headrace.core import dtypes
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.augment.arguments import one_image, range_of, same_image
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.math.arithmetic import add, multiply
+from headrace.ops.random.numbers import random_uniform
+
+__all__ = ["color_jitter"]
+
+
+def color_jitter(
+    image: TensorLike,
+    brightness: float | Sequence[float] = 0,
+    contrast: float | Sequence[float] = 0,
+    saturation: float | Sequence[float] = 0,
+    hue: float | Sequence[float] = 0,
+    seed: int | None = None,
+) -> Tensor:
+    """Changes brightness, contrast, saturation and hue by random amounts, in a random order.
+
+    Brightness multiplies the pixels by a factor. Contrast moves them away from the mean of the
+    greys, saturation from the grey of the pixel, by a factor; 1 changes nothing. Hue turns the
+    colours by a part of a whole turn. Greys are 0.2989 R + 0.587 G + 0.114 B, and each step cuts
+    fractions off. For the same amounts and order, pixels differ from those of torchvision's tensors
+    by at most 1, after each step.
+
+    Args:
+        image: uint8, (height, width, 1 or 3), 0-255; its shape may be unknown.
+        brightness: The factor is from `1 - brightness` (not below 0) to `1 + brightness`; or the
+            least and the largest factor.
+        contrast: The same for contrast.
+        saturation: The same for saturation. A grey image stays as it is.
+        hue: The turn is from `-hue` to `hue`, at most 0.5; or the least and the largest.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Returns:
+        uint8, the shape of `image`. A run with another shape ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If the image is not uint8.
+        ValueError: If a range is not one, or the image has another rank.
+
+    Source: `torchvision.transforms.v2.ColorJitter`.
+    """
+    ranges = [
+        _factors("brightness", brightness),
+        _factors("contrast", contrast),
+        _factors("saturation", saturation),
+        _turns(hue),
+    ]
+    with name_scope(None, "color_jitter", [image]):
+        pixels = one_image("color_jitter", image)
+        widths = [high - low for low, high in ranges]
+        draws = random_uniform([8], seed=seed)
+        factors = add(multiply(draws[:4], widths), [low for low, _ in ranges])
+        return _jittered(pixels, factors, draws[4:])
+
+
+def _jittered(image: Tensor, factors: TensorLike, keys: TensorLike) -> Tensor:
+    """Changes an image by four amounts, float32, in the order of four keys, float32."""
+    inputs = [
+        Input("image", image),
+        Input("factors", factors, dtypes.float32),
+        Input("keys", keys, dtypes.float32),
+    ]
+    return apply_op("ColorJitter", inputs, same_image).outputs[0]
+
+
+def _factors(name: str, value: float | Sequence[float]) -> tuple[float, float]:
+    if isinstance(value, Real):
+        if not value >= 0:
+            raise ValueError(f"color_jitter: {name} is {value!r}, expected a number from 0.")
+        value = (max(0.0, 1 - value), 1 + value)
+    return range_of("color_jitter", name, value, lambda factor: factor >= 0, "numbers from 0")
+
+
+def _turns(value: float | Sequence[float]) -> tuple[float, float]:
+    if isinstance(value, Real):
+        value = (-abs(value), abs(value))
+    expected = "numbers from -0.5 to 0.5"
+    return range_of("color_jitter", "hue", value, lambda turn: abs(turn) <= 0.5, expected)
+
+
+define("ColorJitter", is_own=True)

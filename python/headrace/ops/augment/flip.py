@@ -1,0 +1,44 @@
+"""Random flips with a probability.
+
+Source: `torchvision.transforms.v2.RandomHorizontalFlip`.
+"""
+
+from __future__ import annotations
+
+from headrace.core import dtypes
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.array.where import where
+from headrace.ops.augment.arguments import one_image, probability
+from headrace.ops.image.flip import COLUMNS, flip_if
+from headrace.ops.math.compare import less
+from headrace.ops.random.numbers import random_uniform
+
+__all__ = ["random_horizontal_flip"]
+
+_TYPES = (dtypes.uint8, dtypes.float32)
+
+
+def random_horizontal_flip(image: TensorLike, p: float = 0.5, seed: int | None = None) -> Tensor:
+    """Flips an image left to right with a probability.
+
+    `random_flip_left_right` does so with one half, and with TensorFlow's draws.
+
+    Args:
+        image: uint8 or float32, (height, width, channels); its shape may be unknown.
+        p: The probability, 0 to 1.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Returns:
+        The type and shape of `image`.
+
+    Raises:
+        TypeError: If the image has another type.
+        ValueError: If `p` is not from 0 to 1, or the image has another rank.
+
+    Source: `torchvision.transforms.v2.RandomHorizontalFlip`.
+    """
+    limit = probability("random_horizontal_flip", p)
+    with name_scope(None, "random_horizontal_flip", [image]):
+        pixels = one_image("random_horizontal_flip", image, _TYPES)
+        is_flipped = less(random_uniform([], seed=seed), limit)
+        return flip_if(pixels, COLUMNS, where(is_flipped, 0.0, 1.0))

@@ -1,0 +1,225 @@
+"""Batches whose images are mixed with each other.
+
+Source: `torchvision.transforms.v2.MixUp` and `CutMix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import NamedTuple
+
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.augment.arguments import layout_axes
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.image.frames import require
+from headrace.ops.math.cast import cast
+from headrace.ops.random.numbers import random_uniform
+
+__all__ = ["cutmix", "mixup"]
+
+_PIXELS = (dtypes.uint8, dtypes.float32)
+_MOST_ALPHA = 10_000
+
+
+class Mixed(NamedTuple):
+    """A batch after `mixup` or `cutmix`.
+
+    Attributes:
+        images: The type and shape of the images before.
+        labels: float32, (batch, classes): the share of each class.
+    """
+
+    images: Tensor
+    labels: Tensor
+
+
+def mixup(
+    images: TensorLike,
+    labels: TensorLike,
+    alpha: float = 1.0,
+    num_classes: int | None = None,
+    seed: int | None = None,
+) -> Mixed:
+    """Mixes each image of a batch with the one before it, and the first with the last.
+
+    A share is drawn for the batch from Beta(`alpha`, `alpha`): an image times the share, plus the
+    one before it times the rest; labels alike. Call it after `batch`, behind a shuffle. float32 is
+    what torchvision computes, to 1e-6 of the largest value; uint8, which torchvision refuses, is
+    rounded.
+
+    Args:
+        images: uint8 or float32, (batch, ...).
+        labels: Integers, (batch), from 0 to `num_classes - 1`; or shares, float32, (batch,
+            classes).
+        alpha: The parameter of the distribution, above 0: near 0 most shares are near 0 or 1.
+        num_classes: The number of classes, for labels that are integers.
+        seed: With the graph's seed, determines the shares; see `headrace.graph.get_seed`.
+
+    Returns:
+        A pair: images, the type and shape of `images`; and labels, float32, (batch, classes). A run
+        with a label that is not a class, or with another number of labels than of images, ends with
+        InvalidArgumentError.
+
+    Raises:
+        TypeError: If images or labels have another type.
+        ValueError: If an argument is out of range, or `num_classes` is missing.
+
+    Source: `torchvision.transforms.v2.MixUp`.
+    """
+    with name_scope(None, "mixup", [images, labels]):
+        pixels, classes = _batch("mixup", images), _labels("mixup", labels, num_classes)
+        return _mixed(pixels, classes, _share("mixup", alpha, seed), num_classes)
+
+
+def cutmix(
+    images: TensorLike,
+    labels: TensorLike,
+    alpha: float = 1.0,
+    num_classes: int | None = None,
+    layout: str = "HWC",
+    seed: int | None = None,
+) -> Mixed:
+    """Pastes a rectangle of the image before it into each image of a batch.
+
+    The first gets it from the last. The area is drawn for the batch, so that the share that stays
+    is from Beta(`alpha`, `alpha`); what lies beyond the edge is cut off, and labels are mixed by
+    the area that is left. Call it after `batch`, behind a shuffle. For the same rectangle, images
+    are torchvision's.
+
+    Args:
+        images: uint8 or float32, (batch, height, width, channels), or (batch, channels, height,
+            width) for the layout "CHW"; at most 4 channels.
+        labels: Integers, (batch), from 0 to `num_classes - 1`; or shares, float32, (batch,
+            classes).
+        alpha: The parameter of the distribution, above 0.
+        num_classes: The number of classes, for labels that are integers.
+        layout: "HWC", or "CHW" for what `normalize` returns.
+        seed: With the graph's seed, determines the rectangles; see `headrace.graph.get_seed`.
+
+    Returns:
+        A pair: images, the type and shape of `images`; and labels, float32, (batch, classes). A run
+        with a label that is not a class, with another number of labels than of images, or with
+        another layout, ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If images or labels have another type.
+        ValueError: If an argument is out of range, `num_classes` is missing, or the rank is
+            another one.
+
+    Source: `torchvision.transforms.v2.CutMix`.
+    """
+    axes = layout_axes("cutmix", layout)
+    with name_scope(None, "cutmix", [images, labels]):
+        pixels, classes = _batch("cutmix", images), _labels("cutmix", labels, num_classes)
+        rank = pixels.shape.rank
+        require(
+            None if rank is None else rank == 4,
+            f"cutmix: the images have shape {pixels.shape}, expected four axes. Call it after "
+            "batch.",
+        )
+        share = _share("cutmix", alpha, seed)
+        return _cut(pixels, classes, share, random_uniform([2], seed=seed), num_classes, axes)
+
+
+def _mixed(images: Tensor, labels: Tensor, share: TensorLike, num_classes: int | None) -> Mixed:
+    """Mixes by a share, a scalar of float64."""
+    inputs = [
+        Input("images", images),
+        Input("labels", labels, var="L"),
+        Input("share", share, dtypes.float64),
+    ]
+    attrs = {"num_classes": num_classes or 0}
+    return Mixed(*apply_op("MixUp", inputs, _infer(num_classes), attrs=attrs).outputs)
+
+
+def _cut(
+    images: Tensor,
+    labels: Tensor,
+    share: TensorLike,
+    draws: TensorLike,
+    num_classes: int | None,
+    axes: tuple[int, int, int],
+) -> Mixed:
+    """Pastes a rectangle for a share, a scalar of float64, and two numbers of [0, 1), float32."""
+    inputs = [
+        Input("images", images),
+        Input("labels", labels, var="L"),
+        Input("share", share, dtypes.float64),
+        Input("draws", draws, dtypes.float32),
+    ]
+    attrs = {"num_classes": num_classes or 0, "axes": [axis + 1 for axis in axes]}
+    return Mixed(*apply_op("CutMix", inputs, _infer(num_classes), attrs=attrs).outputs)
+
+
+def _infer(num_classes: int | None) -> Callable[..., Outputs]:
+    def infer(images: Tensor, labels: Tensor, *_: Tensor) -> Outputs:
+        is_list = labels.shape.rank == 2
+        classes = labels.shape.as_list()[1] if is_list else num_classes
+        size = labels.shape.as_list()[0]
+        return [
+            (images.dtype.base_dtype, images.shape),
+            (dtypes.float32, TensorShape([size, classes])),
+        ]
+
+    return infer
+
+
+def _batch(what: str, images: TensorLike) -> Tensor:
+    tensor = convert_to_tensor(images, name="images")
+    if tensor.dtype.base_dtype not in _PIXELS:
+        raise TypeError(
+            f"{what}: the images have type {tensor.dtype.name}, expected uint8 or float32."
+        )
+    return tensor
+
+
+def _labels(what: str, labels: TensorLike, num_classes: int | None) -> Tensor:
+    tensor = convert_to_tensor(labels, name="labels")
+    dtype, shape = tensor.dtype.base_dtype, tensor.shape
+    require(
+        shape.rank in (1, 2),
+        f"{what}: the labels have shape {shape}, expected (batch) or (batch, classes). Call it "
+        "after batch.",
+    )
+    if shape.rank == 1:
+        if not dtype.is_integer:
+            raise TypeError(f"{what}: the labels have type {dtype.name}, expected integers.")
+        is_count = isinstance(num_classes, Integral) and num_classes > 0
+        require(
+            is_count, f"{what}: num_classes is {num_classes!r}, expected the number of classes."
+        )
+        return cast(tensor, dtypes.int64)
+    if dtype != dtypes.float32:
+        raise TypeError(
+            f"{what}: the labels have shape {shape} and type {dtype.name}, expected float32 "
+            "shares of classes, or one integer an image."
+        )
+    known = shape.as_list()[1]
+    require(
+        None if None in (known, num_classes) else known == num_classes,
+        f"{what}: num_classes is {num_classes} and the labels have {known} classes. Leave it out.",
+    )
+    return tensor
+
+
+def _share(what: str, alpha: float, seed: int | None) -> Tensor:
+    if not isinstance(alpha, Real) or not 0 < alpha <= _MOST_ALPHA:
+        raise ValueError(
+            f"{what}: alpha is {alpha!r}, expected a number above 0, at most {_MOST_ALPHA}."
+        )
+
+    def infer(draw: Tensor) -> Outputs:
+        return [(dtypes.float64, TensorShape([]))]
+
+    draw = random_uniform([], dtype=dtypes.float64, seed=seed)
+    inputs = [Input("draw", draw, dtypes.float64)]
+    return apply_op("SymmetricBeta", inputs, infer, attrs={"alpha": float(alpha)}).outputs[0]
+
+
+define("CutMix", is_own=True)
+define("MixUp", is_own=True)
+define("SymmetricBeta", is_own=True)

@@ -1,0 +1,97 @@
+"""Random rectangles that are erased.
+
+Source: `torchvision.transforms.v2.RandomErasing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.core import dtypes
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.augment.arguments import (
+    layout_axes,
+    one_image,
+    probability,
+    range_of,
+    same_image,
+    values_of,
+)
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.image.frames import require
+from headrace.ops.random.numbers import random_uniform
+
+__all__ = ["random_erasing"]
+
+_TYPES = (dtypes.uint8, dtypes.float32)
+
+
+def random_erasing(
+    image: TensorLike,
+    p: float = 0.5,
+    scale: Sequence[float] = (0.02, 0.33),
+    ratio: Sequence[float] = (0.3, 3.3),
+    value: float | Sequence[float] = 0,
+    layout: str = "HWC",
+    seed: int | None = None,
+) -> Tensor:
+    """Fills a random rectangle of an image with a value, with a probability.
+
+    Ten sizes are drawn; the first that is smaller than the image on both sides is taken, and if
+    none is, the image stays. Areas are evenly distributed, and so are logarithms of ratios. For the
+    same rectangle, pixels are torchvision's.
+
+    Args:
+        image: uint8 or float32, (height, width, channels), or (channels, height, width) for the
+            layout "CHW"; at most 4 channels. Its shape may be unknown.
+        p: The probability, 0 to 1.
+        scale: The least and the largest area, as a part of that of the image.
+        ratio: The least and the largest ratio of height to width.
+        value: The value that is filled in, or one for each channel; of uint8, whole numbers from 0
+            to 255. Noise, torchvision's "random", is not filled in.
+        layout: "HWC", or "CHW" for what `normalize` returns.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Returns:
+        The type and shape of `image`. A run with another shape ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If the image has another type.
+        ValueError: If an argument is out of range, or the image has another rank.
+
+    Source: `torchvision.transforms.v2.RandomErasing`.
+    """
+    what = "random_erasing"
+    if value == "random":
+        raise ValueError(
+            f"{what}: value is 'random', expected a number, or one for each channel. Noise is "
+            "not filled in."
+        )
+    is_part, is_positive = (lambda part: 0 <= part <= 1), (lambda number: number > 0)
+    attrs = {
+        "p": probability(what, p),
+        "scale": list(range_of(what, "scale", scale, is_part, "numbers from 0 to 1")),
+        "ratio": list(range_of(what, "ratio", ratio, is_positive, "numbers above 0")),
+        "value": values_of(what, "value", value),
+        "axes": list(layout_axes(what, layout)),
+    }
+    with name_scope(None, what, [image]):
+        pixels = one_image(what, image, _TYPES)
+        if pixels.dtype.base_dtype == dtypes.uint8:
+            require(
+                all(0 <= item <= 255 and item == int(item) for item in attrs["value"]),
+                f"{what}: value is {value!r}, expected whole numbers from 0 to 255 for uint8.",
+            )
+        return _erased(pixels, random_uniform([_NUM_DRAWS], seed=seed), attrs)
+
+
+def _erased(image: Tensor, draws: TensorLike, attrs: dict[str, Any]) -> Tensor:
+    """Erases by random numbers of [0, 1), float32: whether, ten areas and ratios, row, column."""
+    inputs = [Input("image", image), Input("draws", draws, dtypes.float32)]
+    return apply_op("RandomErasing", inputs, same_image, attrs=attrs).outputs[0]
+
+
+_NUM_DRAWS = 23
+
+define("RandomErasing", is_own=True)

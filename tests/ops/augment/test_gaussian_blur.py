@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+from tests.ops.augment.models import computed
+
+import headrace as hr
+from headrace import ops
+
+
+def model(image, kernel_size, sigma):
+    def weights(size):
+        places = np.arange(size) - size // 2
+        values = np.exp(-((places / sigma) ** 2) / 2)
+        return values / values.sum()
+
+    across, down = kernel_size
+    wide = np.pad(image, [(down // 2,) * 2, (across // 2,) * 2, (0, 0)], "reflect")
+    rows = sum(weight * wide[:, x : x + image.shape[1]] for x, weight in enumerate(weights(across)))
+    return np.rint(sum(w * rows[y : y + len(image)] for y, w in enumerate(weights(down))))
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize(
+    ("kernel_size", "sigma"), [((3, 3), 0.1), ((5, 9), 1.0), ((23, 1), 2.0), ((1, 1), 5.0)]
+)
+def test_pixels_are_weighted_by_a_gaussian(photo, channels, kernel_size, sigma):
+    image = photo(channels=channels)
+    found = computed(lambda x: ops.gaussian_blur(x, kernel_size, sigma), x=image)
+    assert abs(found - model(image, kernel_size, sigma)).max() <= 1
+    assert (found == model(image, kernel_size, sigma)).mean() > 0.99
+
+
+def test_an_image_smaller_than_the_kernel_is_an_error(photo):
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="gaussian_blur: the image has 4x9 pix"
+    ):
+        computed(lambda x: ops.gaussian_blur(x, 9), x=photo(4, 9))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((4,), "kernel_size is 4, expected a positive odd integer"),
+        (((3, 4),), "kernel_size is .3, 4., expected a positive odd integer"),
+        ((3, 0), "sigma is .*, expected two numbers above 0"),
+        ((3, (2, 1)), "sigma is .2, 1., expected two numbers above 0, the smaller one first"),
+    ],
+)
+def test_other_arguments_are_refused(photo, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        computed(lambda x: ops.gaussian_blur(x, *arguments), x=photo())

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from tests.ops.augment.models import computed, region
+
+import headrace as hr
+from headrace import ops
+from headrace.ops.augment.arguments import LAYOUTS
+from headrace.ops.augment.random_erasing import _erased
+
+
+def erased(image, draws, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=(0,), layout="HWC"):
+    attrs = {"p": 0.5, "scale": list(scale), "ratio": list(ratio), "value": list(value)}
+    attrs |= {"axes": list(LAYOUTS[layout])}
+    return computed(lambda x: _erased(x, np.float32(draws), attrs), x=image)
+
+
+def model(image, draws, scale, ratio, value):
+    # The ratio is that of the height to the width.
+    place = region(*image.shape[1::-1], scale, ratio, [*draws[1:21], draws[22], draws[21]])
+    result = image.copy()
+    if draws[0] < 0.5 and place is not None:
+        x, y, width, height = place
+        result[y : y + height, x : x + width] = value
+    return result
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_a_rectangle_is_filled(photo, seed, dtype):
+    image = photo().astype(dtype)
+    draws = np.random.default_rng(seed).random(23, np.float32)
+    expected = model(image, draws, (0.02, 0.33), (0.3, 3.3), (7, 8, 9))
+    assert np.array_equal(erased(image, draws, value=(7, 8, 9)), expected)
+    in_front = np.ascontiguousarray(image.transpose(2, 0, 1))
+    found = erased(in_front, draws, value=(7, 8, 9), layout="CHW")
+    assert np.array_equal(found.transpose(1, 2, 0), expected)
+
+
+def test_an_image_that_no_rectangle_is_smaller_than_stays(photo):
+    image = photo()
+    draws = np.zeros(23, np.float32)
+    assert np.array_equal(erased(image, draws, scale=(1, 1), ratio=(1, 1)), image)
+
+
+def test_another_layout_is_an_error(photo):
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match=r"expected one image \(channels, heig"
+    ):
+        erased(photo(), np.zeros(23), layout="CHW")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"p": 2}, "random_erasing: p is 2, expected a number from 0 to 1."),
+        ({"scale": (0, 2)}, "scale is .0, 2., expected two numbers from 0 to 1"),
+        ({"ratio": (0, 2)}, "ratio is .0, 2., expected two numbers above 0"),
+        ({"value": "random"}, "value is 'random', expected a number, or one for each channel"),
+        ({"value": 0.5}, "value is 0.5, expected whole numbers from 0 to 255 for uint8"),
+        ({"layout": "NHWC"}, "layout is 'NHWC', expected 'HWC' or 'CHW'"),
+    ],
+)
+def test_other_arguments_are_refused(photo, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        computed(lambda x: ops.random_erasing(x, **arguments), x=photo())
