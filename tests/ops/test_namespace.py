@@ -23,7 +23,19 @@ del FAMILIES["framework"]
 PAGE = ROOTS[0].parents[2] / "docs" / "native.md"
 
 # Names that a module of operations has for other modules: by module; None for all of its names.
+# Those under torchvision's names are of native functions alone.
 INTERNAL: dict[str, set[str] | None] = {
+    "augment/arguments": None,
+    "augment/center_crop": None,
+    "augment/color_jitter": None,
+    "augment/flip": None,
+    "augment/gaussian_blur": None,
+    "augment/mixing": None,
+    "augment/normalize": None,
+    "augment/policies": None,
+    "augment/random_erasing": None,
+    "augment/random_grayscale": None,
+    "image/resized_crop": None,
     "array/keep_rows": None,
     "control/switch": None,
     "control/repetition": None,

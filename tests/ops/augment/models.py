@@ -10,9 +10,23 @@ import headrace as hr
 Image = np.ndarray[Any, np.dtype[Any]]
 
 
-def computed(function: Any, **components: Any) -> Any:
-    """Runs a native function of components once, and returns its only result."""
-    return hr.native(lambda example: {"y": function(**example)})(components)["y"]
+def computed(function: Any, seed: int | None = None, **components: Any) -> Any:
+    """Runs a native function of one example, and returns its only result."""
+    rows = hr.arrays({name: _row(value) for name, value in components.items()})
+    native = hr.native(lambda example: {"y": function(**example)})
+    [example] = rows.map(native, seed=seed)
+    return example["y"]
+
+
+def drawn(function: Any, **components: Any) -> Any:
+    """Runs a native function that draws random numbers, as `computed` does."""
+    return computed(function, seed=1, **components)
+
+
+def _row(value: Any) -> Image:
+    row = np.empty(1, object)
+    row[0] = value
+    return row if isinstance(value, bytes) else np.asarray(value)[None]
 
 
 def greys(image: Image) -> Image:
@@ -24,7 +38,8 @@ def greys(image: Image) -> Image:
 
 def blended(image: Image, other: Image | float, factor: float) -> Image:
     """Moves pixels away from others by a factor."""
-    return np.clip(image * factor + np.asarray(other) * (1 - factor), 0, 255).astype(np.uint8)
+    mixed = image.astype(np.float64) * factor + np.asarray(other, np.float64) * (1 - factor)
+    return np.clip(mixed, 0, 255).astype(np.uint8)
 
 
 def contrasted(image: Image, factor: float) -> Image:

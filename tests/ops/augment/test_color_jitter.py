@@ -2,7 +2,7 @@ import colorsys
 
 import numpy as np
 import pytest
-from tests.ops.augment.models import blended, computed, contrasted, saturated
+from tests.ops.augment.models import blended, computed, contrasted, drawn, saturated
 
 from headrace import ops
 from headrace.ops.augment.color_jitter import _jittered
@@ -52,7 +52,7 @@ def test_keys_give_the_order(photo):
 
 def test_without_ranges_nothing_changes(photo):
     image = photo()
-    assert np.array_equal(computed(ops.color_jitter, image=image), image)
+    assert np.array_equal(drawn(ops.color_jitter, image=image), image)
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_without_ranges_nothing_changes(photo):
 )
 def test_another_range_is_refused(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
-        computed(lambda x: ops.color_jitter(x, **arguments), x=photo())
+        drawn(lambda x: ops.color_jitter(x, **arguments), x=photo())
 
 
 def test_floats_are_refused(photo):
     with pytest.raises(
         TypeError, match=r"the image has type float32, expected uint8. Call it befo"
     ):
-        computed(lambda x: ops.color_jitter(x, 0.5), x=np.float32(photo()))
+        drawn(lambda x: ops.color_jitter(x, 0.5), x=np.float32(photo()))

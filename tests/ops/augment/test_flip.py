@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.ops.augment.models import computed
+from tests.ops.augment.models import drawn
 
 import headrace as hr
 from headrace import ops
@@ -9,9 +9,9 @@ from headrace import ops
 def test_a_flip_is_sure_or_never_at_the_ends(photo):
     image = photo()
     assert np.array_equal(
-        computed(lambda x: ops.random_horizontal_flip(x, 1), x=image), image[:, ::-1]
+        drawn(lambda x: ops.random_horizontal_flip(x, 1), x=image), image[:, ::-1]
     )
-    assert np.array_equal(computed(lambda x: ops.random_horizontal_flip(x, 0), x=image), image)
+    assert np.array_equal(drawn(lambda x: ops.random_horizontal_flip(x, 0), x=image), image)
 
 
 @pytest.mark.parametrize("p", [0.2, 0.5])
@@ -24,4 +24,4 @@ def test_as_many_are_flipped_as_the_probability_says(p):
 
 def test_a_batch_is_refused(photo):
     with pytest.raises(ValueError, match="Call it for each image, before batch"):
-        computed(ops.random_horizontal_flip, image=photo()[None])
+        drawn(ops.random_horizontal_flip, image=photo()[None])

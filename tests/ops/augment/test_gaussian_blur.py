@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.ops.augment.models import computed
+from tests.ops.augment.models import computed, drawn
 
 import headrace as hr
 from headrace import ops
@@ -33,7 +33,7 @@ def test_an_image_smaller_than_the_kernel_is_an_error(photo):
     with pytest.raises(
         hr.errors.InvalidArgumentError, match="gaussian_blur: the image has 4x9 pix"
     ):
-        computed(lambda x: ops.gaussian_blur(x, 9), x=photo(4, 9))
+        drawn(lambda x: ops.gaussian_blur(x, 9), x=photo(4, 9))
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_an_image_smaller_than_the_kernel_is_an_error(photo):
 )
 def test_other_arguments_are_refused(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
-        computed(lambda x: ops.gaussian_blur(x, *arguments), x=photo())
+        drawn(lambda x: ops.gaussian_blur(x, *arguments), x=photo())

@@ -11,8 +11,10 @@ LABELS = np.array([2, 0, 1, 2])
 ONE_HOT = np.eye(3, dtype=np.float32)[LABELS]
 
 
-def computed(function, **components):
-    return hr.native(lambda example: function(**example)._asdict())(components)
+def computed(function, seed=None, **components):
+    rows = hr.arrays({name: np.asarray(value)[None] for name, value in components.items()})
+    [found] = rows.map(hr.native(lambda example: function(**example)._asdict()), seed=seed)
+    return found
 
 
 def with_share(values, share):
@@ -95,4 +97,4 @@ def test_another_layout_is_an_error():
 )
 def test_other_arguments_are_refused(operation, labels, arguments, error, message):
     with pytest.raises(error, match=message):
-        computed(lambda x, y: operation(x, y, **arguments), x=BATCH, y=labels)
+        computed(lambda x, y: operation(x, y, **arguments), 1, x=BATCH, y=labels)

@@ -40,7 +40,7 @@ def test_rows_of_a_block_are_normalised_at_once():
 def test_another_number_of_channels_is_an_error(photo):
     with pytest.raises(ValueError, match="mean has 3 values and the image has shape"):
         computed(lambda x: ops.normalize(x, MEAN, STD), x=photo(channels=1))
-    grey = computed(ops.encode_png, x=photo(channels=1))
+    grey = computed(ops.encode_png, image=photo(channels=1))
     with pytest.raises(
         hr.errors.InvalidArgumentError, match=r"mean has 3 values .* Decode with cha"
     ):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.ops.augment.models import computed, region
+from tests.ops.augment.models import computed, drawn, region
 
 import headrace as hr
 from headrace import ops
@@ -62,4 +62,4 @@ def test_another_layout_is_an_error(photo):
 )
 def test_other_arguments_are_refused(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
-        computed(lambda x: ops.random_erasing(x, **arguments), x=photo())
+        drawn(lambda x: ops.random_erasing(x, **arguments), x=photo())

@@ -1,19 +1,19 @@
 import numpy as np
 import pytest
-from tests.ops.augment.models import computed, greys
+from tests.ops.augment.models import drawn, greys
 
 from headrace import ops
 
 
 def test_an_image_becomes_grey_with_as_many_channels(photo):
     image = photo()
-    found = computed(lambda x: ops.random_grayscale(x, 1), x=image)
+    found = drawn(lambda x: ops.random_grayscale(x, 1), x=image)
     assert abs(found - greys(image)[..., None]).max() <= 1
-    assert np.array_equal(computed(lambda x: ops.random_grayscale(x, 0), x=image), image)
+    assert np.array_equal(drawn(lambda x: ops.random_grayscale(x, 0), x=image), image)
     grey = photo(channels=1)
-    assert np.array_equal(computed(lambda x: ops.random_grayscale(x, 1), x=grey), grey)
+    assert np.array_equal(drawn(lambda x: ops.random_grayscale(x, 1), x=grey), grey)
 
 
 def test_another_probability_is_refused(photo):
     with pytest.raises(ValueError, match=r"random_grayscale: p is -0.1, expected a number from 0"):
-        computed(lambda x: ops.random_grayscale(x, -0.1), x=photo())
+        drawn(lambda x: ops.random_grayscale(x, -0.1), x=photo())

@@ -37,7 +37,7 @@ def photographs(root, photo):
 def test_a_recipe_gives_the_same_batches_for_any_threads_and_after_a_resume(tmp_path, photo):
     photographs(tmp_path, photo)
     train = hr.image_folder(tmp_path).shuffle(seed=1).options(index="memory")
-    train = train.map(augmented, seed=2).batch(4, drop_remainder=True).map(mixed, seed=3)
+    train = train.map(augmented, seed=2).batch(4, remainder="drop").map(mixed, seed=3)
     expected = list(train.options(num_threads=1).epoch(0))
     assert len(expected) == 6
     for batch in expected:

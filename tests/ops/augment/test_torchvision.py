@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.ops.augment.models import computed
+from tests.ops.augment.models import computed, drawn
 
 from headrace import ops
 from headrace.ops.augment.arguments import LAYOUTS
@@ -86,7 +86,7 @@ def test_changes_of_rand_augment(photo, interpolation, fill, change, size):
             expected = changed(change, image, sign * strength, interpolation, fill)
             # Nearest pixels may lie on either side of the middle; their number is small.
             is_placed = change in OF_PLACES and interpolation == "nearest"
-            check(found, expected, 255 if is_placed else 1, 0.03)
+            check(found, expected, 255 if is_placed else 1, 0.1)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -162,9 +162,9 @@ def test_center_crop(photo, size):
 def test_greys_and_flips(photo):
     image = photo()
     expected = pixels(F.rgb_to_grayscale(planes(image), 3))
-    check(computed(lambda x: ops.random_grayscale(x, 1), x=image), expected)
+    check(drawn(lambda x: ops.random_grayscale(x, 1), x=image), expected)
     expected = pixels(F.horizontal_flip(planes(image)))
-    assert np.array_equal(computed(lambda x: ops.random_horizontal_flip(x, 1), x=image), expected)
+    assert np.array_equal(drawn(lambda x: ops.random_horizontal_flip(x, 1), x=image), expected)
 
 
 def test_normalize(photo):

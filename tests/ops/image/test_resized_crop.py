@@ -3,7 +3,7 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-from tests.ops.augment.models import computed, region, resized
+from tests.ops.augment.models import computed, drawn, region, resized
 
 import headrace as hr
 from headrace import ops
@@ -108,7 +108,7 @@ def test_draws_are_the_same_for_any_threads_and_after_a_resume(photo, saved):
 )
 def test_other_arguments_are_refused(photo, arguments, message):
     with pytest.raises(ValueError, match=message):
-        computed(lambda x: ops.random_resized_crop(x, **arguments), x=photo(9, 9))
+        drawn(lambda x: ops.random_resized_crop(x, **arguments), x=photo(9, 9))
 
 
 def test_photographs_with_an_orientation_are_cropped_as_they_are_stored(photo):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
@@ -18,6 +18,7 @@ from headrace.ops.image.frames import require
 __all__ = [
     "LAYOUTS",
     "Pair",
+    "is_real",
     "known_image",
     "layout_axes",
     "one_image",
@@ -88,19 +89,22 @@ def layout_axes(what: str, layout: str) -> tuple[int, int, int]:
     return LAYOUTS[layout]
 
 
+def is_real(value: object) -> TypeGuard[float]:
+    """Says whether a value is a number and not a sequence of them."""
+    return isinstance(value, Real)
+
+
 def size_of(what: str, name: str, value: Pair, is_odd: bool = False) -> tuple[int, int]:
     """Returns two positive integers.
 
     Raises:
         ValueError: If they are something else.
     """
-    pair = (value, value) if isinstance(value, Integral) else value
-    numbers = pair if isinstance(pair, Sequence) and not isinstance(pair, (str, bytes)) else ()
+    numbers = _listed(value) * (2 if is_real(value) else 1)
     are_sizes = len(numbers) == 2 and all(
-        isinstance(number, Integral) and not isinstance(number, bool) and number > 0
-        for number in numbers
+        isinstance(number, Integral) and not isinstance(number, bool) for number in numbers
     )
-    if not are_sizes or (is_odd and any(number % 2 == 0 for number in numbers)):
+    if not are_sizes or any(number <= 0 or (is_odd and number % 2 == 0) for number in numbers):
         kind = "odd " if is_odd else ""
         raise ValueError(
             f"{what}: {name} is {value!r}, expected a positive {kind}integer, or two of them."
@@ -114,7 +118,7 @@ def probability(what: str, value: float) -> float:
     Raises:
         ValueError: If it is something else.
     """
-    if not isinstance(value, Real) or not 0 <= value <= 1:
+    if not is_real(value) or not 0 <= value <= 1:
         raise ValueError(f"{what}: p is {value!r}, expected a number from 0 to 1.")
     return float(value)
 
@@ -122,7 +126,7 @@ def probability(what: str, value: float) -> float:
 def range_of(
     what: str,
     name: str,
-    value: Sequence[float],
+    value: float | Sequence[float],
     holds: Callable[[float], bool],
     expected: str,
 ) -> tuple[float, float]:
@@ -131,16 +135,16 @@ def range_of(
     Args:
         what: Name of the function, for errors.
         name: Name of the argument.
-        value: Two numbers.
+        value: Two numbers, or one for both.
         holds: Says whether a number is allowed.
         expected: Words for that, "numbers from 0 to 1".
 
     Raises:
         ValueError: If they are not allowed, or in another order.
     """
-    numbers = value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else ()
+    numbers = _listed(value) * (2 if is_real(value) else 1)
     are_numbers = len(numbers) == 2 and all(
-        isinstance(number, Real) and math.isfinite(number) and holds(number) for number in numbers
+        _is_finite(number) and holds(number) for number in numbers
     )
     if not are_numbers or numbers[0] > numbers[1]:
         raise ValueError(
@@ -155,14 +159,21 @@ def values_of(what: str, name: str, value: float | Sequence[float]) -> list[floa
     Raises:
         ValueError: If it is something else.
     """
-    numbers = [value] if isinstance(value, Real) else value
-    is_list = isinstance(numbers, Sequence) and not isinstance(numbers, (str, bytes))
-    if not is_list or not numbers or not all(_is_finite(number) for number in numbers):
+    numbers = _listed(value)
+    if not numbers or not all(_is_finite(number) for number in numbers):
         raise ValueError(
             f"{what}: {name} is {value!r}, expected a number, or one for each channel."
         )
     return [float(number) for number in numbers]
 
 
+def _listed(value: float | Sequence[float]) -> list[float]:
+    if is_real(value):
+        return [value]
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return list(value)
+    return []
+
+
 def _is_finite(number: object) -> bool:
-    return isinstance(number, Real) and math.isfinite(number)
+    return is_real(number) and math.isfinite(number)

@@ -6,11 +6,10 @@ Source: `torchvision.transforms.v2.ColorJitter`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
-from headrace.ops.augment.arguments import one_image, range_of, same_image
+from headrace.ops.augment.arguments import is_real, one_image, range_of, same_image
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.math.arithmetic import add, multiply
 from headrace.ops.random.numbers import random_uniform
@@ -77,18 +76,18 @@ def _jittered(image: Tensor, factors: TensorLike, keys: TensorLike) -> Tensor:
 
 
 def _factors(name: str, value: float | Sequence[float]) -> tuple[float, float]:
-    if isinstance(value, Real):
+    pair = value
+    if is_real(value):
         if not value >= 0:
             raise ValueError(f"color_jitter: {name} is {value!r}, expected a number from 0.")
-        value = (max(0.0, 1 - value), 1 + value)
-    return range_of("color_jitter", name, value, lambda factor: factor >= 0, "numbers from 0")
+        pair = (max(0.0, 1 - value), 1 + value)
+    return range_of("color_jitter", name, pair, lambda factor: factor >= 0, "numbers from 0")
 
 
 def _turns(value: float | Sequence[float]) -> tuple[float, float]:
-    if isinstance(value, Real):
-        value = (-abs(value), abs(value))
+    pair = (-abs(value), abs(value)) if is_real(value) else value
     expected = "numbers from -0.5 to 0.5"
-    return range_of("color_jitter", "hue", value, lambda turn: abs(turn) <= 0.5, expected)
+    return range_of("color_jitter", "hue", pair, lambda turn: abs(turn) <= 0.5, expected)
 
 
 define("ColorJitter", is_own=True)

@@ -6,7 +6,6 @@ Source: `torchvision.transforms.v2.GaussianBlur`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 
 from headrace.core import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
@@ -49,8 +48,7 @@ def gaussian_blur(
     Source: `torchvision.transforms.v2.GaussianBlur`.
     """
     size = size_of("gaussian_blur", "kernel_size", kernel_size, is_odd=True)
-    pair = (sigma, sigma) if isinstance(sigma, Real) else sigma
-    low, high = range_of("gaussian_blur", "sigma", pair, lambda s: s > 0, "numbers above 0")
+    low, high = range_of("gaussian_blur", "sigma", sigma, lambda s: s > 0, "numbers above 0")
     with name_scope(None, "gaussian_blur", [image]):
         pixels = one_image("gaussian_blur", image)
         width = low if low == high else random_uniform([], low, high, seed=seed)

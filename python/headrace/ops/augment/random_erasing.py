@@ -63,24 +63,25 @@ def random_erasing(
     Source: `torchvision.transforms.v2.RandomErasing`.
     """
     what = "random_erasing"
-    if value == "random":
+    if isinstance(value, str):
         raise ValueError(
-            f"{what}: value is 'random', expected a number, or one for each channel. Noise is "
+            f"{what}: value is {value!r}, expected a number, or one for each channel. Noise is "
             "not filled in."
         )
     is_part, is_positive = (lambda part: 0 <= part <= 1), (lambda number: number > 0)
+    values = values_of(what, "value", value)
     attrs = {
         "p": probability(what, p),
         "scale": list(range_of(what, "scale", scale, is_part, "numbers from 0 to 1")),
         "ratio": list(range_of(what, "ratio", ratio, is_positive, "numbers above 0")),
-        "value": values_of(what, "value", value),
+        "value": values,
         "axes": list(layout_axes(what, layout)),
     }
     with name_scope(None, what, [image]):
         pixels = one_image(what, image, _TYPES)
         if pixels.dtype.base_dtype == dtypes.uint8:
             require(
-                all(0 <= item <= 255 and item == int(item) for item in attrs["value"]),
+                all(0 <= item <= 255 and item == int(item) for item in values),
                 f"{what}: value is {value!r}, expected whole numbers from 0 to 255 for uint8.",
             )
         return _erased(pixels, random_uniform([_NUM_DRAWS], seed=seed), attrs)

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn the_middle_is_kept_and_what_is_missing_is_zero() {
         let image = Tensor::from_values(Shape::new(&[3, 4, 1]), (1..=12_u8).collect()).unwrap();
-        let cropped = |size| run_one(&CenterCrop { size }, &[image.clone()]).unwrap().bytes().to_vec();
+        let cropped = |size| run_one(&CenterCrop { size }, std::slice::from_ref(&image)).unwrap().bytes().to_vec();
         assert_eq!(cropped([1, 2]), [6, 7]);
         // Half a place: (3 - 2) / 2 and (4 - 1) / 2 become 0 and 2.
         assert_eq!(cropped([2, 1]), [3, 7]);

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn bytes_are_divided_by_255_and_floats_are_not() {
         let image = Tensor::from_values(Shape::new(&[1, 2, 2]), vec![0_u8, 255, 51, 0]).unwrap();
-        let first = run_one(&kernel(true), &[image.clone()]).unwrap();
+        let first = run_one(&kernel(true), std::slice::from_ref(&image)).unwrap();
         assert_eq!((&first.shape()[..], first.values::<f32>().unwrap()), (&[2, 1, 2][..], &[0.0, 0.2, 0.0, -2.0][..]));
         let last = run_one(&kernel(false), &[image]).unwrap();
         assert_eq!((&last.shape()[..], last.values::<f32>().unwrap()), (&[1, 2, 2][..], &[0.0, 0.0, 0.2, -2.0][..]));
