@@ -3,7 +3,7 @@
 use super::picture::Picture;
 use crate::error::Result;
 
-/// How a place between pixels is read, and what lies outside.
+/// The way in which a place between pixels is read, and the values outside.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     /// True for the four pixels around, weighted; false for the nearest.
