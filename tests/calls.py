@@ -1,4 +1,4 @@
-"""Calls in threads of their own, and waiting with an end: what tests of blocking calls share."""
+"""Helpers of tests of blocking calls: calls in their own threads, and waits with a time limit."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ TIMEOUT = 30.0
 
 
 class Call:
-    """A function running in a thread of its own."""
+    """A function that runs in its own thread."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._function = function

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Lets the process be nobody for a while if it is root, who may read everything."""
+    """Runs the body as the user nobody if the process is root, who may read everything."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65534)

@@ -1,4 +1,4 @@
-"""A plugin of pytest: a test that runs into its timeout says what every thread waits for."""
+"""A plugin of pytest that reports, at a test's timeout, what every thread waits for."""
 
 from typing import Any
 

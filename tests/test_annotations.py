@@ -1,4 +1,4 @@
-"""Parameters say what they take: few are annotated with `Any`."""
+"""Parameters have precise annotations: few are annotated with `Any`."""
 
 import ast
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def parameters(file: Path) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def says_nothing(annotation: ast.expr | None) -> bool:
-    """Returns whether it is missing, `Any`, or a union with `Any`."""
+    """Returns whether an annotation is missing, `Any`, or a union with `Any`."""
     match annotation:
         case None | ast.Name(id="Any"):
             return True

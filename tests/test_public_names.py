@@ -1,4 +1,4 @@
-"""`dir(headrace)` shows what there is, and a wrong name says so."""
+"""`dir(headrace)` lists all public names, and a wrong name is an error."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""Files that the commands are tried with, and how they are called."""
+"""Helpers of tests of commands: files for them to read, and functions that call them."""
 
 import io
 import os
@@ -21,7 +21,7 @@ def call(*arguments) -> Result:
 
 
 def run(*arguments, cwd=None, **variables) -> subprocess.CompletedProcess:
-    """Runs a command as a process of its own."""
+    """Runs a command in its own process."""
     return subprocess.run(
         [sys.executable, "-m", "headrace", *map(str, arguments)],
         cwd=cwd,

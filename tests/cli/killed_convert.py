@@ -1,4 +1,4 @@
-"""Runs `headrace` with a signal to itself at a moment that the first two arguments say.
+"""Runs `headrace`, and sends itself a signal at a moment chosen by the first two arguments.
 
 A program of its own, since it kills itself: `killed_convert.py MOMENT NUMBER SIGNAL arguments...`
 ends when MOMENT has come NUMBER times.

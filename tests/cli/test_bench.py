@@ -1,4 +1,4 @@
-"""`headrace bench`: what it says of pipelines, and of programs that have none."""
+"""`headrace bench`: its output for pipelines, and for programs without one."""
 
 import json
 from pathlib import Path

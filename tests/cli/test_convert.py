@@ -1,4 +1,4 @@
-"""`headrace convert` between formats: what comes out, round trips, what is refused."""
+"""`headrace convert` between formats: its output, round trips, refusals."""
 
 import csv
 import gzip

@@ -1,4 +1,4 @@
-"""`headrace demo` from outside: what it prints, what it leaves behind, how it is interrupted."""
+"""`headrace demo` from outside: its output, the files it leaves, its interruption."""
 
 import os
 import re

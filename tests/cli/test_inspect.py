@@ -1,4 +1,4 @@
-"""`headrace inspect`: what it says of each kind of file."""
+"""`headrace inspect`: its output for each kind of file."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""`headrace state`: what it says of states, whole and damaged."""
+"""`headrace state`: its output for whole and damaged states."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Terminals, pipes and processes: what only shows when a command is a process of its own."""
+"""Terminals, pipes and processes: behaviour of commands in their own process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`headrace verify`: what it finds, and what it exits with."""
+"""`headrace verify`: its findings and its exit status."""
 
 import gzip
 import json

@@ -32,7 +32,7 @@ TIMEOUT = 30.0
 
 
 def fill(value, capacity=-1):
-    """Adds a runner that puts a value into a queue, for ever."""
+    """Adds a runner that puts a value into a queue without end."""
     value.set_shape([])
     queue = tf.FIFOQueue(capacity, [value.dtype], shapes=[()])
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(value)] * 2))
@@ -40,7 +40,7 @@ def fill(value, capacity=-1):
 
 
 def fill_with(function):
-    """Adds a runner that puts what a Python function returns into a queue."""
+    """Adds a runner that puts the results of a Python function into a queue."""
     has_begun = threading.Event()
 
     def call():
@@ -52,7 +52,7 @@ def fill_with(function):
 
 
 def in_thread(function):
-    """Calls a function again and again, in a daemon thread, until it fails."""
+    """Calls a function repeatedly, in a daemon thread, until it fails."""
 
     def repeat():
         try:
@@ -85,7 +85,7 @@ def sleeping(session):
 
 
 def napping(session):
-    """In a blocking call most of the time, and back in Python all the time."""
+    """Makes short blocking calls, and returns to Python between them."""
     fill_with(lambda: time.sleep(0.0001) or 1.0)
 
 
@@ -107,7 +107,7 @@ def printing(session):
 
 
 def counting(session):
-    """A kernel of NumPy's."""
+    """Runs a kernel of NumPy."""
     has_size(fill(tf.cumsum(tf.random_uniform([99]))[0]), session)
 
 
@@ -127,7 +127,7 @@ def dequeueing(session):
 
 
 def reading(session):
-    """Waits for the data of a pipe that nobody writes to."""
+    """Waits for the data of a pipe without a writer."""
     directory = tempfile.TemporaryDirectory()
     atexit.register(directory.cleanup)
     path = os.path.join(directory.name, "pipe")
@@ -138,7 +138,7 @@ def reading(session):
 
 
 def running(session):
-    """A loop of runs in Python."""
+    """Runs a graph in a Python loop."""
     number = tf.random_uniform([])
     runs = iter(range(1 << 60))
     in_thread(lambda: (session.run(number), next(runs)))
@@ -146,7 +146,7 @@ def running(session):
 
 
 def feeding(session):
-    """A loop in Python, of a function and of runs that are fed."""
+    """Calls a function and runs a graph with feeds in a Python loop."""
     number = tf.placeholder(tf.float64, [])
     queue = tf.FIFOQueue(-1, [tf.float64], shapes=[()])
     enqueue = queue.enqueue(number)
@@ -155,7 +155,7 @@ def feeding(session):
 
 
 def eager(session):
-    """Queues without a graph, with somebody who waits."""
+    """Waits for queues without a graph."""
     full, empty = FIFOQueue(1, "int64", shapes=()), FIFOQueue(1, "int64", shapes=())
     in_thread(lambda: full.enqueue(1))
     in_thread(empty.dequeue)
@@ -232,7 +232,7 @@ def raising(session):
 
 
 def interrupted(session):
-    """Ctrl-C while the main thread waits for an element."""
+    """Sends Ctrl-C while the main thread waits for an element."""
     dequeue = tf.FIFOQueue(1, [tf.int32]).dequeue()
     start(session)
     signal.setitimer(signal.ITIMER_REAL, 0.01)
@@ -293,7 +293,7 @@ def main(activities, ending):
 
 
 def wait_for(pid):
-    """Returns how a process has ended, as `subprocess` tells it; None if it hangs."""
+    """Returns the exit status of a process, as `subprocess` reports it; None if it hangs."""
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -306,7 +306,7 @@ def wait_for(pid):
 
 
 def serve():
-    """Forks for each line; what is forked returns, and ends as any program."""
+    """Forks for each line; the child returns, and ends like any program."""
     for line in sys.stdin:
         with tempfile.TemporaryFile() as output:
             pid = os.fork()

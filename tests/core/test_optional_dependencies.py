@@ -1,4 +1,4 @@
-"""The library runs without its extras; what needs one says what to install."""
+"""The library runs without its extras; functions that need one say what to install."""
 
 import subprocess
 import sys

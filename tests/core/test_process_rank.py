@@ -1,4 +1,4 @@
-"""`shard()` takes the rank of this process from whoever knows it."""
+"""`shard()` takes the rank of this process from the library or launcher that knows it."""
 
 import sys
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A disk that is full, in the middle of a file: whoever writes says so, and writes nothing more.
+"""A disk that is full in the middle of a file: each writer raises an error and stops writing.
 
 Each program runs with a limit on the size of files, in a process of its own.
 """

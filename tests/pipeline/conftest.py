@@ -88,7 +88,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def generated_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with what drawn pipelines read."""
+    """A directory with the files that drawn pipelines read."""
     directory = tmp_path_factory.mktemp("generated")
     write_files(directory)
     return directory
@@ -128,7 +128,7 @@ CACHE_WAYS = (
 
 @pytest.fixture
 def given() -> Callable[..., list[dict[str, Any]]]:
-    """All that a pipeline gives, which is the same for all numbers of threads and all budgets."""
+    """Returns a pipeline's items; checks that all thread counts and budgets give the same."""
 
     def run(pipeline: Pipeline, ways: Sequence[dict[str, int]] = WAYS) -> list[dict[str, Any]]:
         first, *others = (list(pipeline.options(**way)) for way in ways)

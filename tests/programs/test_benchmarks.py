@@ -1,4 +1,4 @@
-"""The programs of the benchmarks run, and check what they move. Their figures are not looked at."""
+"""The programs of the benchmarks run, and check their data. Their figures are not checked."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The parts of the pipeline benchmarks: what is read, checked, measured and shown."""
+"""The parts of the pipeline benchmarks: reading, checks, measurements and tables."""
 
 import json
 import sys

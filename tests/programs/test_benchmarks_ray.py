@@ -1,4 +1,4 @@
-"""The model of `benchmarks/ray`: what it says where the answer is known."""
+"""The model of `benchmarks/ray`, in cases with a known answer."""
 
 from dataclasses import replace
 

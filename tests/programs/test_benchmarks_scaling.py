@@ -1,4 +1,4 @@
-"""The benchmarks of scaling run, and check what they move. Their figures are not looked at."""
+"""The benchmarks of scaling run, and check their data. Their figures are not checked."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Each program of the pipelines in `examples/` runs and says what it should."""
+"""Each program of the pipelines in `examples/` runs and prints the right output."""
 
 import os
 import re

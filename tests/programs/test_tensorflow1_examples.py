@@ -1,4 +1,4 @@
-"""Each program in `examples/tensorflow1/` runs, with a small setting, and says what it should."""
+"""Each program in `examples/tensorflow1/` runs with small settings and prints the right output."""
 
 import re
 import subprocess

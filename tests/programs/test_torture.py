@@ -1,4 +1,4 @@
-"""A small part of the torture, each part in a process of its own; `make torture` does all of it."""
+"""A small part of the torture, each part in its own process; `make torture` runs all of it."""
 
 import subprocess
 import sys

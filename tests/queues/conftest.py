@@ -1,4 +1,4 @@
-"""One contract for all kinds of queues without a graph: what their tests share.
+"""Helpers of tests of queues without a graph: the common contract of all kinds.
 
 Calls that block run in threads, and tests continue as soon as the queue says that they wait.
 """
@@ -37,7 +37,7 @@ class Kind:
         return (column, column) if self.is_priority else column
 
     def numbers(self, taken: Any) -> list[int]:
-        """The numbers in what was dequeued, one or several, in order if the queue has one."""
+        """Returns the numbers of a dequeued result; sorted if the queue has no order."""
         found = np.atleast_1d(taken[1] if self.is_priority else taken).tolist()
         return found if self.has_order else sorted(found)
 

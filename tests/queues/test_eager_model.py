@@ -1,4 +1,4 @@
-"""Queues against a list: whatever is called in whatever order, both agree.
+"""Queues beside a list: after random calls in random order, both agree.
 
 No call blocks: a timeout of 0 shows what would. What a call would wait for is part of the model.
 """

@@ -1,4 +1,4 @@
-"""Many threads do what comes to their minds with one queue, and no element is lost or doubled."""
+"""Many threads call a queue at random, and no element is lost or doubled."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Trainers on Ray get what one machine gives."""
+"""Trainers on Ray get the same batches as one machine."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""A reader gives any batch that it is asked for, whatever it was asked for before."""
+"""A reader gives any requested batch, after any other requests."""
 
 import random
 

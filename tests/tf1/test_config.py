@@ -1,4 +1,4 @@
-"""`tf.config` and `tf.version`: what programs ask and set about the process."""
+"""`tf.config` and `tf.version`: settings and facts of the process."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A `pathlib.Path` may be given wherever a path is taken, and means what its text means."""
+"""Every path argument accepts a `pathlib.Path`, with the meaning of its text."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Servers of files, and the environment that leads to them."""
+"""Servers of files, and the environment variables with their addresses."""
 
 from collections.abc import Iterator
 

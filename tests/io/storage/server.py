@@ -25,7 +25,7 @@ Fault = Callable[["Handler", bytes], None]
 
 
 class Server:
-    """The server, on a port of its own.
+    """The server, on its own port.
 
     Attributes:
         files: The files by their paths, without a slash at the beginning.
@@ -126,7 +126,7 @@ class _Http(ThreadingHTTPServer):
                 pass  # It is closed already.
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: clients leave, and faults break connections."""
+        """Logs nothing: clients leave, and faults break connections."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -259,7 +259,7 @@ class Handler(BaseHTTPRequestHandler):
         self.flood(self.owner.redirect_bytes)
 
     def flood(self, num_bytes: int, is_chunked: bool = False, start: bytes = b"") -> None:
-        """Sends a body, until the other side has had enough."""
+        """Sends a body until the other side closes the connection."""
         block = bytes(1 << 20)
         sent = 0
         while sent < num_bytes:

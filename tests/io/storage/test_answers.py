@@ -1,4 +1,4 @@
-"""No answer of a server takes more memory or time than what was asked for."""
+"""No answer of a server takes more memory or time than the request allows."""
 
 import subprocess
 import sys

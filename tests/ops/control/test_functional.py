@@ -1,4 +1,4 @@
-"""`tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr`: what goes through the rows of tensors."""
+"""`tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr`: functions of the rows of tensors."""
 
 import numpy as np
 import pytest

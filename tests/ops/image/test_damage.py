@@ -1,4 +1,4 @@
-"""Damaged, misnamed and hostile files: each ends as an error that says what and what to do."""
+"""Damaged, misnamed and hostile files: each ends in an error that names the fault and a remedy."""
 
 import re
 import struct

@@ -1,4 +1,4 @@
-"""Native functions: what they may do, what they make, and how they fail."""
+"""Native functions: their operations, their results, and their errors."""
 
 import io
 import pickle

@@ -1,4 +1,4 @@
-"""CSV files: which columns there are, their values, and what is refused."""
+"""CSV files: their columns and values, and the files that are refused."""
 
 import csv
 import gzip

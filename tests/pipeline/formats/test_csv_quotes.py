@@ -1,4 +1,4 @@
-"""Quotes of CSV files that nothing closes: what is lost, and what is said of it."""
+"""Unclosed quotes in CSV files: the rows that are lost, and the error."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Types inferred from the beginning of CSV files and JSON lines: they hold what is there."""
+"""Types inferred from the beginning of CSV files and JSON lines: they hold all values."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""JSON lines: which keys there are, their values, and what is refused."""
+"""JSON lines: their keys and values, and the lines that are refused."""
 
 import gzip
 import json

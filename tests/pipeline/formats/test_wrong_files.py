@@ -1,4 +1,4 @@
-"""Files that were given to the wrong source: what they are is said, and nothing of them is data."""
+"""Files given to the wrong source: the error names their format, and no data is read."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ _DIGESTED = 7
 
 
 def check(program: Program, directory: Path, number: int) -> None:
-    """Raises AssertionError unless a program gives what it means, in all ways.
+    """Raises AssertionError unless a program gives the items of its model, with all options.
 
     Args:
         program: What is checked.
@@ -156,7 +156,7 @@ def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[
 def check_resumes(
     program: Program, directory: Path, ranks: Ranks, given: Any, random: Random
 ) -> None:
-    """Resumes at each place, or some of many, and from what follows once more."""
+    """Resumes at each place, or at some of many, and then resumes again from there."""
     whole, states, skipped, digests = given
     may_fail = BUDGET in program.kinds
     places = {0, len(whole), *random.sample(range(len(whole) + 1), min(_PLACES, len(whole) + 1))}
@@ -252,7 +252,7 @@ def rows_of(items: Iterable[Mapping[str, Any]]) -> Iterable[int]:
 
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item as the model has it."""
+    """Returns an item in the form of the model."""
     return {
         name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
         for name, value in item.items()
@@ -260,7 +260,7 @@ def plain(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def copied(state: Any) -> Any:
-    """A state as another process gets it."""
+    """Returns a state after the way to another process."""
     return json.loads(json.dumps(state))
 
 

@@ -1,4 +1,4 @@
-"""Functions of users, in Python and native, with what the model makes of the same examples.
+"""Functions of users, in Python and native, with their counterparts in the model.
 
 They work on examples and on batches alike, and keep what they do not know.
 """

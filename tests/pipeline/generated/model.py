@@ -19,7 +19,7 @@ Items = Iterator[Example]
 
 
 class Anything:
-    """Equal to every value: what the model does not compute, such as random draws."""
+    """Equal to every value; replaces values that the model does not compute, such as draws."""
 
     def __eq__(self, other: object) -> bool:
         return True
@@ -34,7 +34,7 @@ ANYTHING = Anything()
 
 
 class Run:
-    """One iteration: the number of each pass, and what lives through all passes of it."""
+    """One iteration: the number of each pass, and the state that all passes share."""
 
     def __init__(self) -> None:
         self.kept: dict[object, Any] = {}
@@ -229,7 +229,7 @@ def shuffle(items: Items, seed: int, number: int) -> Items:
 
 
 def drawn_from_window(items: Items, count: int, window: int, seed: int, number: int) -> Items:
-    """So many items in the order of a pass. A window has taken what waits in it, and no more."""
+    """Draws `count` items in the order of a pass; takes no more items than the window needs."""
     taken: list[Example] = []
     for given, place in enumerate(order(count, window, seed, number)):
         taken.extend(islice(items, min(count, given + window) - len(taken)))

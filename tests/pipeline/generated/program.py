@@ -140,7 +140,7 @@ class Step:
     least_pieces: int = 0
 
     def of(self, before: Model) -> Model:
-        """Returns the meaning of the step, of what comes before."""
+        """Returns the step's model, for the model of the steps before it."""
         if self.order != "kept":
             return self.model(before)
         return self.model(lambda at: before(at._replace(pieces=None)))
@@ -170,13 +170,13 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Program:
-    """A pipeline that can be made any number of times, and what it means."""
+    """A pipeline that can be made any number of times, and its model."""
 
     beginning: Beginning
     steps: tuple[Step, ...] = ()
 
     def pipeline(self, directory: Path, ranks: Ranks = ALONE) -> hr.Pipeline:
-        """Makes it anew."""
+        """Makes a new pipeline."""
         made = self.beginning.begin(directory, ranks)
         for step in self.steps:
             made = step.apply(made, ranks)

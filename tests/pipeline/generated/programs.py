@@ -110,7 +110,7 @@ def _counted(items: Items, run: Run, pace: Pace) -> Items:
 
 
 def _ended(random: Random, program: Program) -> Program:
-    """With a batch at the end more often than not: they are fewer items."""
+    """Adds a batch at the end in most cases, which makes fewer items."""
     shape = program.shape
     if shape.depth == 0 and random.random() < 0.6:
         if "list" in shape.names:
@@ -122,7 +122,7 @@ def _ended(random: Random, program: Program) -> Program:
 
 
 def _for_ranks(random: Random, program: Program) -> Program:
-    """With a shard for ranks at the end, behind which may stand what lets their number change."""
+    """Adds a shard for ranks at the end, perhaps with a stage that lets their number change."""
     program = tried(program, shard_of_ranks(random.choice([None, "drop", "pad"])))
     for _ in range(random.randint(0, 3)):
         if (step := draw_step(random, program.shape)) is not None and step.kind in _ELASTIC:

@@ -1,4 +1,4 @@
-"""Sources that are drawn: files of every format, arrays and Python's own, with what they hold."""
+"""Drawn sources: files of every format, arrays and Python's own, with their examples."""
 
 import re
 import tarfile
@@ -75,7 +75,7 @@ IN_PROCESSES = "iterable in processes"
 
 
 def draw_source(random: Random) -> Source:
-    """Draws one."""
+    """Draws a source."""
     source = random.choice(_SOURCES)(random)
     if source.places is None or random.random() > 0.2:
         return source
@@ -158,7 +158,7 @@ def _mixed(one: int, other: int) -> int:
 
 
 def write_files(directory: Path) -> None:
-    """Writes what the sources read."""
+    """Writes the files that the sources read."""
     for index, numbers in enumerate(NUMBERS):
         _write_records(directory / f"{index}.tfrecord", numbers)
         _write_records(directory / f"{index}.gz", numbers, "GZIP")
@@ -504,7 +504,7 @@ def _yielded(count: int) -> Iterator[Example]:
 
 
 class _Counter:
-    """An iterator that can be taken up again."""
+    """An iterator that can be resumed."""
 
     def __init__(self, count: int) -> None:
         self.count, self.next = count, 0
@@ -541,13 +541,13 @@ class Pace:
         self._most = MANY
 
     def allow(self, most: int) -> None:
-        """Lets it give so many examples altogether."""
+        """Allows so many examples altogether."""
         with self._changed:
             self._most = most
             self._changed.notify_all()
 
     def wait(self, number: int) -> None:
-        """Waits until example `number`, counted from 0, may be given."""
+        """Waits until the example `number`, counted from 0, is allowed."""
         with self._changed:
             if not self._changed.wait_for(lambda: number < self._most, _PATIENCE_S):
                 raise TimeoutError(f"the next item needs example {number}, expected fewer")

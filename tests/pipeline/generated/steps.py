@@ -1,4 +1,4 @@
-"""Stages that are drawn. Each says what it adds to a pipeline and what it means."""
+"""Drawn stages. Each adds itself to a pipeline, and to the pipeline's model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -320,7 +320,7 @@ def _cache(random: Random, shape: Shape) -> Step:
 
 
 def epochs(count: int) -> Step:
-    """All that comes before several times over."""
+    """Repeats all items before it."""
 
     def model(before: Model) -> Model:
         def passes(at: At) -> Items:
@@ -434,7 +434,7 @@ def _pack(random: Random, shape: Shape) -> Step | None:
 
 
 def unbatch(names: frozenset[str]) -> Step:
-    """The leading axis taken apart again. Padded lists have many lengths then, and are dropped."""
+    """Splits the leading axis. Padded lists have many lengths then, and are dropped."""
     kept = tuple(sorted(names - {"list"}))
     chosen = select(*kept)
 
@@ -476,7 +476,7 @@ def failing(random: Random, shape: Shape) -> Step:
 
 
 def skip_errors() -> Step:
-    """Drops what fails before."""
+    """Drops the items that fail before it."""
     text = f"skip_errors({MANY})"
     return Step(
         "skip_errors",

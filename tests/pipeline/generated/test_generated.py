@@ -1,4 +1,4 @@
-"""Pipelines that are drawn from numbers give what a plain model gives, in all ways."""
+"""Pipelines drawn from numbers give the items of a plain model, with all options."""
 
 import pytest
 from tests.pipeline.generated.checks import check, shrunk

@@ -1,4 +1,4 @@
-"""Loops with Accelerate and torchdata that are taken up again from each of their states.
+"""Loops with Accelerate and torchdata that are resumed from each of their states.
 
 Run as a program: `resumed_accelerate.py LOOP`. LOOP is "torchdata" for a `StatefulDataLoader`,
 "prepared" for a loader that Accelerate wraps in one, "registered" for one that it only saves.

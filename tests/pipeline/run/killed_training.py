@@ -1,4 +1,4 @@
-"""A training loop that is killed again and again, and continues each time from what it saved.
+"""A training loop that is killed repeatedly, and each time continues from its saved state.
 
 Run as a program: `killed_training.py RECORDS DIRECTORY NUM_KILLS`. Each process takes batches, and
 saves after each batch what it has seen of the epoch together with the state of the pipeline:

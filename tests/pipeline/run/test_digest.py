@@ -1,4 +1,4 @@
-"""The digest of the global order: what it is equal for, and what makes it differ."""
+"""The digest of the global order: the changes that keep it, and those that change it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Ranks in processes of their own: as many steps, one order, one digest, and what they read."""
+"""Ranks in their own processes: equally many steps, one order, one digest, the bytes they read."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Statistics and verdicts: pipelines whose slow place is known, and what helps."""
+"""Statistics and verdicts: pipelines with a known slow stage, and the advice for them."""
 
 import fcntl
 import os

@@ -153,7 +153,7 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
 
 
 def programs() -> dict[str, Callable[[dict[str, Any]], Any]]:
-    """Returns what is called, by name."""
+    """Returns the functions to call, by name."""
     return {**CALLS, **_LARGER}
 
 
@@ -218,7 +218,7 @@ def _load_modules() -> None:
 
 
 def failures(names: list[str]) -> Iterator[str]:
-    """Yields what ends a process: the name of an operation, and how."""
+    """Yields the operations that end a process, or never succeed: name and exit statuses."""
     given, known = _given(), programs()
     _load_modules()
     for name in names or sorted(known):

@@ -204,7 +204,7 @@ def in_place(count):
 
 
 class Counter:
-    """An iterator that can be taken up again: every `step`-th number from `first` on."""
+    """An iterator that can be resumed: every `step`-th number from `first` on."""
 
     def __init__(self, count, first=0, step=1):
         self.count, self.next, self.step = count, first, step

@@ -1,4 +1,4 @@
-"""Worker processes as functions see them: threads of libraries, and what is said at their end."""
+"""Worker processes as functions see them: threads of libraries, and the reports at their end."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Functions that worker processes call: what they get and give, their order, errors and ends."""
+"""Functions that worker processes call: their arguments, results, order, errors and ends."""
 
 import contextlib
 import gc

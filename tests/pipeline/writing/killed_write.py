@@ -1,4 +1,4 @@
-"""Writes a pipeline, and kills itself at a moment that the arguments say.
+"""Writes a pipeline, and kills itself at a moment chosen by the arguments.
 
 A program of its own: `killed_write.py MOMENT NUMBER PATH` ends when MOMENT has come NUMBER times.
 """

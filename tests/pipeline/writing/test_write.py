@@ -1,4 +1,4 @@
-"""Examples that are written and read again, and what a format cannot hold."""
+"""Examples that are written and read again, and values that a format cannot hold."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Programs of TensorFlow 1 that are stopped in the middle, in this process or in one of their own.
+"""Programs of TensorFlow 1 that are stopped in the middle, in this or in their own process.
 
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY whole
     python -m tests.tf1.checkpoint.programs PROGRAM DIRECTORY save 0 3 7
@@ -45,7 +45,7 @@ class Program:
 
 
 def write_files(directory: Path) -> None:
-    """Writes what the programs read."""
+    """Writes the files that the programs read."""
     for part in range(4):
         numbers = range(10 * part, 10 * part + 5 + part)
         lines = [f"{number},word {number}" for number in numbers]

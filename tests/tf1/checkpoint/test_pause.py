@@ -1,4 +1,4 @@
-"""Runners that pause between two steps: what they do meanwhile, and how a pause ends."""
+"""Runners that pause between two steps: their behaviour in the pause, and its end."""
 
 import gc
 import threading

@@ -1,4 +1,4 @@
-"""Names of 1.13 to 1.15, and sound: what the cases beside TensorFlow do not show."""
+"""Names of 1.13 to 1.15, and sound: behaviour that the comparison with TensorFlow does not show."""
 
 import struct
 import sys

@@ -77,7 +77,7 @@ def test_invalid_arguments_are_refused(error, arguments, message):
 
 
 class Frame:
-    """As much of a `DataFrame` as is needed."""
+    """A small `DataFrame`, with the methods that the tests need."""
 
     class Column(list):
         def to_numpy(self):

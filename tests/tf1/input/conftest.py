@@ -33,7 +33,7 @@ class Pipeline:
         setup: Callable[[Any], None] = initialize_variables,
         then: Callable[[Any], None] = lambda session: None,
     ) -> list[Any]:
-        """Returns what is fetched until the end of the input, or until `limit`.
+        """Returns the fetched values until the end of the input, or until `limit`.
 
         `setup` is called with the session before any thread starts, `then` after all have ended.
         """

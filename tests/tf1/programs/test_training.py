@@ -59,7 +59,7 @@ def distorted_inputs(paths, batch_size, num_epochs=None):
 
 
 def test_a_monitored_training_with_a_hook_that_logs(image_files, tmp_path):
-    """As the programs that train on CIFAR-10: input, a step, a hook that tells the speed."""
+    """The parts of programs that train on CIFAR-10: input, a step, a hook that logs the speed."""
     batch_size, max_steps, log_frequency = 4, 10, 5
     lines = []
 
@@ -122,7 +122,7 @@ def average_gradients(tower_values):
 
 
 def test_towers_on_several_devices_with_a_plain_session(image_files, tmp_path):
-    """As the trainers with several GPUs: one input, a slice of each batch for each tower."""
+    """The parts of trainers with several GPUs: one input, a slice of each batch for each tower."""
     num_gpus, batch_size, max_steps = 2, 3, 6
     with tf.Graph().as_default(), tf.device("/cpu:0"):
         global_step = tf.get_variable(
@@ -170,7 +170,7 @@ def test_towers_on_several_devices_with_a_plain_session(image_files, tmp_path):
 
 
 def test_a_supervised_loop_over_one_epoch(image_files, tmp_path):
-    """As the programs before `MonitoredSession`: a supervisor starts and stops the input."""
+    """The parts of programs before `MonitoredSession`: a supervisor starts and stops the input."""
     with tf.Graph().as_default():
         queue = tf.train.string_input_producer(image_files, num_epochs=1)
         _, label = read_image(queue)

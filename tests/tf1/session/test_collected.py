@@ -1,4 +1,4 @@
-"""Sessions, graphs and Python functions that nobody holds are collected, whatever holds what."""
+"""Sessions, graphs and Python functions without outside references are collected."""
 
 import gc
 import logging

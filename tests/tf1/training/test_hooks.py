@@ -1,4 +1,4 @@
-"""Hooks: what they fetch, log, write, and when they end the training."""
+"""Hooks: their fetches, logs and files, and the step at which they end the training."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Scaffolds: what is given, found in collections, or made."""
+"""Scaffolds: parts that are given, found in collections, or made."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Supervisors: sessions, services, and how all of it ends."""
+"""Supervisors: sessions, services, and their ends."""
 
 import pytest
 

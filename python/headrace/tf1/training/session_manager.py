@@ -31,7 +31,7 @@ class SessionManager:
         graph: The graph of the sessions; None for the default graph.
         recovery_wait_secs: The time to wait before looking again for a checkpoint, or for variables
             that another process initializes.
-    local_init_run_options: Options for running `local_init_op`.
+        local_init_run_options: Options for running `local_init_op`.
         local_init_feed_dict: The feeds of `local_init_op`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Readers that share the batches of one pipeline give what one machine gives."""
+"""Readers that share the batches of one pipeline give the same batches as one machine."""
 
 import json
 

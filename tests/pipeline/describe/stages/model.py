@@ -22,7 +22,7 @@ class Unlike(Exception):
 
 @dataclass(frozen=True)
 class Modelled:
-    """A pipeline, and what it gives.
+    """A pipeline, and the items that the model expects of it.
 
     Attributes:
         pipeline: The pipeline.
@@ -41,7 +41,7 @@ class Modelled:
     def then(
         self, pipeline: Pipeline, change: Callable[[list[Item]], list[Item]], **changed: Any
     ) -> "Modelled":
-        """Returns it with another step, which looks at all items of an epoch."""
+        """Returns the pipeline with another step, a function of all items of an epoch."""
         given = {"depth": self.depth, "lists": self.lists, "has_length": self.has_length}
         return Modelled(pipeline, lambda epoch: change(self.items(epoch)), **{**given, **changed})
 
@@ -95,7 +95,7 @@ def lists_of(parts: Sequence[Modelled]) -> frozenset[str]:
 
 
 def side_by_side(one: Modelled, other: Modelled, names: dict[str, str]) -> Modelled:
-    """`names` are new names of the components of the second one."""
+    """Puts two side by side; `names` are new names of the second one's components."""
 
     def items(epoch: int) -> list[Item]:
         pairs = zip(one.items(epoch), other.items(epoch), strict=False)
@@ -199,7 +199,7 @@ def padded(made: Modelled, size: int, value: int, multiple_of: int, remainder: A
 def bucketed(
     made: Modelled, boundaries: Sequence[int], size: int, to_boundary: bool, remainder: Any
 ) -> Modelled:
-    """By the length of `l`."""
+    """Batches of items whose lists `l` have similar lengths."""
 
     def bucket(item: Item) -> int:
         return int(np.searchsorted(boundaries, len(item["l"])))
@@ -230,7 +230,7 @@ def bucketed(
 
 
 def packed(made: Modelled, length: int, max_open: int) -> Modelled:
-    """The lists `l` alone, none of which is longer than `length`."""
+    """Packs the lists `l` alone, none of which is longer than `length`."""
 
     def change(items: list[Item]) -> list[Item]:
         opened: list[list[Any]] = []

@@ -1,4 +1,4 @@
-"""A shuffle of all examples: through arrays, an index of files, and what a cache keeps."""
+"""A shuffle of all examples: through arrays, an index of files, and a cache."""
 
 import gzip
 import os

@@ -244,7 +244,7 @@ def test_vectors_of_unknown_rank_are_packed(split):
 
 
 def documents(lengths):
-    """As `texts`, with a number and a name."""
+    """The examples of `texts`, each with a number and a name."""
     return texts(lengths).map(_named)
 
 

@@ -1,4 +1,4 @@
-"""The components of Parquet files, written by pyarrow; and what is wrong with them."""
+"""The components of Parquet files, written by pyarrow; and errors in such files."""
 
 import subprocess
 import sys

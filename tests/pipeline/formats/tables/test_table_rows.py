@@ -1,4 +1,4 @@
-"""Rows of tables that are asked for by conditions, and columns that directories name."""
+"""Rows of tables selected by conditions, and columns named by directories."""
 
 import datetime
 import random

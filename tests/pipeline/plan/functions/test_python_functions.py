@@ -1,4 +1,4 @@
-"""Python functions: what they get and give, their order, their errors."""
+"""Python functions: their arguments, results, order and errors."""
 
 import threading
 

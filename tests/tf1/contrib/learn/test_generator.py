@@ -1,4 +1,4 @@
-"""Batches of what generators yield."""
+"""Batches of the values of generators."""
 
 import numpy as np
 import pytest

@@ -61,7 +61,7 @@ def data_set(pattern):
 
 
 def test_the_input_of_a_classifier(pattern):
-    """As slim's trainers have it: provider, batch, prefetch queue."""
+    """The input has the parts of slim's trainers: provider, batch, prefetch queue."""
     dataset = data_set(pattern)
     assert dataset.num_classes == 12
     provider = slim.dataset_data_provider.DatasetDataProvider(

@@ -1,4 +1,4 @@
-"""One contract for all kinds of queues: what tests of queues share.
+"""Helpers of tests of queues: the common contract of all kinds.
 
 Tests run operations in threads where those block, and continue as soon as the queue itself says
 that somebody waits.
@@ -57,7 +57,7 @@ class Kind:
         return result[1:] if self.is_priority else result
 
     def in_order(self, values: Sequence[Any]) -> list[Any]:
-        """Sorts what came out of a queue that promises no order."""
+        """Sorts the results of a queue without an order."""
         return list(values) if self.has_order else sorted(values)
 
     @property

@@ -1,4 +1,4 @@
-"""Closing a queue, and what can still be done with it afterwards."""
+"""Closing a queue, and the calls that still work afterwards."""
 
 import re
 

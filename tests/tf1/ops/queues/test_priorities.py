@@ -1,4 +1,4 @@
-"""`PriorityQueue`: which element comes first, and what a priority may be."""
+"""`PriorityQueue`: the order of elements, and the valid priorities."""
 
 import re
 

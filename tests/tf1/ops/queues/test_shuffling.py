@@ -1,4 +1,4 @@
-"""`RandomShuffleQueue`: what it keeps back, and which order seeds give."""
+"""`RandomShuffleQueue`: the elements that must remain, and the order by seeds."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Staging areas: order, limits, waits, and what is said of wrong arguments."""
+"""Staging areas: order, limits, waits, and errors of wrong arguments."""
 
 import numpy as np
 import pytest

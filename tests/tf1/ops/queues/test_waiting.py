@@ -1,4 +1,4 @@
-"""Calls that wait: for room, for elements, for their turn; and what ends a wait."""
+"""Calls that wait for room, for elements or for their turn; and the ends of waits."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Damaged files: what is read of them, and how the error names file, record, byte and remedy.
+"""Damaged files: the records before the damage, and the error with file, record, byte and remedy.
 
 A table for each kind of file. Files that cannot be opened are in `test_contract.py`, records that
 cannot be decoded in `tests/ops/test_bad_records.py`.

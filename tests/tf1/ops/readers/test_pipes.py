@@ -1,4 +1,4 @@
-"""Readers of pipes: they wait for the writer, and whatever ends a run ends that wait."""
+"""Readers of pipes: they wait for the writer, and the end of a run ends that wait."""
 
 import os
 import signal

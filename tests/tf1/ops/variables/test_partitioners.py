@@ -1,4 +1,4 @@
-"""Functions that say into how many parts a variable would be split."""
+"""Partitioners: functions that return the number of parts of a variable."""
 
 import pytest
 
