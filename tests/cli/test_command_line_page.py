@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 
 def test_the_sessions_run(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     outputs = []
     for block in blocks:
@@ -26,7 +26,7 @@ def test_the_sessions_run(tmp_path):
         )
         assert (done.returncode, done.stderr) == (0, ""), block
         outputs.append(done.stdout)
-    inspected, verified, converted, indexed, benched, state, replayed = outputs
+    inspected, verified, converted, indexed, tokenized, benched, state, replayed = outputs
     assert "2 records of " in inspected
     assert "exit code 1" in verified
     assert '"name":"bee"' in converted
@@ -34,6 +34,9 @@ def test_the_sessions_run(tmp_path):
     assert "animals.csv.hrindex: 2 records\n" in indexed
     assert "of animals.tfrecord (tfrecords, " in indexed
     assert "\n0 " in indexed
+    assert tokenized.startswith(
+        "insects.bin: 2 documents, 11 tokens of uint16\n[array([1, 2, 4, 4]"
+    )
     assert "share of the limit: " in benched
     assert "The program has taken 2 batches." in state
     assert replayed.startswith("step 0: 2 examples\n  animals.tfrecord: record 0, byte 0\n")

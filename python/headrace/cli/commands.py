@@ -15,6 +15,7 @@ from headrace.cli.index.command import index
 from headrace.cli.inspect.command import inspect
 from headrace.cli.replay.command import replay
 from headrace.cli.state.command import state
+from headrace.cli.tokenize.command import tokenize
 from headrace.cli.verify.command import verify
 
 
@@ -24,5 +25,5 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, convert, index, bench, state, replay, demo):
+for command in (inspect, verify, convert, index, tokenize, bench, state, replay, demo):
     headrace.add_command(command)

@@ -98,6 +98,8 @@ class OpDef:
         is_placeholder: Whether its operations have only the value that is fed.
         is_own: Whether TensorFlow does not have this type, or has it with other inputs. Then
             messages describe the outputs of its operations.
+        has_content: Whether it is made from a file: its attribute `path` names the file, and
+            `content` is its content. States of pipelines name a digest of it.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
         kept: The object that the session keeps for its operations; None if nothing.
@@ -123,6 +125,7 @@ class OpDef:
     is_random: bool = False
     is_placeholder: bool = False
     is_own: bool = False
+    has_content: bool = False
     is_stack: bool = False
     takes_variable: bool = False
     kept: Kept | None = None
@@ -155,6 +158,7 @@ class _Facts(TypedDict, total=False):
     is_random: bool
     is_placeholder: bool
     is_own: bool
+    has_content: bool
     is_stack: bool
     numpy: Callable[..., Any] | None
     computed: Callable[..., Computed] | None

@@ -105,6 +105,7 @@ from headrace.ops.strings.join import *
 from headrace.ops.strings.regex import *
 from headrace.ops.strings.split import string_split as string_split
 from headrace.ops.strings.substr import *
+from headrace.ops.strings.tokenize import *
 
 if not TYPE_CHECKING:  # Hidden from mypy, so that it reports wrong names.
     __all__ = _exports.public_names(globals())

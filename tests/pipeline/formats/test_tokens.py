@@ -405,3 +405,16 @@ def test_they_are_read_with_little_memory(tmp_path):
     )
     pipe = hr.tokens(tmp_path, 1025, np.uint16).options(memory_bytes=4 << 20)
     assert sorted(windows(pipe)) == sorted(windows(pipe.shuffle(seed=1)))
+
+
+@pytest.mark.parametrize("documents", ["mask", "split"])
+def test_the_ends_of_documents_count_for_memory_bytes(tmp_path, documents):
+    write_megatron(tmp_path / "a.bin", [np.arange(4)] * 50_000)
+    ends = hr.tokens(tmp_path / "a.bin", 3, documents=documents)
+    with iter(ends.take(1)) as batches:
+        list(batches)
+        used, _ = batches._execution.memory()
+    assert used >= 4 * 50_000
+    with iter(hr.tokens(tmp_path / "a.bin", 3).take(1)) as batches:
+        list(batches)
+        assert batches._execution.memory()[0] < 4 * 50_000

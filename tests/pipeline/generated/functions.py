@@ -5,12 +5,17 @@ They work on examples and on batches alike, and keep what they do not know.
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tests.pipeline.generated.model import Example, deep, first_of
 
 import headrace as hr
+
+TOKENIZER = Path(__file__).parents[2] / "ops" / "strings" / "words.json"
+# Texts, with the sums of their tokens.
+TEXTS = {b"": 0, b"the water": 3, b"goes on .": 12, b"The sea": 1}
 
 
 def plus_one(example: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,6 +31,18 @@ def slow_plus_one(example: Mapping[str, Any]) -> dict[str, Any]:
 @hr.native
 def native_plus_one(example):
     return {**example, "n": example["n"] + 1}
+
+
+@hr.native
+def native_tokens(example):
+    text = hr.ops.gather(hr.ops.constant(list(TEXTS)), example["n"] % len(TEXTS))
+    tokens = hr.ops.cast(hr.ops.tokenize(TOKENIZER, text), "int64")
+    return {**example, "n": example["n"] + hr.ops.reduce_sum(tokens)}
+
+
+def tokens_in_model(example: Example) -> Example:
+    sums = list(TEXTS.values())
+    return {**example, "n": example["n"] + sums[example["n"] % len(TEXTS)]}
 
 
 def plus_one_in_model(example: Example) -> Example:

@@ -134,7 +134,10 @@ def _for_ranks(random: Random, program: Program) -> Program:
     return program
 
 
-_ELASTIC = ("map", "native map", "seeded map", "select", "rename", "prefetch", "map with a state")
+_ELASTIC = (
+    *("map", "native map", "tokenize", "seeded map", "select", "rename", "prefetch"),
+    "map with a state",
+)
 
 
 def _combined(random: Random, nesting: int) -> Program:

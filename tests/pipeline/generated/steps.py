@@ -159,6 +159,18 @@ def _map(random: Random, shape: Shape) -> Step:
     )
 
 
+def _tokens(random: Random, shape: Shape) -> Step | None:
+    if shape.depth:
+        return None
+    return Step(
+        "tokenize",
+        "map(native_tokens)",
+        lambda p, _: p.map(f.native_tokens),
+        items_of(lambda i, _: map(f.tokens_in_model, i)),
+        order="any",
+    )
+
+
 def _callers(random: Random) -> tuple[str, dict[str, int]]:
     """Draws who calls a function: a few threads, or rarely, since they take time, processes."""
     if random.random() < 0.02:
@@ -520,4 +532,5 @@ _DRAWS: list[Draw] = [
     *[_window, _map, _drawing_map, _batch, _unbatch, _with_list, _epochs, _skip_errors] * 3,
     *[_full_shuffle, _padded_batch, _bucket, _pack] * 4,
     *[_counting] * 4,
+    *[_tokens] * 2,
 ]

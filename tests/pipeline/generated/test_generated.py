@@ -18,7 +18,7 @@ KINDS = {
     *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
     *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
     *("batch", "padded_batch", "bucket_by_length", "pack", "unbatch"),
-    *("iterable once", "iterable in processes", "split", "budget", "map with a state"),
+    *("iterable once", "iterable in processes", "split", "budget", "map with a state", "tokenize"),
 }
 
 

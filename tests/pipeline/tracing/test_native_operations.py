@@ -14,6 +14,7 @@ from headrace import ops
 from headrace.protos import Example
 
 PAGE = Path(__file__).parents[3] / "docs" / "native.md"
+TOKENIZER = Path(__file__).parents[2] / "ops" / "strings" / "words.json"
 
 
 def encoded(function):
@@ -235,6 +236,7 @@ CALLS = {
     "string_to_number": lambda e: ops.string_to_number(e["s"], "int64"),
     "substr": lambda e: ops.substr(e["s"], 1, 1),
     "tile": lambda e: ops.tile(e["f"], [2, 1]),
+    "tokenize": lambda e: ops.tokenize(TOKENIZER, e["s"]),
     "unstack": lambda e: ops.unstack(e["f"])[1],
     "zeros": lambda e: ops.zeros(e["i"]),
     "where": lambda e: ops.where(e["f"] > 1.0, e["f"], -e["f"]),

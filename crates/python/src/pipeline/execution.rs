@@ -55,6 +55,8 @@ pub struct Execution {
     name: Arc<str>,
     /// The memory that Python functions hold for the whole iteration.
     held: Mutex<Option<Charge>>,
+    /// The memory that the plan takes as long as it lives, such as the ends of documents.
+    _of_plan: Charge,
     /// The process whose threads they are: a forked child has none of them.
     process: u32,
     /// True if rows remember the records that they are made of.
@@ -140,6 +142,7 @@ impl Execution {
             _ => to_python(py, &error),
         })?;
         let budget = Budget::of_process(memory_bytes, num_threads + num_callers, allocator::limit_free_pages);
+        let of_plan = budget.charge(plan.0.held_bytes());
         let executor = Executor::new(root, num_python_workers, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
@@ -160,6 +163,7 @@ impl Execution {
             is_batched,
             name: name.into(),
             held: Mutex::new(None),
+            _of_plan: of_plan,
             process: std::process::id(),
             keeps_origins,
         };

@@ -24,9 +24,12 @@ class Traced(ABC):
 
     Attributes:
         specs: The components that it returns; for a filter, its input components.
+        contents: The files that its operations are made from: their names without directories, and
+            digests of what they hold.
     """
 
     specs: dict[str, Spec]
+    contents: tuple[tuple[str, str], ...]
 
     @abstractmethod
     def stage(self, is_batched: bool) -> engine.Stage:

@@ -52,6 +52,7 @@ class Planned:
         files: The files of each source, in the order of the sources.
         num_ready: The largest number of results that wait for the consumer.
         sightings: For each `parse`, the lists that have occurred.
+        contents: The files that operations of native functions are made from; see `Traced`.
     """
 
     plan: engine.Plan
@@ -60,6 +61,7 @@ class Planned:
     files: list[Sequence[bytes]] = field(default_factory=list)
     num_ready: int = 2
     sightings: list[engine.Sightings] = field(default_factory=list)
+    contents: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Shared(NamedTuple):
@@ -72,6 +74,7 @@ class Shared(NamedTuple):
     is_learning: bool
     is_resumed: bool
     sightings: list[engine.Sightings]
+    contents: list[tuple[str, str]]
     indexes: engine.IndexFiles
     mix_place: list[Any] | None = None
 

@@ -182,7 +182,9 @@ class FunctionPlanning:
     ) -> None:
         function = cast("NativeFunction", stage.function)
         seed = None if isinstance(stage, stages.Filter) else stage.seed
-        self._later(function.traced(stage.use, before, seed).stage(is_batched))
+        traced = function.traced(stage.use, before, seed)
+        self._shared.contents.extend(traced.contents)
+        self._later(traced.stage(is_batched))
         if not isinstance(stage, stages.Map):
             self._finish_rows()
 

@@ -65,10 +65,18 @@ def plan(
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
-    shared = Shared([], [], [], kept, is_learning, is_resumed, [], indexes, mix_place)
+    shared = Shared([], [], [], kept, is_learning, is_resumed, [], [], indexes, mix_place)
     planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
     whole, num_ready = planning.whole(), planning.num_ready
-    return Planned(whole, shared.lanes, shared.counted, shared.files, num_ready, shared.sightings)
+    return Planned(
+        whole,
+        shared.lanes,
+        shared.counted,
+        shared.files,
+        num_ready,
+        shared.sightings,
+        shared.contents,
+    )
 
 
 class _Planning(FunctionPlanning):

@@ -27,7 +27,7 @@ from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
 from headrace.pipeline.run.mixing.parts import MixtureParts
 from headrace.pipeline.run.reports import Reports
-from headrace.pipeline.run.revisions import pinned, revisions_of
+from headrace.pipeline.run.revisions import check_contents, contents_of, pinned, revisions_of
 from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.run.statistics import (
@@ -176,8 +176,11 @@ class Batches(Reports):
             self._order.seen,
             changed.place if changed is not None and changed.is_changed else None,
         )
+        self._contents = contents_of(planned.contents)
         if resumed is not None:
             check_files(planned.files, resumed.files)
+            is_changed = changed is not None and changed.is_changed
+            check_contents(self._contents, resumed.contents, is_changed)
         self._files = planned.files
         self._counted = planned.stages
         whole = [replace(counted, part="") for counted in planned.stages]
@@ -470,7 +473,12 @@ class Batches(Reports):
         """Returns the entries that all states of this iteration share."""
         if self._identity is None:
             self._identity = identity_of(
-                self._chain, self._files, self._epoch, self._functions, self._revisions
+                self._chain,
+                self._files,
+                self._epoch,
+                self._functions,
+                self._revisions,
+                self._contents,
             )
         return self._identity
 

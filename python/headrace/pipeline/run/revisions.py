@@ -1,7 +1,11 @@
-"""Commits of the hub's data sets: an iteration reads one commit, which its states name."""
+"""Versions of files that states name: commits of the hub's data sets, and digests of contents.
+
+An iteration reads one commit of a data set. It resumes only with the same content of the files
+that native functions are made from.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -9,7 +13,14 @@ from headrace.io import storage
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.stages import Stage
 
-__all__ = ["are_revisions", "pinned", "revisions_of"]
+__all__ = [
+    "are_contents",
+    "are_revisions",
+    "check_contents",
+    "contents_of",
+    "pinned",
+    "revisions_of",
+]
 
 # A data set with its revision, which is a commit already if it has 40 digits.
 _DATA_SET: Final = re.compile(
@@ -66,3 +77,58 @@ def _paths(chain: Sequence[Stage]) -> Iterator[str]:
         yield from _paths(part)
     paths = getattr(chain[0], "paths", ())
     yield from (path for path in paths if isinstance(path, str))
+
+
+def contents_of(found: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Returns what states have of the files that native functions are made from.
+
+    Args:
+        found: Their names without directories, and digests of what they hold.
+    """
+    return sorted(map(list, dict.fromkeys(found)))
+
+
+def check_contents(
+    mine: Sequence[Sequence[str]], known: Sequence[Sequence[str]], is_changed: bool
+) -> None:
+    """Raises ValueError unless files hold what they held when a state was taken.
+
+    Args:
+        mine: What `contents_of` returns for the pipeline.
+        known: The same, from the state.
+        is_changed: Whether the pipeline is a mixture that may have other parts.
+    """
+    digests, others = _by_name(mine), _by_name(known)
+    for name in sorted(digests.keys() & others.keys()):
+        found, expected = digests[name], others[name]
+        is_part = found <= expected or expected <= found
+        if not is_part or (found != expected and not is_changed):
+            raise ValueError(
+                f"resume: {name}, which a native function is made from, holds something else than "
+                "when the state was taken, expected the same content. Resume with the file as it "
+                "was then, or begin anew."
+            )
+    if digests.keys() != others.keys() and not is_changed:
+        raise ValueError(
+            f"resume: native functions are made from {_list(digests)}, but from {_list(others)} in "
+            "the pipeline that the state was taken with. Resume with the same functions."
+        )
+
+
+def are_contents(value: object) -> bool:
+    """Returns whether a value is one that `contents_of` returns."""
+    return isinstance(value, list) and all(
+        isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)
+        for one in value
+    )
+
+
+def _by_name(contents: Sequence[Sequence[str]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, digest in contents:
+        found.setdefault(name, set()).add(digest)
+    return found
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "no file"

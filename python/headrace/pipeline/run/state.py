@@ -28,7 +28,7 @@ from headrace.pipeline.run.mixing.parts import (
     weights_of,
     with_parts,
 )
-from headrace.pipeline.run.revisions import are_revisions
+from headrace.pipeline.run.revisions import are_contents, are_revisions
 from headrace.pipeline.run.skipped import is_report
 
 __all__ = [
@@ -103,6 +103,7 @@ class Resumed:
         functions: The states of Python functions at the beginning of the epoch, as texts; None for
             functions that keep none.
         revisions: The commits of the hub's data sets, by how the pipeline names them.
+        contents: The files that native functions are made from, with digests.
         mixture: The place and the counts of a mixture; None if the source is not a mixture.
     """
 
@@ -114,6 +115,7 @@ class Resumed:
     skipped: list[Any]
     functions: list[str | None]
     revisions: dict[str, str]
+    contents: list[list[str]]
     mixture: MixtureResumed | None = None
 
 
@@ -123,6 +125,7 @@ def identity_of(
     epoch: int,
     functions: Sequence[str | None],
     revisions: Mapping[str, str],
+    contents: list[list[str]],
 ) -> dict[str, Any]:
     """Returns the entries that all states of an iteration share.
 
@@ -132,6 +135,7 @@ def identity_of(
         epoch: The number of its epoch.
         functions: The states of Python functions at its beginning, as texts.
         revisions: The commits of the hub's data sets, by how the pipeline names them.
+        contents: The files that native functions are made from, with digests.
     """
     return {
         "version": _VERSION,
@@ -142,6 +146,7 @@ def identity_of(
         "epoch": epoch,
         "functions": list(functions),
         **({"revisions": dict(revisions)} if revisions else {}),
+        **({"contents": contents} if contents else {}),
     }
 
 
@@ -235,6 +240,7 @@ def resumed(
         state["skipped"],
         state["functions"],
         dict(state.get("revisions", {})),
+        state.get("contents", []),
         mixture,
     )
 
@@ -330,8 +336,9 @@ def check_state(state: Mapping[str, Any]) -> None:
             f"resume: the state has version {version}, but this headrace reads states of version "
             f"{_VERSION} alone. Resume with the headrace that wrote it, or begin anew."
         )
-    # Only states of pipelines over the hub have commits, and of mixtures their parts.
-    optional = ("revisions", "mixture")
+    # Only states of pipelines over the hub have commits, of functions that are made from files what
+    # those hold, and of mixtures their parts.
+    optional = ("revisions", "contents", "mixture")
     keys = (*_KEYS, *(key for key in optional if key in state))
     content = {key: state.get(key) for key in keys}
     try:
@@ -361,6 +368,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and isinstance(content["functions"], list)
         and all(text is None or isinstance(text, str) for text in content["functions"])
         and are_revisions(content.get("revisions", {}))
+        and are_contents(content.get("contents", []))
         and all(
             isinstance(source, list)
             and len(source) == 2

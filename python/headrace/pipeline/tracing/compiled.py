@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +20,8 @@ __all__ = ["Compiled", "compiled"]
 
 # A call of a function outside a pipeline never waits.
 _PATIENCE_SECS: Final = 3600.0
+# The number of hexadecimal digits of a digest.
+_DIGEST_LETTERS: Final = 32
 
 
 @dataclass(frozen=True)
@@ -105,4 +109,17 @@ def compiled(trace: Trace) -> Compiled:
     feeds = {name: tensor for name, tensor in trace.arguments.items() if tensor in read}
     program = trace.graph.lowering.lower(results, [], list(feeds.values()))
     segments = segments_of(trace, feeds.values(), results)
-    return Compiled(trace.specs, trace, feeds, computed, program, segments)
+    return Compiled(trace.specs, _contents(trace), trace, feeds, computed, program, segments)
+
+
+def _contents(trace: Trace) -> tuple[tuple[str, str], ...]:
+    """Returns the names of the files that operations are made from, and digests of these files."""
+    made = [op.attrs for op in trace.graph.get_operations() if op.definition.has_content]
+    found = (
+        (
+            os.fsdecode(os.path.basename(attrs["path"])),
+            hashlib.sha256(attrs["content"]).hexdigest()[:_DIGEST_LETTERS],
+        )
+        for attrs in made
+    )
+    return tuple(dict.fromkeys(found))

@@ -8,6 +8,7 @@ pub mod join;
 pub mod regex;
 pub mod split;
 pub mod substr;
+pub mod tokenize;
 
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -35,6 +36,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "StringToNumber" => Arc::new(convert::StringToNumber::from_attrs(attrs)?),
         "StringUpper" => Arc::new(case::ChangeCase::from_attrs(true, attrs)?),
         "Substr" => Arc::new(substr::Substr::from_attrs(attrs)?),
+        "Tokenize" => Arc::new(tokenize::Tokenize::from_attrs(attrs)?),
         _ => return Ok(None),
     }))
 }

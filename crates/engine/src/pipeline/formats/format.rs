@@ -25,6 +25,11 @@ pub trait Format: Send + Sync {
         self.block_bytes()
     }
 
+    /// The memory that the format takes for all files as long as the plan lives, in bytes.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// True if files are read in parts, several of one file at the same time; see
     /// [`FileProvenance::in_part`].
     fn has_parts(&self) -> bool {

@@ -32,6 +32,11 @@ impl DocumentEnds {
         count.checked_sub(1).map_or(0, |last| self.0.get(last))
     }
 
+    /// The memory that this takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.0.memory_bytes()
+    }
+
     /// The number of the document that token `token` belongs to, if it belongs to one.
     pub fn document_of(&self, token: u64) -> u64 {
         last_from(self.len(), |document| self.end_of(document) <= token)

@@ -227,6 +227,20 @@ impl Plan {
         }
     }
 
+    /// The memory that the formats of its files take as long as it lives, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Files(format, _) | Self::File(format, ..) => format.held_bytes(),
+            Self::Metered { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) | Self::Shuffled(plan, _) => {
+                plan.held_bytes()
+            }
+            Self::Concat(inputs) | Self::Mix(inputs, _) | Self::Zip(inputs, _) => {
+                inputs.iter().map(|input| input.held_bytes()).sum()
+            }
+            Self::Indexed(_) | Self::PythonSource(_) => 0,
+        }
+    }
+
     /// The number of shards, if these are the rows of one, or rows or batches made of them.
     pub(super) fn num_shards(&self) -> Option<u64> {
         match self {

@@ -139,6 +139,11 @@ impl Format for Tokens {
         CHUNK_BYTES
     }
 
+    fn held_bytes(&self) -> usize {
+        let documents = |file: &File| file.documents.as_ref().map_or(0, DocumentEnds::memory_bytes);
+        self.files.iter().map(|file| file.windows.memory_bytes() + documents(file)).sum()
+    }
+
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
         Some(self)
     }

@@ -1,0 +1,192 @@
+//! `Tokenize`: the tokens of a text, by the content of a `tokenizer.json`.
+//!
+//! Source: the crate `tokenizers`, which the package of this name on PyPI is made of.
+//!
+//! It is built with Oniguruma, as that package is, and not with `fancy-regex`, which would need no
+//! C compiler: patterns in a `tokenizer.json` are written for Oniguruma, and where `fancy-regex`
+//! gives up on a text (at a million steps back), the crate leaves the rest of it in one piece
+//! without a word. Oniguruma panics there, which becomes an error here.
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::sync::{Arc, Mutex};
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::shape::Shape;
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::any::Any;
+use std::hash::Hasher;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use tokenizers::utils::parallelism::set_parallelism;
+use tokenizers::{ModelWrapper, Tokenizer};
+
+/// The most memory that the crate takes for a byte of text, measured with words of one byte.
+const BYTES_FOR_BYTE: usize = 500;
+
+/// `text`, a scalar string in UTF-8, to an int32 vector of its tokens.
+pub struct Tokenize {
+    path: String,
+    tokenizer: Arc<Tokenizer>,
+    adds_special_tokens: bool,
+}
+
+/// A hash of the content of a file and of the options.
+type Key = (u128, bool, bool);
+
+impl Tokenize {
+    /// The kernel for an operation with these attributes. Fails if the content is not that of a
+    /// `tokenizer.json`, or if its tokens are drawn at random.
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let path = String::from_utf8_lossy(attrs.bytes("path")?).into_owned();
+        let options = (attrs.bool("truncation")?, attrs.bool("padding")?);
+        let tokenizer = made(&path, attrs.bytes("content")?, options)?;
+        Ok(Self { path, tokenizer, adds_special_tokens: attrs.bool("add_special_tokens")? })
+    }
+
+    fn tokens(&self, text: &[u8]) -> Result<Vec<i32>> {
+        let text = std::str::from_utf8(text).map_err(|error| {
+            Error::invalid_argument(format!(
+                "tokenize: the text is not UTF-8 at byte {}, expected a text in UTF-8. Correct the record, or decode \
+                 it before in a Python function",
+                error.valid_up_to()
+            ))
+        })?;
+        // The crate ends the process where there is no memory.
+        allocate::probe(text.len().saturating_mul(BYTES_FOR_BYTE)).map_err(|refusal| refusal.at("tokenize"))?;
+        let failed = |reason: String| {
+            Error::invalid_argument(format!("tokenize: {}: the text cannot be tokenized: {reason}", self.path))
+        };
+        // Oniguruma panics where a pattern takes too long.
+        let encoded = catch_unwind(AssertUnwindSafe(|| self.tokenizer.encode_fast(text, self.adds_special_tokens)))
+            .map_err(|payload| failed(message(payload.as_ref())))?
+            .map_err(|error| failed(error.to_string()))?;
+        let ids = encoded.get_ids();
+        let mut tokens = allocate::room(ids.len()).map_err(|refusal| refusal.at("tokenize"))?;
+        for id in ids {
+            tokens.push(i32::try_from(*id).map_err(|_| failed(format!("a token has the number {id}, beyond int32")))?);
+        }
+        Ok(tokens)
+    }
+}
+
+impl Kernel for Tokenize {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [text] = expect_inputs(&inputs)?;
+        let tokens = self.tokens(text.string_scalar("input")?)?;
+        Tensor::from_values(Shape::new(&[tokens.len()]), tokens).map(Step::one)
+    }
+}
+
+/// The tokenizer of a file with this content. All programs of a content share one: its caches
+/// belong to threads, or are skipped while another thread writes.
+fn made(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
+    // The one that was made last: a function is traced for several stages, and for a first look.
+    static LAST: OnceLock<Mutex<Option<(Key, Arc<Tokenizer>)>>> = OnceLock::new();
+    let mut hasher = SipHasher13::new();
+    hasher.write(content);
+    let key = (hasher.finish128().as_u128(), options.0, options.1);
+    let mut last = LAST.get_or_init(Mutex::default).lock();
+    if let Some((_, tokenizer)) = last.as_ref().filter(|(other, _)| *other == key) {
+        return Ok(Arc::clone(tokenizer));
+    }
+    let tokenizer = Arc::new(parsed(path, content, options)?);
+    *last = Some((key, Arc::clone(&tokenizer)));
+    Ok(tokenizer)
+}
+
+fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Result<Tokenizer> {
+    // Otherwise padding alone starts a thread for each core, of which a fork has none.
+    set_parallelism(false);
+    let refused = |reason: String| {
+        Error::invalid_argument(format!(
+            "tokenize: {path}: it is not a tokenizer.json: {reason}. Save the tokenizer with \
+             Tokenizer.save(\"tokenizer.json\") of tokenizers, or save_pretrained of transformers"
+        ))
+    };
+    let mut tokenizer = catch_unwind(AssertUnwindSafe(|| Tokenizer::from_bytes(content)))
+        .map_err(|payload| refused(message(payload.as_ref())))?
+        .map_err(|error| refused(error.to_string()))?;
+    if let ModelWrapper::BPE(model) = tokenizer.get_model()
+        && let Some(dropout) = model.dropout.filter(|share| *share > 0.0)
+    {
+        return Err(Error::invalid_argument(format!(
+            "tokenize: {path}: its model has dropout {dropout}, so it draws tokens at random, expected the same \
+             tokens each time. Set \"dropout\" to null in the file"
+        )));
+    }
+    if !truncation {
+        tokenizer.with_truncation(None).map_err(|error| refused(error.to_string()))?;
+    }
+    if !padding {
+        tokenizer.with_padding(None);
+    }
+    Ok(tokenizer)
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, run_one};
+
+    const WORDS: &str = r#"{"version": "1.0", "truncation": {"direction": "Right", "max_length": 3,
+        "strategy": "LongestFirst", "stride": 0}, "padding": null, "added_tokens": [],
+        "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null,
+        "decoder": null, "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1, "b": 2}, "unk_token": "[UNK]"}}"#;
+
+    fn tokenize(content: &str, truncation: bool) -> Result<Tokenize> {
+        Tokenize::from_attrs(&attrs([
+            ("path", Attr::String("words/tokenizer.json".to_owned())),
+            ("content", Attr::String(content.to_owned())),
+            ("add_special_tokens", Attr::Bool(false)),
+            ("truncation", Attr::Bool(truncation)),
+            ("padding", Attr::Bool(true)),
+        ]))
+    }
+
+    #[test]
+    fn a_text_becomes_its_tokens() {
+        for (truncation, expected) in [(true, &[2, 1, 0][..]), (false, &[2, 1, 0, 2])] {
+            let kernel = tokenize(WORDS, truncation).unwrap();
+            let tokens = run_one(&kernel, &[Tensor::string("B a c b")]).unwrap();
+            assert_eq!(tokens.values::<i32>().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn programs_of_one_content_share_a_tokenizer() {
+        let (one, other) = (tokenize(WORDS, true).unwrap(), tokenize(WORDS, true).unwrap());
+        let whole = tokenize(WORDS, false).unwrap();
+        assert!(!Arc::ptr_eq(&one.tokenizer, &whole.tokenizer));
+        // Another test may have made one between the two.
+        assert_eq!(one.tokens(b"a b").unwrap(), other.tokens(b"a b").unwrap());
+    }
+
+    #[test]
+    fn a_text_that_is_not_utf8_is_an_error() {
+        let kernel = tokenize(WORDS, true).unwrap();
+        let error = run_one(&kernel, &[Tensor::string(&b"ab\xff"[..])]).unwrap_err();
+        assert!(error.message().contains("not UTF-8 at byte 2"), "{}", error.message());
+    }
+
+    #[test]
+    fn another_file_is_an_error_with_its_path() {
+        for content in ["", "{}", "[1]", "{\"model\": 3}"] {
+            let error = tokenize(content, true).err().unwrap();
+            assert!(
+                error.message().contains("words/tokenizer.json: it is not a tokenizer.json"),
+                "{}",
+                error.message()
+            );
+        }
+    }
+}

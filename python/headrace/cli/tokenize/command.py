@@ -1,0 +1,79 @@
+"""``headrace tokenize``: from texts to a file of tokens."""
+
+from __future__ import annotations
+
+import click
+
+from headrace.cli.wording import count_of
+from headrace.core.repr_prefix import printable
+
+__all__ = ["tokenize"]
+
+
+@click.command(short_help="Texts to a file of tokens.")
+@click.argument("tokenizer", metavar="TOKENIZER")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("output", metavar="OUTPUT")
+@click.option("--key", default="text", show_default=True, help="The key or column of the text.")
+@click.option("--lines", is_flag=True, help="Each line of a text file is a document.")
+@click.option(
+    "--append-eod",
+    "end",
+    metavar="TOKEN",
+    help="A token behind each document, as the tokenizer writes it: <|endoftext|>.",
+)
+@click.option("--add-special-tokens", is_flag=True, help="Add those that the tokenizer adds.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads; one for each core otherwise.")
+@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def tokenize(
+    tokenizer: str,
+    sources: tuple[str, ...],
+    output: str,
+    key: str,
+    lines: bool,
+    end: str | None,
+    add_special_tokens: bool,
+    workers: int | None,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Writes the tokens of texts as OUTPUT.bin and OUTPUT.idx, which hr.tokens and Megatron read.
+
+    TOKENIZER is a tokenizer.json. Each SOURCE is a file, a directory, a pattern or a URL. JSON
+    lines and Parquet have a document in each line or row; a text file is one document. Documents
+    are in the order of the sources, for any number of workers, and whole: truncation and padding of
+    the file are not applied. Tokens are uint16 if the vocabulary is small, as in Megatron, else
+    int32. Both files get their names when they are whole.
+
+    Exits with 1 if that cannot be done, with 130 after Ctrl-C; then nothing was written.
+    """
+    from headrace.cli.interrupts import Interrupted, Interrupts  # noqa: PLC0415 (see commands.py)
+    from headrace.cli.tokenize.run import Request, run  # noqa: PLC0415
+
+    request = Request(
+        tokenizer=tokenizer,
+        sources=sources,
+        output=output,
+        key=key,
+        has_lines=lines,
+        end=end,
+        adds_special_tokens=add_special_tokens,
+        num_threads=workers,
+        overwrites=overwrite,
+        shows_progress=not quiet,
+    )
+    try:
+        with Interrupts() as interrupts:
+            written = run(request, interrupts)
+    except Interrupted as interruption:
+        click.echo("Interrupted. Nothing was written.", err=True)
+        click.get_current_context().exit(interruption.exit_code)
+    if quiet:
+        return
+    if written.num_empty:
+        texts = count_of(written.num_empty, "text")
+        click.echo(f"{texts} without a token left out", err=True)
+    documents = count_of(written.num_documents, "document")
+    tokens = count_of(written.num_tokens, "token")
+    click.echo(f"{printable(written.path)}: {documents}, {tokens} of {written.dtype}")

@@ -1,0 +1,88 @@
+"""The texts that ``headrace tokenize`` reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.failures import Failure
+from headrace.pipeline import Pipeline, files, json_lines, parquet, text_lines
+from headrace.pipeline.plan.paths import find_files
+
+__all__ = ["texts_of"]
+
+# Prose may look like a table, or like a state.
+_TEXTS: Final = (Kind.TEXT, Kind.CSV, Kind.STATE)
+_OTHERS: Final = (".csv", ".tsv", ".json", ".xml", ".html", ".htm")
+
+
+class _Texts(NamedTuple):
+    """A file with texts.
+
+    Attributes:
+        kind: "json lines", "parquet" or "text".
+        path: The file.
+    """
+
+    kind: str
+    path: str
+
+
+def texts_of(sources: Iterable[str], key: str, has_lines: bool) -> list[Pipeline]:
+    """Returns pipelines of the texts of files, one behind the other, in the component `text`.
+
+    Args:
+        sources: Paths, directories and patterns.
+        key: The key or column of the text.
+        has_lines: Whether each line of a text file is a text.
+
+    Raises:
+        Failure: If a file has no texts.
+        OpError: If there are no files, or one cannot be read.
+    """
+    paths = map(os.fsdecode, find_files("tokenize", sources))
+    found = [one for path in paths if (one := _looked_at(path, has_lines)) is not None]
+    if not found:
+        raise Failure("tokenize: the files are empty, expected texts. Give other files.")
+    groups = groupby(found, lambda one: one.kind)
+    return [_read(kind, [one.path for one in group], key, has_lines) for kind, group in groups]
+
+
+def _read(kind: str, paths: Sequence[str], key: str, has_lines: bool) -> Pipeline:
+    if kind == Kind.TEXT:
+        return text_lines(paths) if has_lines else files(paths).select("data").rename(data="text")
+    read = json_lines if kind == Kind.JSON_LINES else parquet
+    texts = read(paths, {key: str})
+    return texts if key == "text" else texts.rename(**{key: "text"})
+
+
+def _looked_at(path: str, has_lines: bool) -> _Texts | None:
+    """Returns a file with its kind; None if it is empty.
+
+    Raises:
+        Failure: If it is of another kind.
+    """
+    content = content_of(path)
+    match content.kind:
+        case Kind.EMPTY if content.mismatch is None:
+            return None
+        case Kind.JSON_LINES | Kind.PARQUET:
+            return _Texts(content.kind, path)
+        case kind if kind in _TEXTS and not path.lower().endswith(_OTHERS):
+            if content.compression and not has_lines:
+                raise Failure(
+                    f"{path}: compressed with {content.compression}, expected a text file that can "
+                    "be read whole. Decompress it, or give --lines if each line is a document."
+                )
+            return _Texts(Kind.TEXT, path)
+    raise _refused(content)
+
+
+def _refused(content: Content) -> Failure:
+    return Failure(
+        f"{content.path}: its kind is {content.kind}, by its content and its name, expected JSON "
+        "lines, Parquet or text. Convert it to JSON lines, or rename it if it is text."
+    )

@@ -1,0 +1,107 @@
+"""Texts as the numbers of their tokens, by a `tokenizer.json`.
+
+Source: the crate `tokenizers`, which the package of this name on PyPI is made of.
+"""
+
+from __future__ import annotations
+
+import os
+
+from headrace.core import dtypes
+from headrace.core.errors import FailedPreconditionError, NotFoundError
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike, define
+from headrace.io import storage
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.attributes import bool_attr
+from headrace.ops.framework.inference import check_rank
+
+__all__ = ["tokenize"]
+
+
+def tokenize(
+    tokenizer: str | os.PathLike[str],
+    text: TensorLike,
+    add_special_tokens: bool = False,
+    truncation: bool = True,
+    padding: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Turns a text into the numbers of its tokens, as the package `tokenizers` does.
+
+    The result is that of `Tokenizer.from_file(tokenizer).encode(text, add_special_tokens=...).ids`.
+    The model, the normalizer, added tokens, truncation and padding are those of the file; added and
+    special tokens are also found where they are written out in the text.
+
+    The file is read when the function is traced, once for all threads, and [states](../resume.md)
+    name its content.
+
+    Args:
+        tokenizer: The path or URL of a `tokenizer.json`, as `Tokenizer.save` of `tokenizers` and
+            `save_pretrained` of `transformers` write it.
+        text: A scalar string in UTF-8.
+        add_special_tokens: Whether special tokens are added as the file says, such as one at the
+            beginning.
+        truncation: Whether texts are cut where the file says so. False for whole texts. Files that
+            say nothing cut nothing.
+        padding: Whether texts are padded where the file says so.
+        name: Name of the operation.
+
+    Returns:
+        An int32 vector, with values from 0 on.
+
+    Raises:
+        FailedPreconditionError: If the path is a directory.
+        InvalidArgumentError: If the file is not a `tokenizer.json`, or draws at random (dropout).
+            When it runs: if the text is not UTF-8.
+        NotFoundError: If there is no such file.
+        TypeError: If `tokenizer` is not a path.
+        ValueError: If `text` is not a scalar.
+    """
+    if not isinstance(tokenizer, (str, os.PathLike)):
+        raise TypeError(
+            f"tokenize: tokenizer is {tokenizer!r}, expected the path of a tokenizer.json. Save it "
+            "with tokenizer.save(path), and give the path."
+        )
+    path = os.fsdecode(tokenizer)
+    attrs = {
+        "path": os.fsencode(path),
+        "content": _content(path),
+        "add_special_tokens": bool_attr("add_special_tokens", add_special_tokens),
+        "truncation": bool_attr("truncation", truncation),
+        "padding": bool_attr("padding", padding),
+    }
+
+    def infer(text: Tensor) -> Outputs:
+        check_rank(text.shape, 0)
+        return [(dtypes.int32, TensorShape([None]))]
+
+    inputs = [Input("text", text, dtypes.string)]
+    return apply_op("Tokenize", inputs, infer, attrs=attrs, name=name).outputs[0]
+
+
+def _content(path: str) -> bytes:
+    """Returns the content of a `tokenizer.json`.
+
+    Raises:
+        OpError: If it cannot be read.
+    """
+    if storage.is_directory(path):
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"tokenize: {path}: it is a directory, expected a tokenizer.json. Name the file in it.",
+        )
+    if not storage.exists(path):
+        raise NotFoundError(
+            None,
+            None,
+            f"tokenize: {path}: there is no such file, expected the path of a tokenizer.json. Save "
+            "one with Tokenizer.save(path) of tokenizers; names of models on the Hugging Face hub "
+            "are not paths.",
+        )
+    with storage.open_file(path) as file:
+        return file.read()
+
+
+define("Tokenize", is_own=True, has_content=True)

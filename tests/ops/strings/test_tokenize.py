@@ -1,0 +1,231 @@
+"""Tokens of texts, compared with the Python package of the crate that makes them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.ops.strings.trained_tokenizers import CORNERS, KINDS, all_characters, saved
+from tokenizers import Tokenizer
+
+import headrace as hr
+
+WORDS = Path(__file__).parent / "words.json"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("tokenizers")
+    return {kind: saved(kind, directory) for kind in KINDS}
+
+
+def tokenized(path, texts, threads=2, **options):
+    """The tokens of texts that go through a pipeline."""
+    column = np.array([text.encode() if isinstance(text, str) else text for text in texts], object)
+    function = hr.native(lambda e: {"tokens": hr.ops.tokenize(path, e["text"], **options)})
+    pipe = hr.arrays({"text": column}).map(function).options(num_threads=threads)
+    return [example["tokens"] for example in pipe]
+
+
+def expected(path, texts, add_special_tokens=False):
+    tokenizer = Tokenizer.from_file(str(path))
+    return [tokenizer.encode(text, add_special_tokens=add_special_tokens).ids for text in texts]
+
+
+def changed(source, path, change):
+    """Writes a file like another one, changed."""
+    content = json.loads(Path(source).read_text("utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("add_special_tokens", [False, True], ids=["alone", "with special tokens"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_tokens_are_those_of_the_python_package(files, kind, add_special_tokens):
+    found = tokenized(files[kind], CORNERS, add_special_tokens=add_special_tokens)
+    wanted = expected(files[kind], CORNERS, add_special_tokens)
+    for text, tokens, other in zip(CORNERS, found, wanted, strict=True):
+        assert tokens.tolist() == other, text
+    assert {tokens.dtype for tokens in found} == {np.dtype(np.int32)}
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_character_of_unicode_has_the_tokens_of_the_python_package(files, kind):
+    texts = list(all_characters())
+    found = tokenized(files[kind], texts)
+    for number, (tokens, other) in enumerate(zip(found, expected(files[kind], texts), strict=True)):
+        assert tokens.tolist() == other, f"text {number}"
+
+
+def test_tokens_are_the_same_for_any_number_of_threads(files):
+    texts = CORNERS * 20
+    found = [tokenized(files["unigram"], texts, threads) for threads in (1, 5)]
+    assert [tokens.tolist() for tokens in found[0]] == [tokens.tolist() for tokens in found[1]]
+
+
+def cut_to(length, direction="Right"):
+    cut = {"direction": direction, "max_length": length, "strategy": "LongestFirst", "stride": 0}
+    return lambda content: content.update(truncation=cut)
+
+
+@pytest.mark.parametrize("direction", ["Right", "Left"])
+def test_texts_are_cut_where_the_file_says_so(files, tmp_path, direction):
+    path = changed(files["bert"], tmp_path / "cut.json", cut_to(5, direction))
+    for special in (False, True):
+        found = tokenized(path, CORNERS, add_special_tokens=special)
+        assert [tokens.tolist() for tokens in found] == expected(path, CORNERS, special)
+    whole = tokenized(path, CORNERS, truncation=False)
+    assert [tokens.tolist() for tokens in whole] == expected(files["bert"], CORNERS)
+
+
+def test_texts_are_padded_where_the_file_says_so(files, tmp_path):
+    tokenizer = Tokenizer.from_file(str(files["bert"]))
+    tokenizer.enable_padding(length=64, pad_id=3, pad_token="[PAD]")
+    path = tmp_path / "padded.json"
+    tokenizer.save(str(path))
+    found = tokenized(path, CORNERS)
+    assert [tokens.tolist() for tokens in found] == expected(path, CORNERS)
+    assert min(map(len, found)) == 64
+    assert len(tokenized(path, [""], padding=False)[0]) == 0
+
+
+def test_a_native_function_can_be_called_with_a_text():
+    tokens = hr.native(lambda e: hr.ops.tokenize(WORDS, e["text"]))
+    assert tokens({"text": b"The water goes on."}).tolist() == [1, 2, 3, 4, 5]
+    assert tokens({"text": "THE sea"}).tolist() == [1, 0]
+
+
+def test_the_spec_is_known_where_the_pipeline_is_written():
+    texts = hr.arrays({"text": np.array([b"on"], object)})
+    spec = texts.map(hr.native(lambda e: {"t": hr.ops.tokenize(WORDS, e["text"])})).spec
+    assert spec["t"].dtype == np.int32
+    assert spec["t"].shape == (None,)
+
+
+def refused(path, error, match, text=b"on"):
+    with pytest.raises(error, match=match):
+        tokenized(path, [text])
+
+
+def test_a_missing_file_is_an_error_where_the_pipeline_is_written(tmp_path):
+    refused(tmp_path / "gone.json", hr.errors.NotFoundError, r"gone\.json: there is no such file")
+    refused("gpt2", hr.errors.NotFoundError, "hub are not paths")
+    with pytest.raises(hr.errors.FailedPreconditionError, match=r"it is a directory, expected"):
+        tokenized(tmp_path, ["on"])
+    with pytest.raises(TypeError, match=r"expected the path of a tokenizer\.json"):
+        tokenized(Tokenizer.from_file(str(WORDS)), ["on"])
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[]", b"vocab\n", b"\xff\xfe", b'{"model": {"type": "New"}}']
+)
+def test_another_file_is_an_error_with_its_path(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    refused(path, hr.errors.InvalidArgumentError, r"other\.json: it is not a tokenizer\.json: .+")
+
+
+def test_dropout_is_refused(files, tmp_path):
+    path = changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.1))
+    refused(path, hr.errors.InvalidArgumentError, 'dropout 0.1, so it draws.*Set "dropout" to null')
+    changed(files["gpt2"], tmp_path / "d.json", lambda c: c["model"].update(dropout=0.0))
+    assert tokenized(path, ["on"])[0].tolist() == expected(files["gpt2"], ["on"])[0]
+
+
+def test_a_text_that_is_not_utf8_is_an_error_of_its_record(tmp_path):
+    lines = tmp_path / "lines.txt"
+    lines.write_bytes(b"on\nthe w\xe4ter\n")
+    function = hr.native(lambda e: {"tokens": hr.ops.tokenize(WORDS, e["text"])})
+    match = r"not UTF-8 at byte 5.*lines\.txt: line 2"
+    pipe = hr.text_lines(str(lines)).map(function)
+    with pytest.raises(hr.errors.InvalidArgumentError, match=match):
+        list(pipe)
+    assert [example["tokens"].tolist() for example in pipe.skip_errors(1)] == [[4]]
+
+
+def test_a_batch_of_texts_is_refused():
+    texts = hr.arrays({"text": np.array([b"on"], object)}).batch(1)
+    with pytest.raises(ValueError, match=r"[Tt]okenize"):
+        texts.map(hr.native(lambda e: {"t": hr.ops.tokenize(WORDS, e["text"])}))
+
+
+def lines(path, seed=3):
+    texts = np.array([b"the water goes on"] * 40, object)
+
+    @hr.native
+    def tokens(example):
+        return {"tokens": hr.ops.tokenize(path, example["text"])}
+
+    return hr.arrays({"text": texts}).map(tokens).shuffle(seed=seed).batch(4)
+
+
+def copy_of(path, **more):
+    return changed(WORDS, path, lambda content: content["model"]["vocab"].update(more))
+
+
+def test_a_state_serves_a_file_of_the_same_content_alone(tmp_path):
+    path = copy_of(tmp_path / "tokenizer.json")
+    batches = iter(lines(path))
+    next(batches)
+    state = json.loads(json.dumps(batches.state()))
+    batches.close()
+    (tmp_path / "moved").mkdir()
+    moved = copy_of(tmp_path / "moved" / "tokenizer.json")
+    assert len(list(lines(moved).resume(state))) == 9
+    # The file is read when a function is traced.
+    copy_of(path, sea=6)
+    with pytest.raises(ValueError, match=r"tokenizer\.json, which.*holds something else"):
+        next(iter(lines(path).resume(state)))
+
+
+def test_a_state_of_functions_without_files_is_refused(tmp_path):
+    path = copy_of(tmp_path / "tokenizer.json")
+    texts = hr.arrays({"text": np.array([b"on"] * 40, object)}).shuffle(seed=3)
+
+    def tokenized(example):
+        return {"tokens": hr.ops.tokenize(path, example["text"])}
+
+    function = hr.native(tokenized)
+
+    def tokenized(example):
+        return {"tokens": example["text"]}
+
+    state = iter(texts.map(hr.native(tokenized)).batch(4)).state()
+    with pytest.raises(ValueError, match=r"made from tokenizer\.json, but from no file"):
+        next(iter(texts.map(function).batch(4).resume(state)))
+
+
+PROGRAM = """
+import os, sys
+import headrace as hr
+
+tokens = hr.native(lambda e: hr.ops.tokenize(sys.argv[1], e["text"]))
+before = len(os.listdir("/proc/self/task"))
+assert tokens({"text": b"the water goes on " * 200}).tolist() == [1, 2]
+assert len(os.listdir("/proc/self/task")) == before
+child = os.fork()
+if child == 0:
+    os._exit(0 if tokens({"text": b"on on on"}).tolist() == [4, 4] else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_no_thread_is_started_and_a_fork_can_go_on(tmp_path):
+    def change(content):
+        cut_to(2)(content)
+        padding = {"strategy": {"Fixed": 2}, "direction": "Right", "pad_to_multiple_of": None}
+        content["padding"] = {**padding, "pad_id": 0, "pad_type_id": 0, "pad_token": "<unk>"}
+
+    path = changed(WORDS, tmp_path / "tokenizer.json", change)
+    environment = {**os.environ, "TOKENIZERS_PARALLELISM": "true"}
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(path)]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,197 @@
+"""Small tokenizers of each kind, trained by the Python package, and texts with odd corners."""
+
+# ruff: noqa: RUF001 (the texts have letters that look alike)
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+# What the models learn.
+_LEARNED = [
+    "The water goes on, and the water's way isn't ours; we'll see 12345 things.",
+    "Die Flüsse fließen – über Äcker, Öl und Übung: 3,14 €.",
+    "Река течёт дальше, и вода шумит.",
+    "水は流れ続ける。川の水、海の水。",
+    "الماء يجري دائما",
+    "नदी बहती रहती है",
+    "def water(self, n=0):\n    return [n ** 2 for n in range(10)]\n",
+    "🌊🌊 👩‍👩‍👧‍👦 e\u0301 ﬁ ½ Ⅷ",
+]
+SPECIAL = ["<|end|>", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "<s>", "</s>", "<unk>"]
+# As in GPT-4 and Llama 3.
+_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+CORNERS = [
+    "",
+    " ",
+    "\n",
+    "\t \u00a0\u2003\u3000 \u200b\ufeff",
+    "a\x00b\x01\x1f\x7f\x80\x9f",
+    "line\r\nline\rline\u2028line\u2029line\x85line\x0b\x0c",
+    "e\u0301\u0302\u0303 \u0301 a\u0338 q\u0307\u0323 q\u0323\u0307",
+    "Å Å Å ﬁ ﬀ ½ ② Ⅷ ㎏ ㍿ ｶﾞ ガ",
+    "\u1100\u1161\u11a8 각 \u1100\u1161 \ud7a3",
+    "İstanbul ıI ß ẞ ΑΣ ας Ǆ ǅ ǆ",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 🇩🇪🇫🇷 👍🏽 ☺︎ ☺️ #️⃣",
+    "\u202eabc\u202c \u2066x\u2069 \u061c عربى עברית\u05b7",
+    "\ufdd0\ufffe\uffff\U0001ffff\U0010ffff \ufffd \ue000\U000f0000",
+    "𝒳𝟘 𐍈 𠜎 𐀀 \U0001d15e \U000e0001\U000e0041",
+    "1234567 ١٢٣ १२३ ⅓ 10²³ 1,000.5e-7 0x1F",
+    "don't DON'T we'LL I'ſ 'S 's''t",
+    "a" * 3000,
+    " " * 3000 + "x",
+    "x" + "\n" * 1000 + " \n" * 500,
+    "▁ ▁▁a ▁▁▁ Ġ Ċ ĠĠ",
+    "<|end|> x<|end|>y <|end|><|end|> [MASK]s [MASK] </s><s> <|end |>",
+    "##ing ing## ## @@ </w>",
+    *_LEARNED,
+]
+
+
+def _bpe(tokenizer: Tokenizer, alphabet: list[str], size: int = 700) -> None:
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(_LEARNED * 3, trainer)
+
+
+def _gpt2() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    _bpe(tokenizer, pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
+    return tokenizer
+
+
+def _llama3() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    _bpe(tokenizer, pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", tokenizer.token_to_id("<s>"))]
+    )
+    return tokenizer
+
+
+def _byte_fallback() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    _bpe(tokenizer, [], 400)
+    # Bytes are tokens of the vocabulary, as they are in files of SentencePiece.
+    content = json.loads(tokenizer.to_str())
+    vocabulary = content["model"]["vocab"]
+    for byte in range(256):
+        vocabulary.setdefault(f"<0x{byte:02X}>", len(vocabulary))
+    return Tokenizer.from_str(json.dumps(content))
+
+
+def _bert() -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=500, special_tokens=SPECIAL, show_progress=False)
+    tokenizer.train_from_iterator(_LEARNED * 3, trainer)
+    ids = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ids
+    )
+    return tokenizer
+
+
+def _unigram() -> Tokenizer:
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=300, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(_LEARNED * 3, trainer)
+    return tokenizer
+
+
+def _words() -> Tokenizer:
+    """Every pre-tokenizer and normalizer that looks at classes of characters, one after another."""
+    tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Whitespace(),
+            pre_tokenizers.Punctuation(),
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.UnicodeScripts(),
+        ]
+    )
+    trainer = trainers.WordLevelTrainer(special_tokens=SPECIAL, show_progress=False)
+    tokenizer.train_from_iterator(_LEARNED, trainer)
+    return tokenizer
+
+
+def _added() -> Tokenizer:
+    """Byte-level BPE with added tokens of all kinds."""
+    tokenizer = _gpt2()
+    tokenizer.add_tokens(
+        [
+            AddedToken("water way", single_word=True),
+            AddedToken("<left>", lstrip=True),
+            AddedToken("<right>", rstrip=True, normalized=False),
+            "水の",
+        ]
+    )
+    tokenizer.add_special_tokens([AddedToken("<|extra|>", lstrip=True, rstrip=True)])
+    return tokenizer
+
+
+KINDS: dict[str, Callable[[], Tokenizer]] = {
+    "gpt2": _gpt2,
+    "llama3": _llama3,
+    "byte fallback": _byte_fallback,
+    "bert": _bert,
+    "unigram": _unigram,
+    "words": _words,
+    "added tokens": _added,
+}
+
+
+def saved(kind: str, directory: Path) -> Path:
+    """Trains a tokenizer and returns the path of its file."""
+    path = directory / f"{kind.replace(' ', '_')}.json"
+    KINDS[kind]().save(str(path))
+    return path
+
+
+def all_characters() -> Iterator[str]:
+    """Yields texts that have each character of Unicode between letters.
+
+    Of planes that no version of Unicode has used, each hundredth one.
+    """
+    used = (*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000))
+    points = [*used, *range(0x40000, 0xE0000, 100), *range(0xE1000, sys.maxunicode, 100)]
+    for begin in range(0, len(points), 512):
+        yield "".join(f"a{chr(point)} " for point in points[begin : begin + 512])
