@@ -93,7 +93,7 @@ def test_a_token_can_follow_each_document(gpt2):
     end = Tokenizer.from_file(str(gpt2)).token_to_id(END)
     wanted = [[*ids, end] for ids in expected(gpt2, texts) if ids]
     assert documents("out") == wanted
-    assert done.stderr == "1 text without a token left out\n"
+    assert done.stderr == "1 text without a token skipped\n"
     split = hr.tokens("out.bin", 2, documents="split", stride=2)
     assert [example["tokens"].tolist() for example in split] == [
         row[n : n + 2] for row in wanted for n in range(0, len(row) // 2 * 2, 2)

@@ -73,7 +73,7 @@ def tokenize(
         return
     if written.num_empty:
         texts = count_of(written.num_empty, "text")
-        click.echo(f"{texts} without a token left out", err=True)
+        click.echo(f"{texts} without a token skipped", err=True)
     documents = count_of(written.num_documents, "document")
     tokens = count_of(written.num_tokens, "token")
     click.echo(f"{printable(written.path)}: {documents}, {tokens} of {written.dtype}")

@@ -69,7 +69,7 @@ class Written:
         path: The file of tokens.
         num_documents: The number of documents.
         num_tokens: The number of tokens.
-        num_empty: The number of texts without a token, which were left out.
+        num_empty: The number of texts without a token, which were skipped.
         dtype: The type of a token.
     """
 

@@ -25,7 +25,7 @@ use tokenizers::utils::parallelism::set_parallelism;
 use tokenizers::{ModelWrapper, Tokenizer};
 
 /// The most memory that the crate takes for a byte of text, measured with words of one byte.
-const BYTES_FOR_BYTE: usize = 500;
+const BYTES_FOR_BYTE: usize = 250;
 
 /// `text`, a scalar string in UTF-8, to an int32 vector of its tokens.
 pub struct Tokenize {
