@@ -25,6 +25,7 @@ headrace's extension is linked with what follows. Where one may choose, it is us
 whose text is in the file LICENSE beside this one.
 
 This software is based in part on the work of the Independent JPEG Group.
+The source of symphonia, under MPL-2.0, is at https://github.com/pdeljanov/Symphonia.
 """
 TERMS = "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"
 TERMS_END = "END OF TERMS AND CONDITIONS"

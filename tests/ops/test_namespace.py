@@ -40,6 +40,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "control/switch": None,
     "control/repetition": None,
     "control/structure": None,
+    "audio/rates": None,
     "image/frames": None,
     "math/at_k": None,
     "math/weights": None,

@@ -25,6 +25,7 @@ PAGES = {
             "csv",
             "json_lines",
             "image_folder",
+            "audio_folder",
             "webdataset",
             "parquet",
             "arrow",

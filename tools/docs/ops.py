@@ -27,6 +27,7 @@ GROUPS = {
     "Images: size and place": "image_places",
     "Images: colours": "image_colours",
     "Images: augmentation": "image_augmentation",
+    "Sound": "sound",
     "Constants, features of records": "constants",
     "Random": "random",
 }

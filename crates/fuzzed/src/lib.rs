@@ -13,6 +13,7 @@ mod packed;
 mod pipelines;
 mod records;
 mod saved;
+mod sound;
 mod tables;
 mod tar;
 mod tensors;
@@ -42,7 +43,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 20] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -60,6 +61,7 @@ pub const TARGETS: [Target; 19] = [
     Target { name: "png", body: images::png, times: 8, besides: PARSER_BYTES },
     Target { name: "gif", body: images::gif, times: 8, besides: PARSER_BYTES },
     Target { name: "bmp", body: images::bmp, times: 8, besides: PARSER_BYTES },
+    Target { name: "sound", body: sound::sound, times: 8, besides: TABLE_BYTES },
     Target { name: "saved", body: saved::saved, times: 64, besides: PARSER_BYTES },
     Target { name: "pipeline_checkpoints", body: checkpoints::checkpoints, times: 16, besides: FILE_BYTES },
 ];

@@ -33,6 +33,9 @@ from headrace.ops.array.slice import *
 from headrace.ops.array.tile import *
 from headrace.ops.array.transpose import *
 from headrace.ops.array.where import *
+from headrace.ops.audio.decode import *
+from headrace.ops.audio.resample import *
+from headrace.ops.audio.spectrogram import *
 from headrace.ops.augment.center_crop import *
 from headrace.ops.augment.color_jitter import *
 from headrace.ops.augment.flip import *

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from headrace.pipeline.describe.types import Feature, Json, Nullable, Ragged, Spec
     from headrace.pipeline.formats.arrow import arrow
+    from headrace.pipeline.formats.audio_folder import audio_folder
     from headrace.pipeline.formats.csv import csv
     from headrace.pipeline.formats.image_folder import image_folder
     from headrace.pipeline.formats.json_lines import json_lines
@@ -45,6 +46,7 @@ __all__ = [
     "Statistics",
     "arrays",
     "arrow",
+    "audio_folder",
     "concat",
     "csv",
     "files",
@@ -76,6 +78,7 @@ _HOMES = {
     "Statistics": "run.statistics",
     "arrays": "describe.sources",
     "arrow": "formats.arrow",
+    "audio_folder": "formats.audio_folder",
     "concat": "describe.combine",
     "csv": "formats.csv",
     "files": "describe.sources",

@@ -177,6 +177,9 @@ def write_files(directory: Path) -> None:
             image = directory / "images" / "ab"[index // 2] / f"{n:03}.png"
             image.parent.mkdir(parents=True, exist_ok=True)
             image.write_bytes(b"%d" % n)
+            sound = directory / "sounds" / "xy"[index // 2] / f"{n:03}.flac"
+            sound.parent.mkdir(parents=True, exist_ok=True)
+            sound.write_bytes(b"%d" % n)
         if pq is not None:
             columns = {"n": pa.array(numbers, pa.int64())}
             pq.write_table(
@@ -351,11 +354,22 @@ def _number_of_member(example: Example) -> Example:
     return {"n": int(example["n"])}
 
 
-def _images(random: Random) -> Source:
+def _folder(random: Random) -> Source:
+    return random.choice([_images, _sounds])()
+
+
+def _images() -> Source:
     def begin(directory: Path) -> hr.Pipeline:
         return hr.image_folder(directory / "images").map(_number_of_image)
 
     return Source("image_folder(images)", begin, _only("n"), sizes=(1,) * 97)
+
+
+def _sounds() -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.audio_folder(directory / "sounds").map(_number_of_image)
+
+    return Source("audio_folder(sounds)", begin, _only("n"), sizes=(1,) * 97)
 
 
 def _number_of_image(example: Example) -> Example:
@@ -674,7 +688,7 @@ _SOURCES: list[Callable[[Random], Source]] = [
     _fixed,
     _tokens,
     _archive,
-    _images,
+    _folder,
     _files,
     _arrays,
     _arrays,

@@ -9,7 +9,7 @@ GROUPS = 8
 PROGRAMS = 30
 KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
-    *("image_folder", "webdataset", "tokens", "arrays", "indexed", "iterable"),
+    *("image_folder", "audio_folder", "webdataset", "tokens", "arrays", "indexed", "iterable"),
     *("mix", "concat", "zip"),
     *("take", "skip", "shard", "window", "shuffle", "epochs", "cache"),
     *("shard of ranks", "even shard of ranks"),

@@ -38,6 +38,9 @@ def calls(names, call):
     return {name: partial(call, operation=getattr(ops, name)) for name in names.split()}
 
 
+WAV = (
+    b"RIFF,\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\x08\0\0\0abcdefgh"
+)
 GIVEN = {
     "f": np.array([[0.5, 2.0], [3.0, 4.0]], np.float32),
     "i": np.array([2, 1, 1], np.int32),
@@ -49,6 +52,8 @@ GIVEN = {
     "png": encoded(ops.encode_png),
     "jpeg": encoded(ops.encode_jpeg),
     "example": serialized(),
+    "wav": WAV,
+    "sound": np.linspace(-1, 1, 500, dtype=np.float32),
     "image": np.arange(72, dtype=np.uint8).reshape(4, 6, 3),
     "rgb": np.linspace(0, 1, 72, dtype=np.float32).reshape(4, 6, 3),
 }
@@ -189,6 +194,12 @@ CALLS = {
             "n"
         ].values
     ),
+    "audio_num_samples": lambda e: ops.audio_num_samples(e["wav"]),
+    "audio_sample_rate": lambda e: ops.audio_sample_rate(e["wav"]),
+    "audio_slice": lambda e: ops.audio_slice(e["wav"], 1, 2),
+    "decode_audio": lambda e: ops.decode_audio(e["wav"]),
+    "log_mel_spectrogram": lambda e: ops.log_mel_spectrogram(e["sound"], 16_000),
+    "resample": lambda e: ops.resample(e["sound"], 3, 2),
     "ensure_shape": lambda e: ops.ensure_shape(e["f"], [None, 2]),
     "expand_dims": lambda e: ops.expand_dims(e["f"], 0),
     "extract_jpeg_shape": lambda e: ops.extract_jpeg_shape(e["jpeg"]),

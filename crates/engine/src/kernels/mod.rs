@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod attrs;
+pub mod audio;
 pub mod augment;
 pub mod control;
 pub mod image;
@@ -30,6 +31,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let rooms = [
         array::build,
         augment::build,
+        audio::build,
         control::build,
         image::build,
         math::build,

@@ -6,10 +6,10 @@ use crate::boundary::given::given;
 use crate::error::{IntoPython, to_python as to_exception};
 use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
-use headrace_engine::tensor::{Tensor, allocate};
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::memory::Memory;
 use headrace_engine::tensor::shape::Shape;
+use headrace_engine::tensor::{Tensor, allocate};
 use numpy::npyffi::{
     NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO, NpyTypes, PY_ARRAY_API, PyArrayObject, get_type_object, npy_intp,
 };

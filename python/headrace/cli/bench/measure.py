@@ -24,7 +24,7 @@ __all__ = ["Measured", "measured"]
 
 _SOURCES: Final = (
     "tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files",
-    "image_folder", "webdataset", "parquet",
+    "image_folder", "audio_folder", "webdataset", "parquet",
 )  # fmt: skip
 _LIMIT_SECONDS: Final = 3.0
 

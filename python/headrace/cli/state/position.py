@@ -22,6 +22,7 @@ _FILES: Final = (
     "fixed_length_records",
     "files",
     "image_folder",
+    "audio_folder",
     "webdataset",
 )
 # Sources whose files a shuffle over a window may permute.

@@ -111,7 +111,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes, for images of `image_folder`: label 0 is the first one.
+        """The names of the classes, of `image_folder` and `audio_folder`; label 0 is the first.
 
         Raises:
             AttributeError: If the source has no classes.
@@ -121,7 +121,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
         if not isinstance(source, Source) or source.classes is None:
             raise AttributeError(
                 f"classes: {source.name} has no classes, expected a pipeline that begins with "
-                "image_folder."
+                "image_folder or audio_folder."
             )
         return source.classes
 

@@ -1,20 +1,12 @@
 """Images in a directory for each class."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-import numpy as np
-
-from headrace.core import engine
-from headrace.core.errors import InvalidArgumentError, NotFoundError
-from headrace.io import storage
-from headrace.io.os_errors import os_errors
 from headrace.pipeline.describe.pipeline import Pipeline
-from headrace.pipeline.describe.source import Source, SourcePlan, check_paths
-from headrace.pipeline.describe.types import Spec
-from headrace.pipeline.plan.listing import files_below
+from headrace.pipeline.formats.class_folder import ClassFolder, chosen_extensions, folder_path
 
 __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
@@ -31,95 +23,20 @@ IMAGES: Final = (*_DECODED, *_OTHERS)
 
 
 @dataclass(frozen=True)
-class ImageFolder(Source):
-    """Images with the numbers of their directories as labels.
+class ImageFolder(ClassFolder):
+    """Images with the numbers of their directories as labels."""
 
-    Attributes:
-        root: The directory with a subdirectory for each class.
-        extensions: The endings of names of images, in lower case.
-    """
+    noun: ClassVar[str] = "image"
+    decoded: ClassVar[tuple[str, ...]] = _DECODED
+    others: ClassVar[tuple[str, ...]] = _OTHERS
+    example: ClassVar[str] = "['jpg', 'webp']"
 
-    is_reachable: ClassVar[bool] = True
-
-    root: str
     extensions: tuple[str, ...] = _DECODED
 
     @property
     def name(self) -> str:
         """Its name in messages: that of the function that makes it."""
         return "image_folder"
-
-    @property
-    def spec(self) -> dict[str, Spec]:
-        """The components of an example."""
-        return {
-            "data": Spec(bytes, ()),
-            "label": Spec(np.dtype(np.int64), ()),
-            "path": Spec(str, ()),
-        }
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The names of the classes, sorted: label 0 is that of the first one.
-
-        Raises:
-            NotFoundError: If there are none.
-        """
-        if storage.is_remote(self.root):
-            inside = storage.entries(self.root)
-            found = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
-        else:
-            with os_errors(self.root, ". Give the directory that has a directory for each class."):
-                found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
-        names = tuple(sorted(name for name in found if not name.startswith(".")))
-        if not names:
-            raise NotFoundError(
-                None,
-                None,
-                f"image_folder: {self.root}: there are no directories in it, expected one for each "
-                "class.",
-            )
-        return names
-
-    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
-        """Returns the plan, which reads one file after the other."""
-        root = os.path.join(self.root, "")
-        paths = list(map(os.fsencode, self._images()))
-        encoded = list(map(os.fsencode, self.classes))
-        plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
-        return SourcePlan(plan, paths, [check_paths([(2, "path")])], len(paths))
-
-    def counts(self) -> list[int]:
-        """Returns the number of examples in each file, which is 1."""
-        return [1] * len(self._images())
-
-    def _images(self) -> list[str]:
-        root, classes = os.path.join(self.root, ""), self.classes
-        files = _files_of_classes(root, classes)
-        images = (self._images_of(os.path.join(root, name), files[name]) for name in classes)
-        return [path for of_class in images for path in of_class]
-
-    def _images_of(self, directory: str, files: list[str]) -> list[str]:
-        images = [path for path in files if path.lower().endswith(self.extensions)]
-        others = [path for path in files if path.lower().endswith(_OTHERS)]
-        if self.extensions == _DECODED and others:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"image_folder: {others[0]}: this image and {len(others) - 1} more in the class "
-                f"are in a format that headrace.ops does not decode, expected {_listed(_DECODED)}. "
-                "Name those that you want: image_folder(root, extensions=['jpg', 'webp']), and "
-                "decode them in a Python function.",
-            )
-        if not images:
-            raise NotFoundError(
-                None,
-                None,
-                f"image_folder: {directory}: there are no images in this directory, expected "
-                f"files whose names end with {_listed(self.extensions)}. Remove it, or put images "
-                f"into it.{_why_none(directory)}",
-            )
-        return images
 
 
 def image_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None = None) -> Pipeline:
@@ -144,45 +61,7 @@ def image_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None 
 
     Source: `torchvision.datasets.ImageFolder`, which also takes hidden directories for classes.
     """
-    if not isinstance(root, (str, os.PathLike)) or isinstance(os.fspath(root), bytes):
-        raise TypeError(f"image_folder: {root!r} is no path, expected a str or a pathlib.Path.")
-    path = storage.local_path(os.fspath(root))
-    chosen = _DECODED if extensions is None else _extensions(extensions)
-    return Pipeline((ImageFolder(path.rstrip("/") if storage.is_remote(path) else path, chosen),))
-
-
-def _extensions(given: Iterable[str]) -> tuple[str, ...]:
-    chosen = (given,) if isinstance(given, str) else tuple(given)
-    if not all(isinstance(one, str) and one.strip(".") for one in chosen):
-        raise TypeError(f"image_folder: extensions are {chosen}, expected strings such as 'jpg'.")
-    if not chosen:
-        raise ValueError("image_folder: no extensions given, expected at least one, or None.")
-    return tuple(f".{one.lower().lstrip('.')}" for one in chosen)
-
-
-def _listed(extensions: tuple[str, ...]) -> str:
-    return ", ".join(extensions)
-
-
-def _files_of_classes(root: str, classes: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the files of each class, sorted, without hidden ones; each file is in one class."""
-    files: dict[str, list[str]] = {name: [] for name in classes}
-    for path in _remote_files(root) if storage.is_remote(root) else files_below(root):
-        name, *below = path[len(root) :].split("/")
-        if below and name in files and not below[-1].startswith("."):
-            files[name].append(path)
-    return files
-
-
-def _why_none(directory: str) -> str:
-    if storage.is_remote(directory) or not os.path.islink(directory):
-        return ""
-    target = os.path.realpath(directory)
-    return f" It is a link to {target}: images that have another name here count there."
-
-
-def _remote_files(root: str) -> Iterator[str]:
-    for entry in storage.files_below(root.rstrip("/")):
-        *directories, _ = entry.path[len(root) :].split("/")
-        if not any(name.startswith(".") for name in directories):
-            yield entry.path
+    path = folder_path("image_folder", root)
+    if extensions is None:
+        return Pipeline((ImageFolder(path),))
+    return Pipeline((ImageFolder(path, chosen_extensions("image_folder", extensions, "jpg")),))

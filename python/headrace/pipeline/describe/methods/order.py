@@ -161,24 +161,25 @@ class OrderMethods(Chain):
         With `block_bytes`, the pieces that are permuted and read in turn are not whole files but
         runs of whole records: those that begin in the same `block_bytes` bytes of a file. So a
         small window mixes nearly as a full shuffle does, and still reads `block_bytes` at a time.
-        Pieces of text lines, JSON lines and records of fixed lengths need no index. CSV,
-        TFRecords and tar archives are indexed when the first piece of a file is read (CSV since a
-        line end between quotes ends no record). The borders are kept as the offsets of a full
-        shuffle are. A compressed file is one piece, and so are a file of `files` or `image_folder`
-        and a row group of Parquet. Line numbers in errors, `with_origin`, `split` and random draws
-        need the number of the lines before a piece: they are counted when the first one is asked
-        for, which reads the file once more.
+        Pieces of text lines, JSON lines and records of fixed lengths need no index. CSV, TFRecords
+        and tar archives are indexed when the first piece of a file is read (CSV since a line end
+        between quotes ends no record). The borders are kept as the offsets of a full shuffle are. A
+        compressed file is one piece, and so are a file of `files` or of a folder and a row group of
+        Parquet. Line numbers in errors, `with_origin`, `split` and random draws need the number of
+        the lines before a piece: they are counted when the first one is asked for, which reads the
+        file once more.
 
         Args:
             window: The number of waiting examples from which the next is drawn, each equally
                 likely. None for a full shuffle, which needs random access to all examples: after
                 `arrays`, `tfrecords`, `text_lines`, `csv`, `json_lines`, `fixed_length_records`,
-                `files`, `image_folder` and `webdataset` without compression, and `concat` of these,
-                with only `parse`, `select`, `rename`, `map`, `with_origin` and `cache` between. A
-                first scan finds the places of the records of files and writes them into indexes,
-                with which the next start scans nothing; see `options(index=...)`. An index serves
-                a file for as long as its size and time of change, or its ETag, are the same.
-                After `parquet` all wanted columns are kept in memory.
+                `files`, `image_folder`, `audio_folder` and `webdataset` without compression, and
+                `concat` of these, with only `parse`, `select`, `rename`, `map`, `with_origin` and
+                `cache` between. A first scan finds the places of the records of files and writes
+                them into indexes, with which the next start scans nothing; see
+                `options(index=...)`. An index serves a file for as long as its size and time of
+                change, or its ETag, are the same. After `parquet` all wanted columns are kept in
+                memory.
             seed: From 0 to 2^63 - 1. The same seed gives the same orders. None draws a seed now.
             num_open: For a window, the number of files that are read at once.
             files: For a window, "shuffled" to permute the files in each epoch, or "in order" for

@@ -1,0 +1,99 @@
+//! Formats of sound: opens a file by its content, and decodes parts of it.
+
+mod flac;
+mod mpeg;
+mod ogg;
+pub mod samples;
+mod sniff;
+mod vorbis;
+mod wav;
+
+use crate::error::{Error, Result};
+use samples::{Part, Samples};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use symphonia_core::audio::GenericAudioBufferRef;
+use symphonia_core::codecs::audio::AudioDecoder;
+use symphonia_core::errors::Error as Reason;
+use symphonia_core::packet::PacketRef;
+use symphonia_core::units::{Duration, Timestamp};
+
+/// A file of sound, whose headers are read.
+pub trait Sound {
+    /// The number of samples a second, not 0.
+    fn sample_rate(&self) -> u32;
+
+    /// The number of channels, not 0.
+    fn channels(&self) -> usize;
+
+    /// The number of samples of each channel.
+    fn num_samples(&self) -> Result<u64>;
+
+    /// The number of values for which memory may be taken at once, since the file has bytes for
+    /// them.
+    fn values_at_once(&self) -> usize;
+
+    /// Decodes a part of the file, which gives it to `samples`. Fails if the file is damaged there,
+    /// or ends before the part does.
+    fn decode(&self, part: Part, samples: &mut Samples) -> Result<()>;
+}
+
+/// Opens a file. Fails if its format is not one of those that are decoded, or its headers are
+/// damaged.
+pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
+    Ok(match sniff::format(contents)? {
+        sniff::Format::Wav => Box::new(wav::Wav::open(contents)?),
+        sniff::Format::Flac(start) => Box::new(flac::Flac::open(contents, start)?),
+        sniff::Format::Mp3(start) => Box::new(mpeg::Mp3::open(contents, start)?),
+        sniff::Format::Ogg => Box::new(vorbis::Vorbis::open(contents)?),
+    })
+}
+
+/// The error for a damaged file; `text` names the format and the reason.
+fn damaged(text: impl Display) -> Error {
+    Error::data_loss(format!("{text}. Copy the file again, or leave it out"))
+}
+
+/// The error for a file that is not decoded; `text` names the format and the reason.
+fn unsupported(text: impl Display) -> Error {
+    Error::invalid_argument(format!(
+        "{text}, expected WAV (PCM or floats), FLAC, MP3 or Ogg Vorbis. Convert the file, or decode it in a Python \
+         function"
+    ))
+}
+
+/// Decodes the frame that lies at byte `place`.
+fn decode<'a>(
+    decoder: &'a mut dyn AudioDecoder,
+    format: &str,
+    place: usize,
+    frame: &[u8],
+) -> Result<GenericAudioBufferRef<'a>> {
+    let packet = PacketRef::new(0, Timestamp::ZERO, Duration::ZERO, frame);
+    guarded(format, place, move || decoder.decode_ref(&packet))
+}
+
+/// Calls a decoder, which may panic at damaged data, for a frame or headers at byte `place`.
+fn guarded<T>(format: &str, place: usize, decode: impl FnOnce() -> std::result::Result<T, Reason>) -> Result<T> {
+    // A decoder is not used any more after an error, unless it begins anew.
+    let done = catch_unwind(AssertUnwindSafe(decode));
+    done.unwrap_or(Err(Reason::DecodeError("a value is out of range"))).map_err(|error| refused(format, place, &error))
+}
+
+/// The error for a file that a decoder refuses.
+fn refused(format: &str, place: usize, error: &Reason) -> Error {
+    let reason = match error {
+        Reason::IoError(_) => "its data end too soon".to_owned(),
+        Reason::DecodeError(text) | Reason::Unsupported(text) => (*text).to_owned(),
+        other => other.to_string(),
+    };
+    damaged(format!("{format}: the frame at byte {place} cannot be decoded ({reason})"))
+}
+
+#[cfg(test)]
+fn decoded(contents: &[u8], is_mono: bool) -> Result<Vec<f32>> {
+    let sound = open(contents)?;
+    let mut samples = Samples::new(sound.channels(), is_mono, sound.num_samples()?, 0)?;
+    sound.decode(Part::ALL, &mut samples)?;
+    Ok(samples.into_values().0)
+}

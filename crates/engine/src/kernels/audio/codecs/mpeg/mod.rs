@@ -1,0 +1,298 @@
+//! MP3: finds the frames, checks that each has the bytes that it needs, and decodes them.
+//!
+//! The samples that an encoder adds at both ends are left out where an info tag says how many they
+//! are. A file has no checksum of its samples, so single wrong bits are not always found.
+//!
+//! Source: ISO 11172-3 and 13818-3; the info tags of Xing, LAME and Fraunhofer.
+
+mod header;
+
+use super::samples::{Part, Samples};
+use super::{Sound, damaged, decode, guarded, unsupported};
+use crate::error::{Error, Result};
+use header::{Header, NoHeader};
+use symphonia_bundle_mp3::MpaDecoder;
+use symphonia_core::audio::{Audio, GenericAudioBufferRef};
+use symphonia_core::codecs::audio::well_known::CODEC_ID_MP3;
+use symphonia_core::codecs::audio::{AudioCodecParameters, AudioDecoderOptions};
+
+/// The samples by which a decoder is late.
+const DECODER_DELAY: u64 = 529;
+/// The largest number of bytes of earlier frames that a frame may need.
+const MAX_REUSED: usize = 511;
+
+/// An MP3 file, whose frames are found.
+pub struct Mp3<'a> {
+    contents: &'a [u8],
+    header: Header,
+    /// The first frame of samples, and the end of the last one.
+    frames: std::ops::Range<usize>,
+    num_frames: u64,
+    tag: Tag,
+}
+
+/// An info tag, which fills the first frame.
+#[derive(Debug, Default, PartialEq)]
+struct Tag {
+    is_there: bool,
+    num_frames: Option<u64>,
+    /// The samples that the encoder added at both ends.
+    added: Option<(u64, u64)>,
+}
+
+impl<'a> Mp3<'a> {
+    /// Finds the frames, of which the first begins at byte `start`, or behind zeros there.
+    pub fn open(contents: &'a [u8], start: usize) -> Result<Self> {
+        let zeros = contents[start..].iter().take_while(|byte| **byte == 0).count();
+        let start = start + zeros;
+        let end = end_of_frames(contents, start);
+        let header = header_at(contents, start)?;
+        let frame = frame_at(&contents[..end], start, &header)?;
+        let tag = Tag::read(frame, &header);
+        let first = if tag.is_there { start + frame.len() } else { start };
+        let mut sound = Self { contents, header, frames: first..first, num_frames: 0, tag };
+        while sound.frames.end < end {
+            let frame = sound.frame(sound.frames.end, end)?;
+            sound.frames.end += frame.len();
+            sound.num_frames += 1;
+        }
+        if let Some(said) = sound.tag.num_frames.filter(|said| *said != sound.num_frames) {
+            let (found, how) =
+                (sound.num_frames, if said > sound.num_frames { "it is cut short" } else { "more follow" });
+            return Err(damaged(format!("MP3: the file has {found} frames, but its header says {said}; {how}")));
+        }
+        Ok(sound)
+    }
+
+    /// The frame at byte `place`, which ends before `end`.
+    fn frame(&self, place: usize, end: usize) -> Result<&'a [u8]> {
+        let header = header_at(&self.contents[..end], place)?;
+        if !header.is_like(&self.header) {
+            return Err(unsupported(format!(
+                "MP3: the frames from byte {place} have {} samples a second and {} channels, those before {} and {}",
+                header.sample_rate, header.channels, self.header.sample_rate, self.header.channels
+            )));
+        }
+        frame_at(&self.contents[..end], place, &header)
+    }
+
+    /// The samples to leave out at the beginning, and those that are left.
+    fn trimmed(&self) -> (u64, u64) {
+        let all = self.num_frames * self.header.num_samples() as u64;
+        match self.tag.added {
+            Some((before, after)) => {
+                let before = (before + DECODER_DELAY).min(all);
+                (before, (all - before).saturating_sub(after.saturating_sub(DECODER_DELAY)))
+            }
+            None => (0, all),
+        }
+    }
+
+    /// The frame from which a decoder has to begin so that the samples from frame `wanted` on are
+    /// right: its place and number. The two frames before it add to its samples.
+    fn beginning(&self, wanted: u64) -> Result<(usize, u64)> {
+        let mut earlier = std::collections::VecDeque::new();
+        let (mut place, mut brought) = (self.frames.start, 0);
+        for number in 0..wanted {
+            let frame = self.frame(place, self.frames.end)?;
+            let size = frame.len().saturating_sub(self.header.main_at() + 2);
+            earlier.push_back((place, number, size));
+            brought += size;
+            place += frame.len();
+            // The last frames are decoded for what they add; those before for their bytes.
+            while earlier.len() > 4 {
+                let oldest = earlier[0].2;
+                let of_last: usize = earlier.iter().rev().take(3).map(|frame| frame.2).sum();
+                if brought - oldest - of_last < MAX_REUSED {
+                    break;
+                }
+                brought -= oldest;
+                earlier.pop_front();
+            }
+        }
+        Ok(earlier.front().map_or((place, wanted), |(place, number, _)| (*place, *number)))
+    }
+}
+
+impl Sound for Mp3<'_> {
+    fn sample_rate(&self) -> u32 {
+        self.header.sample_rate
+    }
+
+    fn channels(&self) -> usize {
+        self.header.channels
+    }
+
+    fn num_samples(&self) -> Result<u64> {
+        Ok(self.trimmed().1)
+    }
+
+    fn values_at_once(&self) -> usize {
+        self.contents.len()
+    }
+
+    fn decode(&self, part: Part, samples: &mut Samples) -> Result<()> {
+        let mut params = AudioCodecParameters::new();
+        let options = AudioDecoderOptions::default().gapless(false);
+        params.for_codec(CODEC_ID_MP3);
+        let mut decoder = guarded("MP3", self.frames.start, || MpaDecoder::try_new(&params, &options))?;
+        let of_frame = self.header.num_samples() as u64;
+        let first = self.trimmed().0 + part.start;
+        let wanted = first / of_frame;
+        let (mut place, mut number) = self.beginning(wanted)?;
+        samples.skip(first - number * of_frame);
+        // The bytes of earlier frames that the decoder still has.
+        let mut left = 0;
+        let is_from_start = number == 0;
+        while !samples.is_full() && place < self.frames.end {
+            let frame = self.frame(place, self.frames.end)?;
+            // The first frames after a start in the midst may need bytes that come before them.
+            let is_needed = is_from_start || number + 2 >= wanted;
+            left = Self::check(frame, place, left, is_needed)?;
+            match decode(&mut decoder, "MP3", place, frame) {
+                Ok(decoded) => push(&decoded, of_frame as usize, samples)?,
+                Err(error) if is_needed => return Err(error),
+                Err(_) => {
+                    left = 0;
+                    samples.push(of_frame as usize, |_, _| 0.0)?;
+                }
+            }
+            place += frame.len();
+            number += 1;
+        }
+        match samples.is_full() {
+            true => Ok(()),
+            false => Err(damaged(format!("MP3: {} samples are missing at the end", samples.wanted()))),
+        }
+    }
+}
+
+impl Mp3<'_> {
+    /// Checks that a frame has the bytes that its samples need. `left` is the number of bytes that
+    /// earlier frames left. Returns the number that this one leaves.
+    fn check(frame: &[u8], place: usize, left: usize, is_needed: bool) -> Result<usize> {
+        let header = header_at(frame, 0)?;
+        let side = header.side_info(frame).ok_or_else(|| {
+            damaged(format!("MP3: the frame at byte {place} has a wrong checksum, or no room for its side information"))
+        })?;
+        if is_needed && side.reused > left {
+            return Err(damaged(format!(
+                "MP3: the frame at byte {place} needs {} bytes of the frames before it, but {left} are there; the file is \
+                 cut at its start, or damaged",
+                side.reused
+            )));
+        }
+        let there = side.reused + side.brought;
+        if side.used > there {
+            return Err(damaged(format!(
+                "MP3: the samples of the frame at byte {place} take {} bytes, but {there} are there; the file is damaged",
+                side.used
+            )));
+        }
+        Ok((there - side.used).min(left + side.brought))
+    }
+}
+
+fn push(decoded: &GenericAudioBufferRef<'_>, count: usize, samples: &mut Samples) -> Result<()> {
+    let GenericAudioBufferRef::F32(buffer) = decoded else {
+        return Err(Error::internal("MP3 decoded to another type than float32"));
+    };
+    let (left, right) = (buffer.plane(0).unwrap_or_default(), buffer.plane(1).unwrap_or_default());
+    if left.len() != count {
+        return Err(Error::internal("MP3 decoded to another number of samples"));
+    }
+    samples.push(count, |channel, index| if channel == 0 { left[index] } else { right[index] })
+}
+
+fn header_at(contents: &[u8], place: usize) -> Result<Header> {
+    let bytes = &contents[place..];
+    Header::read(bytes).map_err(|reason| match reason {
+        NoHeader::FreeFormat => unsupported(format!("MP3: the frame at byte {place} has a free bit rate")),
+        NoHeader::Invalid => damaged(format!(
+            "MP3: expected a frame at byte {place}, but found b'{}'; the file is damaged",
+            bytes[..bytes.len().min(4)].escape_ascii()
+        )),
+    })
+}
+
+fn frame_at<'a>(contents: &'a [u8], place: usize, header: &Header) -> Result<&'a [u8]> {
+    contents.get(place..place + header.num_bytes).ok_or_else(|| {
+        damaged(format!(
+            "MP3: the frame at byte {place} has {} bytes, but {} are there; the file is cut short",
+            header.num_bytes,
+            contents.len() - place
+        ))
+    })
+}
+
+impl Tag {
+    fn read(frame: &[u8], header: &Header) -> Self {
+        Self::of_xing(frame, header).or_else(|| Self::of_fraunhofer(frame)).unwrap_or_default()
+    }
+
+    fn of_xing(frame: &[u8], header: &Header) -> Option<Self> {
+        let tag = frame.get(header.tag_at()..)?;
+        if !tag.starts_with(b"Xing") && !tag.starts_with(b"Info") {
+            return None;
+        }
+        let number = |place: usize| tag.get(place..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+        let flags = number(4)?;
+        let num_frames = if flags & 1 != 0 { Some(number(8)?.into()) } else { None };
+        let sizes = [(1, 4), (2, 4), (4, 100), (8, 4)];
+        let lame = 8 + sizes.iter().filter(|(flag, _)| flags & flag != 0).map(|(_, size)| size).sum::<usize>();
+        let added = tag.get(lame..lame + 24).filter(|lame| lame[..4].iter().all(u8::is_ascii_alphabetic)).map(|lame| {
+            let packed = u64::from(lame[21]) << 16 | u64::from(lame[22]) << 8 | u64::from(lame[23]);
+            (packed >> 12, packed & 0xfff)
+        });
+        Some(Self { is_there: true, num_frames, added })
+    }
+
+    fn of_fraunhofer(frame: &[u8]) -> Option<Self> {
+        let tag = frame.get(36..62).filter(|tag| tag.starts_with(b"VBRI"))?;
+        let num_frames = u32::from_be_bytes([tag[14], tag[15], tag[16], tag[17]]);
+        Some(Self { is_there: true, num_frames: Some(num_frames.into()), added: None })
+    }
+}
+
+/// The end of the frames: before the tags and zeros that a file ends with.
+fn end_of_frames(contents: &[u8], start: usize) -> usize {
+    let mut end = contents.len();
+    loop {
+        let rest = &contents[start..end];
+        let size = match () {
+            () if rest.len() >= 128 && rest[rest.len() - 128..].starts_with(b"TAG") => 128,
+            () if rest.len() >= 227 && rest[rest.len() - 227..].starts_with(b"TAG+") => 227,
+            () => size_of_ape(rest).or_else(|| size_of_lyrics(rest)).unwrap_or(0),
+        };
+        if size == 0 {
+            break;
+        }
+        end -= size;
+    }
+    // Frames may end with zeros themselves, so those of a frame are left to it.
+    let zeros = contents[start..end].iter().rev().take_while(|byte| **byte == 0).count();
+    let mut place = start;
+    while place < end - zeros {
+        match Header::read(&contents[place..end]) {
+            Ok(header) if place + header.num_bytes <= end => place += header.num_bytes,
+            _ => return end,
+        }
+    }
+    place.max(end - zeros)
+}
+
+/// The number of bytes of an APE tag at the end.
+fn size_of_ape(bytes: &[u8]) -> Option<usize> {
+    let footer = bytes.len().checked_sub(32).map(|place| &bytes[place..]).filter(|tag| tag.starts_with(b"APETAGEX"))?;
+    let number =
+        |place: usize| u32::from_le_bytes([footer[place], footer[place + 1], footer[place + 2], footer[place + 3]]);
+    let header = if number(20) >> 31 == 1 { 32 } else { 0 };
+    Some(number(12) as usize + header).filter(|size| (32..=bytes.len()).contains(size))
+}
+
+/// The number of bytes of lyrics (Lyrics3 version 2) at the end.
+fn size_of_lyrics(bytes: &[u8]) -> Option<usize> {
+    let digits = bytes.strip_suffix(b"LYRICS200")?.last_chunk::<6>()?;
+    let size: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some(size + 15).filter(|size| *size <= bytes.len())
+}

@@ -1,0 +1,174 @@
+//! Ogg: pages, their checksums and their order, and the packets in them.
+//!
+//! Source: RFC 3533.
+
+use super::{damaged, unsupported};
+use crate::error::Result;
+use crate::tensor::allocate;
+use std::borrow::Cow;
+use symphonia_core::checksum::Crc32;
+use symphonia_core::io::Monitor;
+
+const HEADER_BYTES: usize = 27;
+
+/// A page, whose checksum has not been looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Its place in the file.
+    pub place: usize,
+    bytes: &'a [u8],
+    lacing: &'a [u8],
+    /// The codec's time at the end of the last packet that ends here; `None` if no packet ends.
+    pub granule: Option<u64>,
+    /// True if it begins in the midst of a packet.
+    pub is_continued: bool,
+    is_first: bool,
+    pub is_last: bool,
+    serial: u32,
+    number: u32,
+}
+
+impl<'a> Page<'a> {
+    fn read(contents: &'a [u8], place: usize) -> Result<Self> {
+        let rest = &contents[place..];
+        if !rest.starts_with(b"OggS") {
+            let found = rest[..rest.len().min(4)].escape_ascii();
+            return Err(damaged(format!(
+                "Ogg: expected a page at byte {place}, but found b'{found}'; the file is damaged"
+            )));
+        }
+        let cut = || damaged(format!("Ogg: the page at byte {place} is not whole; the file is cut short"));
+        let head = rest.first_chunk::<HEADER_BYTES>().ok_or_else(cut)?;
+        let lacing = rest.get(HEADER_BYTES..HEADER_BYTES + usize::from(head[26])).ok_or_else(cut)?;
+        let body: usize = lacing.iter().map(|size| usize::from(*size)).sum();
+        let bytes = rest.get(..HEADER_BYTES + lacing.len() + body).ok_or_else(cut)?;
+        let number =
+            |place: usize| u32::from_le_bytes([head[place], head[place + 1], head[place + 2], head[place + 3]]);
+        let granule = u64::from(number(10)) << 32 | u64::from(number(6));
+        let [is_continued, is_first, is_last] = [1, 2, 4].map(|flag| head[5] & flag != 0);
+        let granule = Some(granule).filter(|granule| *granule != u64::MAX);
+        Ok(Self {
+            place,
+            bytes,
+            lacing,
+            granule,
+            is_continued,
+            is_first,
+            is_last,
+            serial: number(14),
+            number: number(18),
+        })
+    }
+
+    /// Fails if the checksum is wrong.
+    pub fn check(&self) -> Result<()> {
+        let mut crc = Crc32::new(0);
+        crc.process_buf_bytes(&self.bytes[..22]);
+        crc.process_buf_bytes(&[0; 4]);
+        crc.process_buf_bytes(&self.bytes[26..]);
+        match self.bytes[22..26] == crc.crc().to_le_bytes() {
+            true => Ok(()),
+            false => {
+                Err(damaged(format!("Ogg: the page at byte {} has a wrong checksum; the file is damaged", self.place)))
+            }
+        }
+    }
+
+    /// The parts of packets in the page, and whether a packet ends with each.
+    pub fn parts(&self) -> impl Iterator<Item = (&'a [u8], bool)> {
+        let mut body = &self.bytes[HEADER_BYTES + self.lacing.len()..];
+        let mut lacing = self.lacing;
+        std::iter::from_fn(move || {
+            let full = lacing.iter().take_while(|size| **size == 255).count();
+            let (taken, has_end) = match lacing.get(full) {
+                Some(size) => (full * 255 + usize::from(*size), true),
+                None if full > 0 => (full * 255, false),
+                None => return None,
+            };
+            lacing = lacing.get(full + 1..).unwrap_or_default();
+            let (part, rest) = body.split_at(taken);
+            body = rest;
+            Some((part, has_end))
+        })
+    }
+}
+
+/// All pages of a file with one stream, in their order. Fails if one is missing.
+pub fn pages(contents: &[u8]) -> Result<Vec<Page<'_>>> {
+    let mut pages: Vec<Page> = Vec::new();
+    let mut place = 0;
+    while place < contents.len() {
+        let page = Page::read(contents, place)?;
+        if let Some(before) = pages.last() {
+            if page.serial != before.serial || page.is_first {
+                return Err(unsupported(format!("Ogg: a second stream begins at byte {place}")));
+            }
+            if before.is_last || page.number != before.number.wrapping_add(1) {
+                return Err(damaged(format!(
+                    "Ogg: page {} at byte {place} follows page {}; the file is damaged",
+                    page.number, before.number
+                )));
+            }
+        }
+        place += page.bytes.len();
+        allocate::grow(&mut pages, 1).map_err(|refusal| refusal.at("pages of Ogg"))?;
+        pages.push(page);
+    }
+    match (pages.first(), pages.last()) {
+        (Some(first), _) if !first.is_first => {
+            Err(damaged("Ogg: the first page is missing; the file is cut at its start"))
+        }
+        (_, Some(last)) if !last.is_last => {
+            Err(damaged(format!("Ogg: page {} is not the last of its stream; the file is cut short", last.number)))
+        }
+        _ => Ok(pages),
+    }
+}
+
+/// Puts packets together from the parts of pages.
+#[derive(Default)]
+pub struct Packets {
+    /// The beginning of a packet that has not ended.
+    begun: Option<Vec<u8>>,
+}
+
+impl Packets {
+    /// Gives `take` each packet that ends in a page. One that began before the first page that was
+    /// given is left out.
+    pub fn of_page<'a>(&mut self, page: &Page<'a>, mut take: impl FnMut(Cow<'a, [u8]>) -> Result<()>) -> Result<()> {
+        page.check()?;
+        let mut is_continued = page.is_continued;
+        if !is_continued && self.begun.take().is_some() {
+            return Err(damaged(format!(
+                "Ogg: the packet before byte {} does not end; the file is damaged",
+                page.place
+            )));
+        }
+        for (part, has_end) in page.parts() {
+            let packet = match (is_continued, self.begun.take()) {
+                (true, None) => None,
+                (true, Some(mut begun)) => {
+                    allocate::append(&mut begun, part).map_err(|refusal| refusal.at("a packet of Ogg"))?;
+                    Some(Cow::Owned(begun))
+                }
+                (false, _) => Some(Cow::Borrowed(part)),
+            };
+            is_continued = false;
+            match packet {
+                Some(packet) if has_end => take(packet)?,
+                Some(packet) => {
+                    let copy = match packet {
+                        Cow::Owned(begun) => Ok(begun),
+                        Cow::Borrowed(part) => {
+                            let mut copy = Vec::new();
+                            allocate::append(&mut copy, part).map(|()| copy)
+                        }
+                    };
+                    self.begun = Some(copy.map_err(|refusal| refusal.at("a packet of Ogg"))?);
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Decoded samples: collects what is wanted of a file, as the mean of the channels or side by side.
+
+use crate::error::{Error, Result};
+use crate::tensor::allocate;
+
+/// The most values that one call may give: 4 GiB of float32.
+///
+/// A small file can decode to any length. No more than this is decoded.
+pub const MAX_VALUES: usize = 1 << 30;
+
+/// A part of a file, in samples of each channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// The first sample.
+    pub start: u64,
+    /// The number of samples; `None` for all that follow.
+    pub length: Option<u64>,
+}
+
+impl Part {
+    /// The whole file.
+    pub const ALL: Self = Self { start: 0, length: None };
+
+    /// The first sample behind the part, of a file with `num_samples`. Fails if the part does not
+    /// lie in the file.
+    pub fn end(&self, num_samples: u64) -> Result<u64> {
+        let end = self.length.map_or(Some(num_samples), |length| self.start.checked_add(length));
+        match end.filter(|end| self.start <= *end && *end <= num_samples) {
+            Some(end) => Ok(end),
+            None => Err(self.outside(num_samples)),
+        }
+    }
+
+    /// The error for a part that does not lie in a file.
+    fn outside(&self, num_samples: u64) -> Error {
+        let length = self.length.unwrap_or(0);
+        Error::out_of_range(format!(
+            "the slice has {length} samples from sample {}, expected a part of the file's {num_samples} samples. \
+             hr.ops.audio_num_samples gives the number of a file's samples",
+            self.start
+        ))
+    }
+}
+
+/// Collects samples.
+pub struct Samples {
+    channels: usize,
+    is_mono: bool,
+    /// The samples to leave out before the first one.
+    skip: u64,
+    /// The samples that are still wanted.
+    wanted: u64,
+    values: Vec<f32>,
+}
+
+impl Samples {
+    /// A collector of `wanted` samples of each of `channels`, which are averaged if `is_mono`.
+    /// `at_once` is the number of values for which there is room at once.
+    pub fn new(channels: usize, is_mono: bool, wanted: u64, at_once: usize) -> Result<Self> {
+        let of_sample = if is_mono { 1 } else { channels } as u64;
+        let num_values = wanted.saturating_mul(of_sample);
+        check_values(num_values)?;
+        let values =
+            allocate::room(at_once.min(num_values as usize)).map_err(|refusal| refusal.at("samples of sound"))?;
+        Ok(Self { channels, is_mono, skip: 0, wanted, values })
+    }
+
+    /// Leaves out so many samples of those that follow.
+    pub fn skip(&mut self, num_samples: u64) {
+        self.skip = num_samples;
+    }
+
+    /// True if nothing more is wanted.
+    pub fn is_full(&self) -> bool {
+        self.wanted == 0
+    }
+
+    /// The number of samples that are still wanted.
+    pub fn wanted(&self) -> u64 {
+        self.wanted
+    }
+
+    /// Adds `count` samples; `value(channel, index)` is one of them.
+    #[inline]
+    pub fn push(&mut self, count: usize, value: impl Fn(usize, usize) -> f32) -> Result<()> {
+        let first = self.skip.min(count as u64) as usize;
+        self.skip -= first as u64;
+        let taken = (self.wanted.min((count - first) as u64)) as usize;
+        self.wanted -= taken as u64;
+        let of_sample = if self.is_mono { 1 } else { self.channels };
+        allocate::grow(&mut self.values, taken * of_sample).map_err(|refusal| refusal.at("samples of sound"))?;
+        let indices = first..first + taken;
+        match (self.is_mono, self.channels) {
+            (_, 1) => self.values.extend(indices.map(|index| value(0, index))),
+            (true, 2) => self.values.extend(indices.map(|index| (value(0, index) + value(1, index)) / 2.0)),
+            (true, channels) => self.values.extend(indices.map(|index| {
+                let sum: f32 = (0..channels).map(|channel| value(channel, index)).sum();
+                sum / channels as f32
+            })),
+            (false, channels) => {
+                self.values.extend(
+                    indices
+                        .flat_map(|index| (0..channels).map(move |channel| (channel, index)))
+                        .map(|(channel, index)| value(channel, index)),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The values, and the number of them that belong to one sample.
+    pub fn into_values(self) -> (Vec<f32>, usize) {
+        let of_sample = if self.is_mono { 1 } else { self.channels };
+        (self.values, of_sample)
+    }
+}
+
+/// Fails if so many values are more than one call gives.
+pub fn check_values(num_values: u64) -> Result<()> {
+    if num_values <= MAX_VALUES as u64 {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!(
+        "the sound has {num_values} values, expected at most {MAX_VALUES}. Decode parts of it by hr.ops.audio_slice; \
+         if so many were not meant, the file is damaged or hostile"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collected(is_mono: bool, skip: u64, wanted: u64) -> Vec<f32> {
+        let planes = [[0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 4.0, 5.0]];
+        let mut samples = Samples::new(2, is_mono, wanted, 0).unwrap();
+        samples.skip(skip);
+        for _ in 0..2 {
+            samples.push(4, |channel, index| planes[channel][index]).unwrap();
+        }
+        samples.into_values().0
+    }
+
+    #[test]
+    fn channels_are_averaged_or_stand_side_by_side() {
+        assert_eq!(collected(true, 0, 8), [0.0, 2.0, 3.0, 4.0, 0.0, 2.0, 3.0, 4.0]);
+        assert_eq!(collected(false, 0, 2), [0.0, 0.0, 1.0, 3.0]);
+    }
+
+    #[test]
+    fn samples_are_left_out_at_both_ends() {
+        assert_eq!(collected(true, 3, 3), [4.0, 0.0, 2.0]);
+        assert_eq!(collected(true, 5, 9), [2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn a_part_lies_in_its_file() {
+        let part = |start, length| Part { start, length: Some(length) };
+        assert_eq!((Part::ALL.end(7).unwrap(), part(3, 4).end(7).unwrap(), part(7, 0).end(7).unwrap()), (7, 7, 7));
+        let error = part(4, 4).end(7).unwrap_err();
+        let text = "the slice has 4 samples from sample 4, expected a part of the file's 7 samples. hr.ops";
+        assert!(error.message().starts_with(text), "{error}");
+        assert!(part(u64::MAX, 2).end(7).is_err());
+    }
+
+    #[test]
+    fn a_sound_past_the_limit_is_refused() {
+        let error = Samples::new(2, false, 1 << 30, 0).map(drop).unwrap_err();
+        assert!(
+            error.message().starts_with("the sound has 2147483648 values, expected at most 1073741824."),
+            "{error}"
+        );
+        assert!(Samples::new(2, true, 1 << 30, 0).is_ok());
+    }
+}

@@ -1,0 +1,91 @@
+//! Decodes files of sound, or parts of them.
+
+use super::codecs::open;
+use super::codecs::samples::{Part, Samples};
+use super::resample::Rates;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::shape::Shape;
+
+/// Decodes a file, or a part of it if there are two further inputs: its first sample and its length.
+pub struct DecodeAudio {
+    is_mono: bool,
+    /// `None` for the rate of the file.
+    rates: Option<Rates>,
+}
+
+impl DecodeAudio {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let rate = attrs.int("sample_rate")?;
+        let rates = if rate == 0 { None } else { Some(Rates::new(rate)?) };
+        Ok(Self { is_mono: attrs.bool("mono")?, rates })
+    }
+
+    fn decode(&self, contents: &[u8], part: Part) -> Result<Tensor> {
+        let sound = open(contents)?;
+        let num_samples = sound.num_samples()?;
+        let wanted = part.end(num_samples)? - part.start;
+        let mut samples = Samples::new(sound.channels(), self.is_mono, wanted, sound.values_at_once())?;
+        sound.decode(part, &mut samples)?;
+        let (mut values, of_sample) = samples.into_values();
+        let mut length = values.len() / of_sample;
+        if length as u64 != wanted {
+            return Err(Error::internal(format!("a sound of {wanted} samples decoded to {length}")));
+        }
+        if let Some(rates) = &self.rates
+            && let Some(resampler) = rates.from(sound.sample_rate().into())?
+        {
+            (values, length) = resampler.apply(&values, length, of_sample)?;
+        }
+        let shape = if self.is_mono { vec![length] } else { vec![length, of_sample] };
+        Tensor::from_values(Shape::new(&shape), values)
+    }
+}
+
+impl Kernel for DecodeAudio {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let (contents, part) = match inputs.as_slice() {
+            [contents] => (contents, Part::ALL),
+            [contents, start, length] => (contents, part(start, length)?),
+            _ => return Err(Error::internal(format!("{} inputs given, expected 1 or 3", inputs.len()))),
+        };
+        self.decode(contents.string_scalar("contents")?, part).map(Step::one)
+    }
+}
+
+fn part(start: &Tensor, length: &Tensor) -> Result<Part> {
+    let number = |tensor: &Tensor, name: &str| {
+        let value = tensor.integer_scalar(name)?;
+        let error = || Error::invalid_argument(format!("{name} is {value}, expected 0 or more"));
+        u64::try_from(value).map_err(|_| error())
+    };
+    Ok(Part { start: number(start, "start")?, length: Some(number(length, "length")?) })
+}
+
+/// Reads a number from the headers of a file.
+pub enum AudioHeader {
+    /// The number of samples a second.
+    SampleRate,
+    /// The number of samples of each channel.
+    NumSamples,
+}
+
+impl Kernel for AudioHeader {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [contents] = crate::kernels::expect_inputs(&inputs)?;
+        let sound = open(contents.string_scalar("contents")?)?;
+        Ok(Step::one(match self {
+            Self::SampleRate => {
+                let rate = sound.sample_rate();
+                let error = || {
+                    Error::invalid_argument(format!("the file has {rate} samples a second, expected less than 2**31"))
+                };
+                Tensor::scalar(i32::try_from(rate).map_err(|_| error())?)
+            }
+            Self::NumSamples => Tensor::scalar(sound.num_samples()? as i64),
+        }))
+    }
+}

@@ -1,0 +1,153 @@
+"""Decoders of sound: from the bytes of a file to samples.
+
+All of them run in the native engine, and tell the format by the content: WAV (PCM of 8 to 32 bits,
+floats), FLAC, MP3 and Ogg Vorbis. Others, Opus among them, are an error that names the format.
+
+A damaged file is an error, and so is one that is cut short. FLAC and Ogg have checksums, and all
+samples of a FLAC file together have an MD5. MP3 has none of its samples: a file that is cut, or
+lacks a frame or bytes that a frame needs, is an error, but a wrong bit in a frame may be noise.
+"""
+
+from __future__ import annotations
+
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.audio.rates import check_rate
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.inference import check_rank
+
+__all__ = ["audio_num_samples", "audio_sample_rate", "audio_slice", "decode_audio"]
+
+
+def decode_audio(
+    contents: TensorLike,
+    sample_rate: int | None = None,
+    mono: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Decodes a file of sound: WAV, FLAC, MP3 or Ogg Vorbis.
+
+    The samples that an MP3 encoder adds at both ends are omitted if the file says how many they
+    are, as FFmpeg and mpg123 do.
+
+    Args:
+        contents: The file's bytes, a scalar string.
+        sample_rate: Samples a second of the result, 1 to 1,000,000, as of `resample`; None for the
+            rate of the file.
+        mono: Whether to return the mean of the channels.
+        name: Name of the operation.
+
+    Returns:
+        float32, (samples,), or (samples, channels) if `mono` is False. Full scale is -1 to 1, to
+        which integers are divided by a power of two; floats of a WAV file are as they are stored,
+        and MP3 and Vorbis may go past it. A run with a damaged file ends with DataLossError, with
+        another format, or more than 2**30 values, with InvalidArgumentError.
+
+    Raises:
+        TypeError: If `sample_rate` is not an integer.
+        ValueError: If `sample_rate` is out of range.
+    """
+    rate = 0 if sample_rate is None else check_rate("decode_audio: sample_rate", sample_rate)
+
+    def infer(contents: Tensor) -> Outputs:
+        check_rank(contents.shape, 0)
+        return [(dtypes.float32, _samples(mono))]
+
+    attrs = {"sample_rate": rate, "mono": bool(mono)}
+    inputs = [Input("contents", contents, dtypes.string)]
+    return apply_op("DecodeAudio", inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def audio_slice(
+    contents: TensorLike,
+    start: TensorLike,
+    length: TensorLike,
+    sample_rate: int | None = None,
+    mono: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Decodes a part of a file of sound, without the rest.
+
+    The samples are those that `decode_audio` gives, to the last bit. A WAV file is read only there;
+    of FLAC and Ogg Vorbis, the place is found by halving; of MP3, the headers of all frames are
+    read. Damage elsewhere in the file is not noticed.
+
+    Args:
+        contents: The file's bytes, a scalar string.
+        start: The first sample, at the rate of the file: a scalar int64.
+        length: The number of samples, at the rate of the file: a scalar int64.
+        sample_rate: Samples a second of the result, to which the part is resampled by itself; None
+            for the rate of the file.
+        mono: Whether to return the mean of the channels.
+        name: Name of the operation.
+
+    Returns:
+        float32, (samples,), or (samples, channels) if `mono` is False. A run in which the part does
+        not lie in the file ends with OutOfRangeError; see `audio_num_samples`, and `decode_audio`
+        for other errors.
+
+    Raises:
+        TypeError: If `sample_rate` is not an integer.
+        ValueError: If `sample_rate` is out of range.
+    """
+    rate = 0 if sample_rate is None else check_rate("audio_slice: sample_rate", sample_rate)
+
+    def infer(contents: Tensor, start: Tensor, length: Tensor) -> Outputs:
+        for scalar in (contents, start, length):
+            check_rank(scalar.shape, 0)
+        return [(dtypes.float32, _samples(mono))]
+
+    attrs = {"sample_rate": rate, "mono": bool(mono)}
+    inputs = [
+        Input("contents", contents, dtypes.string),
+        Input("start", start, dtypes.int64),
+        Input("length", length, dtypes.int64),
+    ]
+    return apply_op("AudioSlice", inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def audio_sample_rate(contents: TensorLike, name: str | None = None) -> Tensor:
+    """Reads the number of samples a second from the headers of a file of sound.
+
+    Args:
+        contents: The file's bytes, a scalar string.
+        name: Name of the operation.
+
+    Returns:
+        int32, a scalar. Errors are those of `decode_audio`.
+    """
+    return _of_header("AudioSampleRate", contents, dtypes.int32, name)
+
+
+def audio_num_samples(contents: TensorLike, name: str | None = None) -> Tensor:
+    """Counts the samples of each channel of a file of sound, without decoding them.
+
+    Args:
+        contents: The file's bytes, a scalar string.
+        name: Name of the operation.
+
+    Returns:
+        int64, a scalar: the length of what `decode_audio` returns at the rate of the file. Errors
+        are those of `decode_audio`, as far as headers show them.
+    """
+    return _of_header("AudioNumSamples", contents, dtypes.int64, name)
+
+
+def _of_header(kind: str, contents: TensorLike, dtype: dtypes.DType, name: str | None) -> Tensor:
+    def infer(contents: Tensor) -> Outputs:
+        check_rank(contents.shape, 0)
+        return [(dtype, TensorShape([]))]
+
+    inputs = [Input("contents", contents, dtypes.string)]
+    return apply_op(kind, inputs, infer, name=name).outputs[0]
+
+
+def _samples(is_mono: bool) -> TensorShape:
+    return TensorShape([None] if is_mono else [None, None])
+
+
+define("AudioNumSamples", is_own=True)
+define("AudioSampleRate", is_own=True)
+define("AudioSlice", is_own=True)
+define("DecodeAudio", is_own=True)

@@ -1,0 +1,25 @@
+"""Checks of the numbers of samples a second."""
+
+from typing import Final
+
+__all__ = ["check_rate"]
+
+_MAX_RATE: Final = 1_000_000
+
+
+def check_rate(where: str, rate: object) -> int:
+    """Returns a number of samples a second, if it is one.
+
+    Raises:
+        TypeError: If it is not an integer.
+        ValueError: If it is below 1 or above 1,000,000.
+    """
+    try:
+        number = rate.__index__()  # type: ignore[attr-defined]
+    except AttributeError:
+        number = None
+    if not isinstance(number, int) or isinstance(rate, bool):
+        raise TypeError(f"{where} is {rate!r}, expected an integer: samples a second.")
+    if not 1 <= number <= _MAX_RATE:
+        raise ValueError(f"{where} is {number}, expected 1 to {_MAX_RATE:,} samples a second.")
+    return number

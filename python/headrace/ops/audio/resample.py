@@ -1,0 +1,63 @@
+"""Changing the number of samples a second.
+
+Source: `torchaudio.functional.resample`.
+"""
+
+from __future__ import annotations
+
+from headrace.core import dtypes
+from headrace.core.shapes import TensorShape
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.audio.rates import check_rate
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+
+__all__ = ["resample"]
+
+
+def resample(
+    samples: TensorLike, orig_freq: TensorLike, new_freq: int, name: str | None = None
+) -> Tensor:
+    """Changes the number of samples a second, by a filter of windowed sinc functions.
+
+    The samples are those of `torchaudio.functional.resample` with its defaults (a Hann window,
+    width 6, roll-off 0.99), but for the last bits: 1e-6 of full scale. Outside of the sound is
+    silence.
+
+    Args:
+        samples: float32, (samples,) or (samples, channels).
+        orig_freq: The number of samples a second that they have, 1 to 1,000,000: a scalar int32,
+            such as `audio_sample_rate` gives.
+        new_freq: The number that they shall have, 1 to 1,000,000.
+        name: Name of the operation.
+
+    Returns:
+        float32, of the same rank; the first axis has `new_freq / orig_freq` as many samples,
+        rounded up. A run with an `orig_freq` out of range ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If `new_freq` is not an integer.
+        ValueError: If `new_freq` is out of range, or `samples` has another rank.
+    """
+    rate = check_rate("resample: new_freq", new_freq)
+    if isinstance(orig_freq, int):
+        check_rate("resample: orig_freq", orig_freq)
+
+    def infer(samples: Tensor, orig_freq: Tensor) -> Outputs:
+        check_rank(orig_freq.shape, 0)
+        if samples.shape.rank not in (None, 1, 2):
+            raise ShapeConflict(
+                f"samples has shape {samples.shape}, expected (samples,) or (samples, channels)"
+            )
+        rest = samples.shape.as_list()[1:] if samples.shape.rank else []
+        shape = None if samples.shape.rank is None else [None, *rest]
+        return [(dtypes.float32, TensorShape(shape))]
+
+    inputs = [
+        Input("samples", samples, dtypes.float32),
+        Input("orig_freq", orig_freq, dtypes.int32),
+    ]
+    return apply_op("Resample", inputs, infer, name=name, attrs={"new_freq": rate}).outputs[0]
+
+
+define("Resample", is_own=True)

@@ -1,0 +1,259 @@
+"""Decoding files of sound: WAV against NumPy, the others against the WAV that they were made of.
+
+The files in `files/` are 0.6 s of tones, 8,000 samples a second, two channels: `tone.wav` by SoX,
+`tone.flac` by flac (blocks of 576 samples), `tone.mp3` by LAME (24 kbit/s), `tone.ogg` by FFmpeg
+with libvorbis (pages of 60 ms), `tone.opus` by opusenc.
+"""
+
+import io
+import struct
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+FILES = Path(__file__).with_name("files")
+NAMES = ("tone.wav", "tone.flac", "tone.mp3", "tone.ogg")
+ERRORS = (hr.errors.DataLossError, hr.errors.InvalidArgumentError)
+
+
+def file(name: str) -> bytes:
+    return (FILES / name).read_bytes()
+
+
+def decoded(contents: bytes, **options) -> np.ndarray:
+    function = hr.native(lambda example: {"x": hr.ops.decode_audio(example["data"], **options)})
+    return function({"data": contents})["x"]
+
+
+def sliced(contents: bytes, start: int, length: int, **options) -> np.ndarray:
+    def cut(example):
+        part = hr.ops.audio_slice(example["data"], example["start"], example["length"], **options)
+        return {"x": part}
+
+    return hr.native(cut)({"data": contents, "start": start, "length": length})["x"]
+
+
+def header(contents: bytes) -> tuple[int, int]:
+    def read(example):
+        return {
+            "rate": hr.ops.audio_sample_rate(example["data"]),
+            "count": hr.ops.audio_num_samples(example["data"]),
+        }
+
+    found = hr.native(read)({"data": contents})
+    return int(found["rate"]), int(found["count"])
+
+
+def original() -> np.ndarray:
+    with wave.open(io.BytesIO(file("tone.wav"))) as source:
+        data = source.readframes(source.getnframes())
+    return np.frombuffer(data, "<i2").reshape(-1, 2).astype(np.float32) / 32768
+
+
+def written(samples: np.ndarray, bits: int, rate: int = 8000) -> bytes:
+    """Returns integers as a WAV file."""
+    output = io.BytesIO()
+    with wave.open(output, "wb") as target:
+        target.setnchannels(samples.shape[1])
+        target.setsampwidth(bits // 8)
+        target.setframerate(rate)
+        shifted = (samples + 128 if bits == 8 else samples).astype("<i4")
+        pieces = shifted.reshape(-1, 1).view(np.uint8)[:, : bits // 8]
+        target.writeframes(pieces.tobytes())
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("bits", [8, 16, 24, 32])
+@pytest.mark.parametrize("channels", [1, 2, 5])
+def test_a_wav_file_has_the_integers_that_were_written(bits, channels):
+    top = 1 << (bits - 1)
+    samples = np.random.default_rng(bits).integers(-top, top, (50, channels))
+    contents = written(samples, bits)
+    expected = (samples / top).astype(np.float32)
+    np.testing.assert_array_equal(decoded(contents, mono=False), expected)
+    mean = expected.astype(np.float64).mean(1)
+    np.testing.assert_allclose(decoded(contents), mean, atol=1e-6)
+    np.testing.assert_array_equal(sliced(contents, 7, 40, mono=False), expected[7:47])
+    assert header(contents) == (8000, 50)
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8"])
+@pytest.mark.parametrize("is_extensible", [False, True])
+def test_a_wav_file_has_the_floats_that_were_written(dtype, is_extensible):
+    samples = np.random.default_rng(1).normal(size=(9, 2)).astype(dtype)
+    size = samples.dtype.itemsize
+    kind = 0xFFFE if is_extensible else 3
+    layout = struct.pack("<HHIIHH", kind, 2, 44100, 88200 * size, 2 * size, 8 * size)
+    if is_extensible:
+        tail = b"\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"
+        layout += struct.pack("<HHIH", 22, 8 * size, 3, 3) + tail
+    data = samples.tobytes()
+    body = b"WAVEfmt " + struct.pack("<I", len(layout)) + layout
+    body += b"LIST\x03\0\0\0abc\0" + b"data" + struct.pack("<I", len(data)) + data
+    contents = b"RIFF" + struct.pack("<I", len(body)) + body
+    np.testing.assert_array_equal(decoded(contents, mono=False), samples.astype(np.float32))
+    assert header(contents) == (44100, 9)
+
+
+def test_a_sound_without_samples_is_empty():
+    contents = written(np.zeros((0, 2), int), 16)
+    assert decoded(contents).shape == (0,)
+    assert decoded(contents, mono=False).shape == (0, 2)
+
+
+def test_flac_is_what_it_was_made_of():
+    np.testing.assert_array_equal(decoded(file("tone.flac"), mono=False), original())
+
+
+@pytest.mark.parametrize(("name", "bound"), [("tone.mp3", 0.06), ("tone.ogg", 0.15)])
+def test_lossy_files_have_the_samples_in_their_place(name, bound):
+    expected = original()
+    found = decoded(file(name), mono=False)
+    assert found.shape == expected.shape
+    assert np.sqrt(np.mean((found - expected) ** 2)) < bound * np.sqrt(np.mean(expected**2))
+    shifted = np.roll(expected, 1, 0)
+    assert np.mean((found - expected) ** 2) < np.mean((found - shifted) ** 2) / 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_headers_tell_rate_and_length(name):
+    assert header(file(name)) == (8000, 4800)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mono", [True, False])
+def test_a_slice_is_the_part_of_the_whole(name, mono):
+    contents = file(name)
+    whole = decoded(contents, mono=mono)
+    for start in (*range(0, 4800, 301), 575, 576, 577, 4799, 4800):
+        for length in (0, 1, 700, 4800 - start):
+            part = sliced(contents, start, min(length, 4800 - start), mono=mono)
+            np.testing.assert_array_equal(part, whole[start : start + length])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("start", "length"), [(4800, 1), (0, 4801), (2**62, 2**62)])
+def test_a_slice_past_the_end_is_an_error_with_the_length(name, start, length):
+    text = f"the slice has {length} samples from sample {start}, expected a part of the file's 4800"
+    with pytest.raises(hr.errors.OutOfRangeError, match=text):
+        sliced(file(name), start, length)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="start is -1, expected 0 or more"):
+        sliced(file(name), -1, 5)
+
+
+def test_a_rate_resamples_what_was_decoded():
+    contents = file("tone.flac")
+    whole = decoded(contents, sample_rate=16_000)
+    resampled = hr.native(lambda example: {"y": hr.ops.resample(example["x"], 8000, 16_000)})
+    np.testing.assert_array_equal(whole, resampled({"x": decoded(contents)})["y"])
+    assert whole.shape == (9600,)
+    np.testing.assert_array_equal(decoded(contents, sample_rate=8000), decoded(contents))
+    assert sliced(contents, 100, 50, sample_rate=4000, mono=False).shape == (25, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_is_cut_short_is_an_error(name):
+    contents = file(name)
+    for length in (*range(0, len(contents), 97), len(contents) - 1):
+        with pytest.raises(ERRORS):
+            decoded(contents[:length])
+
+
+@pytest.mark.parametrize("name", ["tone.flac", "tone.ogg"])
+def test_a_wrong_byte_is_an_error_or_changes_no_sample(name):
+    contents = file(name)
+    whole = decoded(contents)
+    num_errors = 0
+    for place in range(0, len(contents), 41):
+        damaged = bytearray(contents)
+        damaged[place] ^= 0x10
+        try:
+            found = decoded(bytes(damaged))
+        except ERRORS:
+            num_errors += 1
+        else:
+            np.testing.assert_array_equal(found, whole)
+    assert num_errors > len(contents) / 41 / 2
+
+
+@pytest.mark.parametrize("name", ["tone.flac", "tone.mp3", "tone.ogg"])
+def test_bytes_that_are_missing_in_the_midst_are_an_error(name):
+    contents = file(name)
+    middle = len(contents) // 2
+    for count in (1, 200):
+        with pytest.raises(hr.errors.DataLossError, match=r"damaged|cut short"):
+            decoded(contents[:middle] + contents[middle + count :])
+
+
+def test_tags_at_both_ends_of_an_mp3_are_skipped():
+    contents = file("tone.mp3")
+    tagged = b"ID3\x04\0\0\0\0\x01\x00" + bytes(128) + contents + b"TAG" + bytes(125)
+    np.testing.assert_array_equal(decoded(tagged), decoded(contents))
+
+
+def test_an_mp3_without_its_first_frame_of_samples_is_an_error():
+    contents = file("tone.mp3")
+    text = (
+        r"the file has \d+ frames, but its header says \d+; it is cut short|of the frames before it"
+    )
+    frames = [place for place in range(len(contents)) if contents[place : place + 2] == b"\xff\xe3"]
+    frames = frames or [
+        place for place in range(len(contents)) if contents[place : place + 2] == b"\xff\xf3"
+    ]
+    with pytest.raises(hr.errors.DataLossError, match=text):
+        decoded(contents[: frames[1]] + contents[frames[2] :])
+
+
+@pytest.mark.parametrize(
+    ("contents", "text"),
+    [
+        (b"", "the file is an empty file, expected WAV"),
+        (b"\x89PNG\r\n\x1a\n", "which is no format of sound, expected WAV"),
+        (b"FORM\0\0\0\0AIFF", "the file is AIFF, expected WAV"),
+        (b"\0\0\0\x18ftypM4A ", "the file is MP4"),
+    ],
+    ids=["empty", "png", "aiff", "mp4"],
+)
+def test_other_formats_are_refused_by_name(contents, text):
+    with pytest.raises(hr.errors.InvalidArgumentError, match=text):
+        decoded(contents)
+
+
+def test_opus_is_refused_by_name():
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="Ogg: the codec is Opus, expected WAV"
+    ):
+        decoded(file("tone.opus"))
+
+
+def test_rates_are_checked_where_they_are_written():
+    for rate, error in [(0, ValueError), (1_000_001, ValueError), (8000.0, TypeError)]:
+        with pytest.raises(error, match=r"decode_audio: sample_rate is .*samples a second"):
+            hr.native(lambda example: {"x": hr.ops.decode_audio(example["data"], rate)})(  # noqa: B023
+                {"data": b""}
+            )
+
+
+def test_a_pipeline_knows_the_shapes():
+    files = hr.arrays({"data": np.array([file("tone.wav")], object)})
+    pipeline = files.map(
+        hr.native(
+            lambda example: {
+                "mono": hr.ops.decode_audio(example["data"]),
+                "both": hr.ops.decode_audio(example["data"], mono=False),
+                "rate": hr.ops.audio_sample_rate(example["data"]),
+            }
+        )
+    )
+    shapes = {name: (spec.dtype, spec.shape) for name, spec in pipeline.spec.items()}
+    assert shapes == {
+        "mono": (np.dtype(np.float32), (None,)),
+        "both": (np.dtype(np.float32), (None, None)),
+        "rate": (np.dtype(np.int32), ()),
+    }
+    [example] = pipeline
+    assert (example["mono"].shape, example["both"].shape) == ((4800,), (4800, 2))
