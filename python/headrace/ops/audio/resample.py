@@ -21,8 +21,8 @@ def resample(
     """Changes the number of samples a second, by a filter of windowed sinc functions.
 
     The samples are those of `torchaudio.functional.resample` with its defaults (a Hann window,
-    width 6, roll-off 0.99), but for the last bits: 1e-6 of full scale. Outside of the sound is
-    silence.
+    width 6, roll-off 0.99), to 2e-5 of full scale, since torchaudio rounds times to float32.
+    Outside of the sound is silence.
 
     Args:
         samples: float32, (samples,) or (samples, channels).
