@@ -71,6 +71,50 @@ pub fn bmp_pixels(data: &[u8]) -> usize {
     product(number::<4, false>(data, 18), height.cast_signed().unsigned_abs() as usize)
 }
 
+/// The number of pixels that a WebP claims, all its frames together. A frame has a header of 24
+/// bytes.
+pub fn webp_pixels(data: &[u8]) -> usize {
+    let frames = (data.len() / 24).max(1);
+    match data.get(12..16) {
+        Some(b"VP8X") => {
+            let side = |at| number::<3, false>(data, at) + 1;
+            product(side(24), side(27)).saturating_mul(frames)
+        }
+        Some(b"VP8L") => {
+            let sides = number::<4, false>(data, 21);
+            product((sides & 0x3fff) + 1, (sides >> 14 & 0x3fff) + 1)
+        }
+        _ => product(number::<2, false>(data, 26) & 0x3fff, number::<2, false>(data, 28) & 0x3fff),
+    }
+}
+
+/// The number of pixels that a TIFF claims: the largest product of a width and a height in its
+/// first directory.
+pub fn tiff_pixels(data: &[u8]) -> usize {
+    match data.starts_with(b"II") {
+        true => tiff_sides::<false>(data),
+        false => tiff_sides::<true>(data),
+    }
+}
+
+fn tiff_sides<const IS_BIG_ENDIAN: bool>(data: &[u8]) -> usize {
+    let directory = number::<4, IS_BIG_ENDIAN>(data, 4);
+    let num_entries = number::<2, IS_BIG_ENDIAN>(data, directory);
+    let places = (0..num_entries).map(|entry| directory + 2 + 12 * entry).take_while(|place| *place < data.len());
+    let mut sides = [0, 0];
+    for place in places {
+        // Width and height are tags 256 and 257, of two bytes or of four.
+        let tag = number::<2, IS_BIG_ENDIAN>(data, place);
+        let short = number::<2, IS_BIG_ENDIAN>(data, place + 8);
+        let side = short.max(number::<4, IS_BIG_ENDIAN>(data, place + 8));
+        if let Some(known) = tag.checked_sub(256).and_then(|side| sides.get_mut(side)) {
+            let is_short = number::<2, IS_BIG_ENDIAN>(data, place + 2) == 3;
+            *known = (*known).max(if is_short { short } else { side });
+        }
+    }
+    product(sides[0], sides[1])
+}
+
 fn product(one: usize, other: usize) -> usize {
     one.saturating_mul(other)
 }

@@ -1,7 +1,7 @@
 //! Images, by the operations that decode them. Each operation takes several formats, so each target
 //! may see all of them.
 
-use crate::claims::{bmp_pixels, gif_pixels, png_pixels};
+use crate::claims::{bmp_pixels, gif_pixels, png_pixels, tiff_pixels, webp_pixels};
 use crate::kernels::{attrs, run, string};
 use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::tensor::Tensor;
@@ -58,6 +58,27 @@ pub fn bmp(data: &[u8]) -> usize {
     decoded(data, |option, data| drop(run("DecodeBmp", &attrs([("channels", channels(option))]), [string(data)])))
 }
 
+/// `[options, file...]`: a WebP, as stored and turned by its orientation.
+pub fn webp(data: &[u8]) -> usize {
+    decoded(data, decode_oriented)
+}
+
+/// `[options, file...]`: a TIFF.
+pub fn tiff(data: &[u8]) -> usize {
+    decoded(data, decode_oriented)
+}
+
+fn decode_oriented(option: u8, data: &[u8]) {
+    let items = [
+        ("channels", channels(option)),
+        ("dtype", Attr::DType(DType::UInt16)),
+        ("expand_animations", Attr::Bool(option & 16 == 0)),
+        ("reads_more", Attr::Bool(true)),
+        ("orientation", Attr::Bool(true)),
+    ];
+    let _ = run("DecodeImage", &attrs(items), [string(data)]);
+}
+
 /// Decodes a file by one operation, and by the operation for any format, unless it claims too many
 /// pixels.
 fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
@@ -72,6 +93,8 @@ fn decoded(data: &[u8], decode: impl Fn(u8, &[u8])) -> usize {
         ("channels", channels(*option)),
         ("dtype", Attr::DType(dtype)),
         ("expand_animations", Attr::Bool(option & 16 == 0)),
+        ("reads_more", Attr::Bool(option & 32 == 0)),
+        ("orientation", Attr::Bool(option & 64 == 0)),
     ];
     let _ = run("DecodeImage", &attrs(items), [string(data)]);
     data.len() * if data.starts_with(b"GIF") { GIF_EXPANSION } else { 1 } + pixels * PIXEL_BYTES
@@ -83,6 +106,8 @@ fn claimed_pixels(data: &[u8]) -> usize {
         [0x89, b'P', ..] => png_pixels(data),
         [b'G', b'I', b'F', ..] => gif_pixels(data),
         [0xff, 0xd8, ..] => jpeg_pixels(data),
+        [b'R', b'I', b'F', b'F', ..] => webp_pixels(data),
+        [b'I', b'I', b'*', 0, ..] | [b'M', b'M', 0, b'*', ..] => tiff_pixels(data),
         _ => bmp_pixels(data),
     }
 }

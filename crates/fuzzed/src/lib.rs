@@ -25,7 +25,8 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The extra memory of targets that read files: blocks, and the tables of a decompressor.
 const FILE_BYTES: usize = 8 << 20;
-/// The extra memory of targets that read tables, whose pages are made room for as they claim.
+/// The extra memory of targets that read tables, whose pages are made room for as they claim, and of
+/// WebP, whose groups of codes each have tables.
 const TABLE_BYTES: usize = 64 << 20;
 /// The extra memory of other targets.
 const PARSER_BYTES: usize = 512 << 10;
@@ -43,7 +44,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 22] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -62,6 +63,8 @@ pub const TARGETS: [Target; 20] = [
     Target { name: "gif", body: images::gif, times: 8, besides: PARSER_BYTES },
     Target { name: "bmp", body: images::bmp, times: 8, besides: PARSER_BYTES },
     Target { name: "sound", body: sound::sound, times: 8, besides: TABLE_BYTES },
+    Target { name: "webp", body: images::webp, times: 8, besides: TABLE_BYTES },
+    Target { name: "tiff", body: images::tiff, times: 8, besides: PARSER_BYTES },
     Target { name: "saved", body: saved::saved, times: 64, besides: PARSER_BYTES },
     Target { name: "pipeline_checkpoints", body: checkpoints::checkpoints, times: 16, besides: FILE_BYTES },
 ];

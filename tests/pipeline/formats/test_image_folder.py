@@ -33,14 +33,14 @@ def test_labels_go_by_sorted_directories(photos, given):
 
 
 def test_images_that_are_not_decoded_are_an_error_until_they_are_named(photos):
-    (photos / "b" / "2.WebP").touch()
-    (photos / "b" / "3.tif").touch()
-    message = r"b/2.WebP: this image and 1 more in the class are in a format that headrace.ops"
+    (photos / "b" / "2.AVIF").touch()
+    (photos / "b" / "3.jxl").touch()
+    message = r"b/2.AVIF: this image and 1 more in the class are in a format that headrace.ops"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         iter(hp.image_folder(photos))
-    [batch] = hp.image_folder(photos, ["jpg", ".JPEG", "webp"]).batch(10)
-    assert [path.rpartition("/")[2] for path in batch["path"]] == ["10.jpeg", "1.JPG", "2.WebP"]
-    assert "'.webp'" in hp.image_folder(photos, ["webp"]).describe()
+    [batch] = hp.image_folder(photos, ["jpg", ".JPEG", "avif"]).batch(10)
+    assert [path.rpartition("/")[2] for path in batch["path"]] == ["10.jpeg", "1.JPG", "2.AVIF"]
+    assert "'.avif'" in hp.image_folder(photos, ["avif"]).describe()
 
 
 @pytest.mark.parametrize(

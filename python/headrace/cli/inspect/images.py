@@ -15,7 +15,7 @@ from headrace.pipeline.tracing import native
 __all__ = ["DECODED", "Picture", "as_png", "decoded", "drawn"]
 
 # The engine decodes these.
-DECODED: Final = ("JPEG", "PNG", "GIF", "BMP")
+DECODED: Final = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WebP")
 _MODES: Final = {1: "grey", 2: "grey with alpha", 3: "RGB", 4: "RGB with alpha"}
 _UPPER_HALF: Final = "▀"
 
@@ -24,8 +24,9 @@ class Picture(NamedTuple):
     """An image that was decoded.
 
     Attributes:
-        format: "JPEG", "PNG", "GIF" or "BMP".
-        pixels: uint8, (height, width, channels), 0-255; for an animation the first frame.
+        format: One of `DECODED`.
+        pixels: uint8, (height, width, channels), 0-255; of an animation, or of a TIFF of several
+            images, the first.
     """
 
     format: str
@@ -39,6 +40,11 @@ class Picture(NamedTuple):
 @native
 def _decode(example: dict[str, Any]) -> dict[str, Any]:
     return {"image": ops.decode_image(example["data"])}
+
+
+@native
+def _decode_first(example: dict[str, Any]) -> dict[str, Any]:
+    return {"image": ops.decode_image(example["data"], expand_animations=False)}
 
 
 @native
@@ -56,7 +62,7 @@ def decoded(data: bytes) -> Picture | str | None:
     if kind not in DECODED:
         return None
     try:
-        pixels = _decode({"data": data})["image"]
+        pixels = (_decode_first if kind == "TIFF" else _decode)({"data": data})["image"]
     except OpError as error:
         return error.message
     return Picture(kind, pixels[0] if pixels.ndim == 4 else pixels)

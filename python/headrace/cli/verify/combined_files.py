@@ -63,8 +63,16 @@ def _decoded(example: dict[str, Any]) -> dict[str, Any]:
     return {"file": example["file"], "size": ops.size(ops.decode_image(example["data"]))}
 
 
+@native
+def _first_decoded(example: dict[str, Any]) -> dict[str, Any]:
+    image = ops.decode_image(example["data"], expand_animations=False)
+    return {"file": example["file"], "size": ops.size(image)}
+
+
 def _source(contents: Sequence[Content]) -> Pipeline:
     paths = [os.fspath(content.path) for content in contents]
     if contents[0].kind == Kind.IMAGE:
-        return pipeline.files(paths).with_origin().map(_decoded).select("file")
+        # A TIFF of several images is whole for what reads it if the first is.
+        decode = _first_decoded if contents[0].detail == "TIFF" else _decoded
+        return pipeline.files(paths).with_origin().map(decode).select("file")
     return pipeline.tfrecords(paths).with_origin().select("file")

@@ -68,5 +68,5 @@ def _group(content: Content) -> str:
     if content.kind not in TOGETHER:
         return ""
     if content.kind == Kind.IMAGE:
-        return "images" if content.detail in DECODED else ""
+        return f"images {content.detail == 'TIFF'}" if content.detail in DECODED else ""
     return "records"

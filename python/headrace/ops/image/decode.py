@@ -1,7 +1,7 @@
 """Decoders of images: they turn the bytes of a file into pixels.
 
 All of them run in the native engine. Each detects the format from the contents: `decode_png` of a
-JPEG works. Metadata such as an EXIF orientation is ignored.
+JPEG works. Metadata such as an EXIF orientation is ignored, unless `decode_image` is asked for it.
 
 Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
 """
@@ -215,23 +215,31 @@ def decode_image(
     channels: int | None = None,
     dtype: DTypeLike = dtypes.uint8,
     expand_animations: bool = True,
+    orientation: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Decodes an image in any of the formats JPEG, PNG, GIF and BMP.
+    """Decodes an image in any of the formats JPEG, PNG, GIF, BMP, TIFF and WebP.
+
+    In a graph of TensorFlow 1, TIFF and WebP are not read. TIFF is grey, RGB or RGB with alpha, of
+    8 or 16 bits, packed by LZW, Deflate or PackBits or not at all. AVIF is not read.
 
     Args:
         contents: The file's bytes, a scalar string.
         channels: None or 0 for as many as are stored, 1 for grey, 3 for RGB, 4 for RGBA; not every
-            format can give each.
+            format can give each. A WebP, and a TIFF with colours, do not become grey.
         dtype: Type of the pixels; see `convert_image_dtype` for their range.
-        expand_animations: Whether a GIF gives all its frames, in a first axis of their own; False
-            for the first frame alone.
+        expand_animations: Whether a GIF or an animated WebP gives all its frames, in a first axis
+            of their own; False for the first frame alone. A TIFF of several images is an error,
+            unless it is False: then the first one is decoded.
+        orientation: Whether a picture is turned and flipped as the EXIF data of a JPEG, PNG, TIFF
+            or WebP say. Data that are damaged, or without an orientation, change nothing.
         name: Name of the operation.
 
     Returns:
-        `dtype`, (height, width, channels), or (frames, height, width, 3) of a GIF. The static shape
-        is unknown; `set_shape` helps. In a native function of a pipeline it has three axes if
-        `expand_animations` is False.
+        `dtype`, (height, width, channels), or (frames, height, width, channels) of a GIF and an
+        animated WebP. The static shape is unknown; `set_shape` helps. In a native function of a
+        pipeline it has three axes if `expand_animations` is False. A run with anything else, or
+        with more than 178,956,970 pixels, ends with InvalidArgumentError.
 
     Raises:
         ValueError: If there is no such number of channels.
@@ -252,6 +260,7 @@ def decode_image(
         "channels": channels or 0,
         "dtype": decoded,
         "expand_animations": bool(expand_animations),
+        "orientation": bool(orientation),
     }
     with name_scope(name, "decode_image", [contents]) as scope:
         image = apply_op("DecodeImage", inputs, infer, name=scope, attrs=attrs).outputs[0]

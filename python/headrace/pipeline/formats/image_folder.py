@@ -11,10 +11,10 @@ from headrace.pipeline.formats.class_folder import ClassFolder, chosen_extension
 __all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
 # The extensions of the formats that operations decode.
-_DECODED: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp")
+_DECODED: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 # The extensions of other images, which must not be skipped without notice.
 _OTHERS: Final = (
-    *(".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jxl", ".avif"),
+    *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jxl", ".avif"),
     *(".heic", ".heif", ".ico", ".svg", ".psd", ".exr", ".hdr", ".dng", ".raw", ".jfif"),
 )
 
@@ -29,7 +29,7 @@ class ImageFolder(ClassFolder):
     noun: ClassVar[str] = "image"
     decoded: ClassVar[tuple[str, ...]] = _DECODED
     others: ClassVar[tuple[str, ...]] = _OTHERS
-    example: ClassVar[str] = "['jpg', 'webp']"
+    example: ClassVar[str] = "['jpg', 'avif']"
 
     extensions: tuple[str, ...] = _DECODED
 
@@ -51,9 +51,9 @@ def image_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None 
 
     Args:
         root: The directory.
-        extensions: The endings of names of images, such as ["jpg", "webp"], in any case; other
-            files are skipped. None for JPEG, PNG, GIF and BMP, which `headrace.ops` decodes; then
-            images of other formats are an error of the iteration.
+        extensions: The endings of names of images, such as ["jpg", "avif"], in any case; other
+            files are skipped. None for JPEG, PNG, GIF, BMP, TIFF and WebP, which `headrace.ops`
+            decodes; then images of other formats are an error of the iteration.
 
     Raises:
         TypeError: If `root` is not a path, or `extensions` not strings.

@@ -158,10 +158,10 @@ class TracedGraph(Graph):
 
 
 _ROLES: Final = (Role.COMPUTED, Role.CONSTANT)
-# Options of kernels that are off for TensorFlow 1, which reads palettes as shades of grey, and
-# stops after the first stream.
+# Options of kernels that are off for TensorFlow 1, which reads palettes as shades of grey and
+# neither TIFF nor WebP, and ends with the first stream.
 _READS: Final = {
-    "DecodeBmp": "reads_palette",
-    "DecodeImage": "reads_palette",
+    "DecodeBmp": "reads_more",
+    "DecodeImage": "reads_more",
     "DecodeCompressed": "reads_whole",
 }

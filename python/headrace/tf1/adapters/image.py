@@ -86,7 +86,7 @@ def decode_image(
     expand_animations: bool = True,
 ) -> Tensor:
     """Calls `ops.decode_image` with the arguments in their old order."""
-    return ops.decode_image(contents, channels, dtype, expand_animations, name)
+    return ops.decode_image(contents, channels, dtype, expand_animations, name=name)
 
 
 def resize_bilinear(

@@ -1,7 +1,8 @@
 //! Decodes images. Each operation accepts several formats, whatever its name.
 
 use super::codecs::sniff::{Format, describe_unknown};
-use super::codecs::{bmp, gif, jpeg, png};
+use super::codecs::{bmp, exif, gif, jpeg, png, tiff, webp};
+use super::flip;
 use super::{Pixels, Samples, bracketed, contents};
 use crate::error::{Error, Result};
 use crate::files::content::content;
@@ -22,8 +23,10 @@ pub struct Decode {
     channels: usize,
     dtype: DType,
     jpeg: jpeg::Options,
-    /// True if palettes of BMP files are read, which TensorFlow 1 does not do.
-    reads_palette: bool,
+    /// True if palettes of BMP files are read, and WebP and TIFF, which TensorFlow 1 does not do.
+    reads_more: bool,
+    /// True if the orientation of EXIF data is applied.
+    is_oriented: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -61,27 +64,36 @@ impl Decode {
             channels: channels as usize,
             dtype: if has_dtype { attrs.dtype("dtype")? } else { DType::UInt8 },
             jpeg: if matches!(op, Op::Jpeg { .. }) { jpeg::Options::from_attrs(attrs)? } else { Default::default() },
-            reads_palette: attrs.bool("reads_palette").unwrap_or(false),
+            reads_more: attrs.bool("reads_more").unwrap_or(false),
+            is_oriented: attrs.bool("orientation").unwrap_or(false),
         })
     }
 
     /// The decoder of `decode_image` that takes the first frame of an animation.
     pub fn first_frame(channels: usize) -> Self {
         let op = Op::Any { expand_animations: false };
-        Self { op, channels, dtype: DType::UInt8, jpeg: Default::default(), reads_palette: true }
+        let jpeg = jpeg::Options::default();
+        Self { op, channels, dtype: DType::UInt8, jpeg, reads_more: true, is_oriented: false }
     }
 
     pub fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
+        let is_any = matches!(self.op, Op::Any { .. });
         let format = match (self.op, Format::of(contents)) {
             (Op::Bmp, _) => Format::Bmp,
-            (Op::Any { .. }, Some(format)) => format,
+            (Op::Any { .. }, Some(format)) if self.reads_more || !format.is_of_pipelines() => format,
             (_, Some(format @ (Format::Jpeg | Format::Png | Format::Gif))) => format,
             (op, format) => {
                 let prefix = match op {
+                    Op::Any { .. } if self.reads_more => {
+                        "Unable to decode bytes as JPEG, PNG, GIF, BMP, TIFF or WebP: "
+                    }
                     Op::Any { .. } => "Unable to decode bytes as JPEG, PNG, GIF, or BMP: ",
                     _ => "",
                 };
                 let remedy = match format {
+                    Some(format) if format.is_of_pipelines() => {
+                        format!("The file is a {format}: decode it by hr.ops.decode_image, in a native function")
+                    }
                     Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
                     None if contents.is_empty() => "Look at what should have written it".to_owned(),
                     None => match content(contents) {
@@ -98,12 +110,32 @@ impl Decode {
         if self.op == Op::Png && self.dtype == DType::UInt16 && format != Format::Png {
             return Err(Error::invalid_argument(format!("{format} does not support uint16 output")));
         }
-        match format {
+        let image = match format {
             Format::Jpeg => self.finish(jpeg::decode(contents, self.channels, &self.jpeg, window)?),
             Format::Png => self.finish(png::decode(contents, self.channels, self.dtype != DType::UInt8)?),
-            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.reads_palette)?),
+            Format::Bmp => self.finish(bmp::decode(contents, self.channels, self.reads_more)?),
             Format::Gif => self.decode_gif(contents),
+            Format::Tiff => {
+                let is_wide = self.dtype != DType::UInt8;
+                self.finish(tiff::decode(contents, self.channels, is_wide, self.is_first_only())?)
+            }
+            Format::Webp => self.decode_webp(contents),
+        }?;
+        match self.is_oriented && is_any {
+            true => flip::oriented(image, orientation(contents, format)),
+            false => Ok(image),
         }
+    }
+
+    fn is_first_only(&self) -> bool {
+        self.op == Op::Any { expand_animations: false }
+    }
+
+    fn decode_webp(&self, contents: &[u8]) -> Result<Tensor> {
+        let webp::Decoded { pixels, num_frames } = webp::decode(contents, self.channels, self.is_first_only())?;
+        let sizes = [pixels.height, pixels.width, pixels.channels];
+        let shape: Shape = num_frames.into_iter().chain(sizes).collect();
+        self.tensor(shape, pixels.samples)
     }
 
     fn check_channels(&self, format: Format) -> Result<()> {
@@ -111,7 +143,8 @@ impl Decode {
             Format::Jpeg => &[0, 1, 3],
             Format::Gif => &[0, 3],
             Format::Bmp if matches!(self.op, Op::Any { .. }) => &[0, 3, 4],
-            Format::Png | Format::Bmp => return Ok(()),
+            Format::Webp => &[0, 3, 4],
+            Format::Png | Format::Bmp | Format::Tiff => return Ok(()),
         };
         if allowed.contains(&self.channels) {
             return Ok(());
@@ -128,8 +161,7 @@ impl Decode {
     }
 
     fn decode_gif(&self, contents: &[u8]) -> Result<Tensor> {
-        let is_first_only = self.op == Op::Any { expand_animations: false };
-        let frames = gif::decode(contents, if is_first_only { 1 } else { usize::MAX })?;
+        let frames = gif::decode(contents, if self.is_first_only() { 1 } else { usize::MAX })?;
         let mut shape = vec![frames.height, frames.width, 3];
         if matches!(self.op, Op::Gif | Op::Any { expand_animations: true }) {
             shape.insert(0, frames.num_frames);
@@ -187,6 +219,18 @@ impl Kernel for Decode {
         };
         self.decode(image, window).map(Step::one)
     }
+}
+
+/// The orientation that a file gives, 1 to 8.
+fn orientation(contents: &[u8], format: Format) -> u8 {
+    let data = match format {
+        Format::Jpeg => exif::of_jpeg(contents),
+        Format::Png => exif::of_png(contents),
+        Format::Tiff => Some(contents),
+        Format::Webp => exif::of_webp(contents),
+        Format::Bmp | Format::Gif => None,
+    };
+    data.map_or(1, exif::orientation)
 }
 
 /// A window given as y, x, height and width. A window outside the image is kept as it is.

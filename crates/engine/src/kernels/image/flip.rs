@@ -165,6 +165,25 @@ impl Kernel for FlipImage {
     }
 }
 
+/// Turns and flips images by an orientation of EXIF, 1 to 8, so that they stand upright.
+pub fn oriented(image: Tensor, orientation: u8) -> Result<Tensor> {
+    let frame = Frame::of(&image)?;
+    let turned = |image: &Tensor, quarters| match Move::turn(&Frame::of(image)?, quarters) {
+        Some(turn) => turn.apply(image, &Frame::of(image)?, |_| true),
+        None => Ok(image.clone()),
+    };
+    match orientation {
+        2 => Move::left_right(&frame).apply(&image, &frame, |_| true),
+        3 => turned(&image, 2),
+        4 => Move::up_down(&frame).apply(&image, &frame, |_| true),
+        5 => Move::transpose(&frame).apply(&image, &frame, |_| true),
+        6 => turned(&image, 3),
+        7 => turned(&Move::transpose(&frame).apply(&image, &frame, |_| true)?, 2),
+        8 => turned(&image, 1),
+        _ => Ok(image),
+    }
+}
+
 /// Swaps rows and columns.
 pub struct TransposeImage;
 
@@ -216,6 +235,22 @@ mod tests {
         assert_eq!(turned(2).bytes(), [5, 4, 3, 2, 1, 0]);
         assert_eq!(turned(-1).bytes(), [3, 0, 4, 1, 5, 2]);
         assert_eq!(turned(4), image());
+    }
+
+    #[test]
+    fn orientations_are_undone() {
+        let upright = |orientation| {
+            let turned = oriented(image(), orientation).unwrap();
+            (turned.shape()[0], turned.bytes().to_vec())
+        };
+        assert_eq!(upright(1), (2, vec![0, 1, 2, 3, 4, 5]));
+        assert_eq!(upright(2), (2, vec![2, 1, 0, 5, 4, 3]));
+        assert_eq!(upright(3), (2, vec![5, 4, 3, 2, 1, 0]));
+        assert_eq!(upright(4), (2, vec![3, 4, 5, 0, 1, 2]));
+        assert_eq!(upright(5), (3, vec![0, 3, 1, 4, 2, 5]));
+        assert_eq!(upright(6), (3, vec![3, 0, 4, 1, 5, 2]));
+        assert_eq!(upright(7), (3, vec![5, 2, 4, 1, 3, 0]));
+        assert_eq!(upright(8), (3, vec![2, 5, 1, 4, 0, 3]));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! File formats of images.
 
 pub mod bmp;
+pub mod channels;
+pub mod exif;
 pub mod gif;
 pub mod jpeg;
 pub mod png;
 pub mod sniff;
+pub mod tiff;
+pub mod webp;

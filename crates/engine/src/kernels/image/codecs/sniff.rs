@@ -10,17 +10,31 @@ pub enum Format {
     Png,
     Gif,
     Bmp,
+    Tiff,
+    Webp,
 }
 
 impl Format {
     pub fn of(contents: &[u8]) -> Option<Self> {
-        const SIGNATURES: [(&[u8], Format); 4] = [
+        const SIGNATURES: [(&[u8], Format); 6] = [
             (b"\xff\xd8\xff", Format::Jpeg),
             (b"\x89PNG\r\n\x1a\n", Format::Png),
             (b"GIF8", Format::Gif),
             (b"BM", Format::Bmp),
+            (b"II*\0", Format::Tiff),
+            (b"MM\0*", Format::Tiff),
         ];
+        if contents.starts_with(b"RIFF") && contents.get(8..12) == Some(b"WEBP") {
+            return Some(Self::Webp);
+        }
         SIGNATURES.iter().find(|(signature, _)| contents.starts_with(signature)).map(|(_, format)| *format)
+    }
+}
+
+impl Format {
+    /// True for a format that pipelines read and TensorFlow 1 does not.
+    pub fn is_of_pipelines(self) -> bool {
+        matches!(self, Self::Tiff | Self::Webp)
     }
 }
 
@@ -31,6 +45,8 @@ impl fmt::Display for Format {
             Self::Png => "PNG",
             Self::Gif => "GIF",
             Self::Bmp => "BMP",
+            Self::Tiff => "TIFF",
+            Self::Webp => "WebP",
         })
     }
 }
@@ -54,6 +70,10 @@ mod tests {
         assert_eq!(Format::of(b"\x89PNG\r\n\x1a\n\0"), Some(Format::Png));
         assert_eq!(Format::of(b"GIF89a"), Some(Format::Gif));
         assert_eq!(Format::of(b"BM6"), Some(Format::Bmp));
+        assert_eq!(Format::of(b"II*\0\x08"), Some(Format::Tiff));
+        assert_eq!(Format::of(b"MM\0*\0"), Some(Format::Tiff));
+        assert_eq!(Format::of(b"RIFF\x04\0\0\0WEBP"), Some(Format::Webp));
+        assert_eq!(Format::of(b"RIFF\x04\0\0\0WAVE"), None);
         assert_eq!(Format::of(b"\xff\xd8"), None);
         assert_eq!(Format::of(b""), None);
     }

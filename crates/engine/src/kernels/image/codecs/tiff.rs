@@ -1,0 +1,109 @@
+//! TIFF: grey, RGB or RGB with alpha, of 8 or 16 bits a sample.
+//!
+//! Source: TIFF 6.0.
+
+use super::channels::convert;
+use crate::error::{Error, Result};
+use crate::kernels::image::{Pixels, Samples, check_size, damaged};
+use crate::tensor::allocate::{self, Refusal};
+use std::io::Cursor;
+use tiff::decoder::{Decoder, Limits};
+use tiff::tags::Tag;
+use tiff::{ColorType, TiffError};
+
+/// The most memory for the unpacked bytes of one strip or tile.
+const MOST_STRIP_BYTES: usize = 1 << 28;
+/// An extra sample that is alpha, which the colours are not multiplied by.
+const UNASSOCIATED_ALPHA: u32 = 2;
+
+/// Decodes to 1, 3 or 4 channels; 0 means as stored. Samples have 16 bits if `is_wide`, else 8.
+/// Unless `is_first_only`, a file of several images is refused.
+pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bool) -> Result<Pixels> {
+    let what = || format!("Invalid TIFF data (size {})", contents.len());
+    let invalid = |error: TiffError| match error {
+        TiffError::UnsupportedError(reason) => unread(&reason),
+        error => damaged(&format!("{}: {error}", what())),
+    };
+    let refused = |refusal: Refusal| refusal.at(what());
+    let mut limits = Limits::default();
+    limits.intermediate_buffer_size = MOST_STRIP_BYTES;
+    let mut decoder = Decoder::new(Cursor::new(contents)).map_err(invalid)?.with_limits(limits);
+    let (width, height) = decoder.dimensions().map_err(invalid)?;
+    let (width, height) = (width as usize, height as usize);
+    check_size(&what(), height, width, 1)?;
+    if !is_first_only && decoder.more_images() {
+        return Err(Error::invalid_argument(
+            "The TIFF has more than one image, and their sizes may differ. Decode the first one with \
+             expand_animations=False",
+        ));
+    }
+    let colours = decoder.colortype().map_err(invalid)?;
+    let (stored, bits) = match colours {
+        ColorType::Gray(bits) => (1, bits),
+        ColorType::RGB(bits) => (3, bits),
+        ColorType::RGBA(bits) => (4, bits),
+        other => return Err(unread(&format_args!("pixels of {other:?}"))),
+    };
+    let mut number = |tag, default| decoder.find_tag_unsigned::<u32>(tag).map(|found| found.unwrap_or(default));
+    let samples = number(Tag::SamplesPerPixel, 1).map_err(invalid)?;
+    let is_planar = number(Tag::PlanarConfiguration, 1).map_err(invalid)? != 1;
+    let formats = decoder.find_tag_unsigned_vec::<u32>(Tag::SampleFormat).map_err(invalid)?.unwrap_or_default();
+    let extra = decoder.find_tag_unsigned_vec::<u32>(Tag::ExtraSamples).map_err(invalid)?.unwrap_or_default();
+    if !matches!(bits, 8 | 16) || formats.iter().any(|format| *format != 1) {
+        return Err(unread(&format_args!("samples that are not integers of 8 or 16 bits ({bits} bits)")));
+    }
+    if is_planar && stored > 1 {
+        return Err(unread(&"channels in planes of their own"));
+    }
+    if samples as usize != stored || (stored == 4 && extra != [UNASSOCIATED_ALPHA]) {
+        return Err(unread(&"channels besides colours and an alpha that they are not multiplied by"));
+    }
+    if channels == 1 && stored > 1 {
+        return Err(Error::invalid_argument(
+            "Channels must be in (None, 3, 4) when decoding TIFF images with colours, got 1",
+        ));
+    }
+    let channels = if channels == 0 { stored } else { channels };
+    let layout = decoder.image_buffer_layout().map_err(invalid)?;
+    let num_samples = height * width * stored;
+    if layout.len != num_samples * usize::from(bits / 8) {
+        return Err(unread(&"pixels that are not packed in bytes"));
+    }
+    allocate::probe(MOST_STRIP_BYTES.min(layout.len)).map_err(refused)?;
+    let samples = if bits == 8 {
+        let mut bytes = allocate::zeros::<u8>(num_samples).map_err(refused)?;
+        decoder.read_image_bytes(&mut bytes).map_err(invalid)?;
+        Samples::Eight(convert(bytes, stored, channels, u8::MAX).map_err(refused)?)
+    } else {
+        let mut wide = allocate::zeros::<u16>(num_samples).map_err(refused)?;
+        decoder.read_image_bytes(bytemuck::cast_slice_mut(&mut wide)).map_err(invalid)?;
+        let wide = convert(wide, stored, channels, u16::MAX).map_err(refused)?;
+        match is_wide {
+            true => Samples::Sixteen(wide),
+            false => {
+                let narrow = wide.iter().map(|sample| (sample >> 8) as u8);
+                Samples::Eight(allocate::collected(wide.len(), narrow).map_err(refused)?)
+            }
+        }
+    };
+    Ok(Pixels { height, width, channels, samples })
+}
+
+/// The error for a file that is valid and of a kind that is not read.
+fn unread(reason: &dyn std::fmt::Display) -> Error {
+    Error::invalid_argument(format!(
+        "The TIFF has {reason}, expected grey, RGB or RGB with alpha of 8 or 16 bits, uncompressed or packed by LZW, \
+         Deflate or PackBits. Save it so, or as a PNG"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_image_are_an_error() {
+        let error = decode(b"II*\0\xff\xff\xff\0", 0, false, true).unwrap_err();
+        assert!(error.message().starts_with("Invalid TIFF data (size 8): "), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+import io
+import struct
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.ops.augment.models import computed
+
+import headrace as hr
+from headrace import ops
+
+COMPRESSIONS = ["raw", "tiff_lzw", "tiff_adobe_deflate", "packbits"]
+
+
+def decoded(file, **options):
+    return computed(lambda x: ops.decode_image(x, **options), x=file)
+
+
+def packed(image, samples, extra=(), tags=(), order="<"):
+    """Makes an uncompressed TIFF of pixels, with entries of one number each."""
+    height, width = image.shape[:2]
+    data = image.astype(image.dtype.newbyteorder(order)).tobytes()
+    bits = 8 * image.dtype.itemsize
+    entries = {256: (4, [width]), 257: (4, [height]), 258: (3, [bits] * samples), 259: (3, [1])}
+    entries |= {262: (3, [2 if samples > 2 else 1]), 273: (4, [0]), 277: (3, [samples])}
+    entries |= {278: (4, [height]), 279: (4, [len(data)])}
+    entries |= {338: (3, list(extra))} if extra else {}
+    entries |= dict(tags)
+    start = 8 + 2 + 12 * len(entries) + 4
+    behind, lines = b"", b""
+    place = start
+    for tag, (kind, numbers) in sorted(entries.items()):
+        values = struct.pack(order + {3: "H", 4: "I"}[kind] * len(numbers), *numbers)
+        if tag == 273:
+            values = b"place"
+        elif len(values) > 4:
+            behind += values
+            values = struct.pack(order + "I", place + len(behind) - len(values))
+        lines += struct.pack(order + "HHI", tag, kind, len(numbers)) + values.ljust(4, b"\0")[:4]
+    lines = lines.replace(b"plac", struct.pack(order + "I", start + len(behind)))
+    head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8)
+    count = struct.pack(order + "H", len(entries))
+    return head + count + lines + b"\0\0\0\0" + behind + data
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_bytes_are_those_of_the_file(photo, saved, compression, channels):
+    image = photo(37, 50, channels)
+    file = saved(image, "TIFF", compression=compression)
+    assert np.array_equal(decoded(file), image)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_wide_samples_are_kept_or_lose_their_lower_half(order, channels):
+    image = np.random.default_rng(0).integers(0, 2**16, (5, 7, channels), np.uint16)
+    file = packed(image, channels, extra=[2] if channels == 4 else [], order=order)
+    assert np.array_equal(decoded(file, dtype="uint16"), image)
+    assert np.array_equal(decoded(file), image >> 8)
+
+
+def test_channels_are_added_and_dropped(photo, saved):
+    grey, colours = photo(5, 6, 1), photo(5, 6, 3)
+    assert np.array_equal(decoded(saved(grey, "TIFF"), channels=3), np.tile(grey, 3))
+    opaque = np.concatenate([colours, np.full((5, 6, 1), 255, np.uint8)], -1)
+    assert np.array_equal(decoded(saved(colours, "TIFF"), channels=4), opaque)
+    assert np.array_equal(decoded(saved(opaque, "TIFF"), channels=3), colours)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="TIFF images with colours, got 1"):
+        decoded(saved(colours, "TIFF"), channels=1)
+
+
+def test_white_is_zero_where_the_file_says_so():
+    image = np.arange(12, dtype=np.uint8).reshape(3, 4, 1)
+    assert np.array_equal(decoded(packed(image, 1, tags={262: (3, [0])})), 255 - image)
+
+
+def test_of_several_images_the_first_is_decoded_if_asked_for(photo):
+    file = io.BytesIO()
+    first, second = Image.fromarray(photo(9, 8)), Image.fromarray(photo(3, 4))
+    first.save(file, "TIFF", save_all=True, append_images=[second])
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="has more than one image, and their s"
+    ):
+        decoded(file.getvalue())
+    assert np.array_equal(decoded(file.getvalue(), expand_animations=False), photo(9, 8))
+
+
+PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (packed(PIXELS, 4, extra=[1]), "an alpha that they are not multiplied by"),
+        (packed(PIXELS, 4, extra=[0]), "The TIFF has channels besides colours"),
+        (packed(PIXELS[..., :2], 2), "The TIFF has pixels of Multiband"),
+        (
+            packed(PIXELS[..., :3], 3, tags={284: (3, [2])}),
+            "channels in planes of their own|Invalid",
+        ),
+        (packed(PIXELS[..., :1], 1, tags={339: (3, [2])}), "samples that are not integers of 8"),
+        (packed(PIXELS[..., :1].astype(np.uint32), 1), "samples that are not integers of 8 or 16"),
+        (packed(PIXELS, 4, tags={262: (3, [5])}), "The TIFF has pixels of CMYK"),
+    ],
+    ids=["multiplied", "unknown", "two", "planes", "signed", "32 bits", "inks"],
+)
+def test_other_kinds_are_refused_in_words(file, message):
+    with pytest.raises(hr.errors.InvalidArgumentError, match=message):
+        decoded(file)
+
+
+@pytest.mark.parametrize("mode", ["1", "P", "F", "CMYK", "LA"])
+def test_other_modes_of_pillow_are_refused(photo, saved, mode):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="The TIFF has"):
+        decoded(
+            saved(photo(8, 9), "TIFF", "L" if mode == "F" else mode) if mode != "F" else _floats()
+        )
+
+
+def _floats():
+    file = io.BytesIO()
+    Image.fromarray(np.ones((3, 4), np.float32)).save(file, "TIFF")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_damage_is_an_error_or_other_pixels(photo, saved, compression):
+    file = saved(photo(24, 24), "TIFF", compression=compression)
+    random = np.random.default_rng(0)
+    for end in range(0, len(file), len(file) // 20):
+        try:
+            assert decoded(file[:end]).shape == (24, 24, 3)
+        except hr.errors.InvalidArgumentError:
+            continue
+        raise AssertionError(f"cut off at {end}")
+    for _ in range(200):
+        changed = bytearray(file)
+        changed[random.integers(len(file))] ^= 1 << random.integers(8)
+        try:
+            assert decoded(bytes(changed)).ndim in (3, 4)
+        except (hr.errors.InvalidArgumentError, hr.errors.ResourceExhaustedError):
+            pass
+
+
+def test_a_size_of_gigabytes_is_refused_before_memory_is_taken():
+    file = packed(
+        PIXELS[..., :1], 1, tags={256: (4, [2**30]), 257: (4, [2**30]), 278: (4, [2**30])}
+    )
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="1073741824x1073741824 pixels, expect"
+    ):
+        decoded(file)
