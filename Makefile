@@ -20,10 +20,7 @@ demo: dev ## write real digits to TFRecords, train on them through a pipeline, e
 	@.venv/bin/headrace demo
 
 test: dev ## run the tests of the engine and of the package; model-check the queue and the executor, and simulate whole pipelines
-	cargo test --quiet --workspace --exclude headrace-python
-	cargo test --quiet --workspace --exclude headrace-python --features headrace-engine/shuttle --test simulation
-	cargo test --quiet --release -p headrace-engine --features loom --test loom_queue --test loom_staging --test loom_barrier --test loom_fair_lock --test loom_stop --test loom_pipeline
-	$(PY) -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
+	@tools/test.sh
 
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
 	$(PY) -m peers

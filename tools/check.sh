@@ -24,7 +24,7 @@ check() { # name, command...
 deny() {
     PATH=$PWD/.deny/bin:$PATH
     command -v cargo-deny >/dev/null ||
-        CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
+        CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
             cargo install cargo-deny --version '^0.20' --locked --quiet --root .deny || return
     cargo deny --log-level error check licenses bans sources
 }
