@@ -80,7 +80,9 @@ mod tests {
         assert_eq!(changed(&pixels, |picture| posterize(picture, 8)), pixels);
         assert_eq!(changed(&pixels, |picture| posterize(picture, 0)), [0; 5]);
         assert_eq!(changed(&pixels, |picture| solarize(picture, 127.5)), [0, 100, 127, 127, 0]);
-        assert_eq!(changed(&[10, 20, 30], autocontrast), [0, 127, 255]);
+        // In single precision the largest may become 254, as in torchvision.
+        assert_eq!(changed(&[10, 20, 30], autocontrast), [0, 127, 254]);
+        assert_eq!(changed(&[0, 100, 255], autocontrast), [0, 100, 255]);
         assert_eq!(changed(&[10, 10], autocontrast), [10, 10]);
     }
 
