@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_slow_tone_stays_itself() {
         let tone = |rate: f32, count: usize| {
-            (0..count).map(|index| (index as f32 * 6.28 * 100.0 / rate).sin()).collect::<Vec<_>>()
+            (0..count).map(|index| (index as f32 * std::f32::consts::TAU * 100.0 / rate).sin()).collect::<Vec<_>>()
         };
         let tensor = resampled(tone(8000.0, 4000), &[4000], 8000, 12_000);
         let expected = tone(12_000.0, 6000);

@@ -37,6 +37,9 @@ pub struct Tokenize {
 /// A hash of the content of a file and of the options.
 type Key = (u128, bool, bool);
 
+/// A tokenizer, and what it was made of.
+type Made = (Key, Arc<Tokenizer>);
+
 impl Tokenize {
     /// The kernel for an operation with these attributes. Fails if the content is not that of a
     /// `tokenizer.json`, or if its tokens are drawn at random.
@@ -85,7 +88,7 @@ impl Kernel for Tokenize {
 /// belong to threads, or are skipped while another thread writes.
 fn made(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokenizer>> {
     // The one that was made last: a function is traced for several stages, and for a first look.
-    static LAST: OnceLock<Mutex<Option<(Key, Arc<Tokenizer>)>>> = OnceLock::new();
+    static LAST: OnceLock<Mutex<Option<Made>>> = OnceLock::new();
     let mut hasher = SipHasher13::new();
     hasher.write(content);
     let key = (hasher.finish128().as_u128(), options.0, options.1);

@@ -276,7 +276,6 @@ fn name_of_format(kind: u16) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use super::*;
     use crate::kernels::audio::codecs::decoded;
 
     /// A WAV file.
