@@ -23,7 +23,7 @@ del FAMILIES["framework"]
 PAGE = ROOTS[0].parents[2] / "docs" / "native.md"
 
 # Names that a module of operations has for other modules: by module; None for all of its names.
-# Those under torchvision's names are of native functions alone.
+# Those under torchvision's names, and tokens, are of native functions alone.
 INTERNAL: dict[str, set[str] | None] = {
     "augment/arguments": None,
     "augment/center_crop": None,
@@ -56,6 +56,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "sparse/broadcast": None,
     "sparse/merge": None,
     "sparse/table": None,
+    "strings/tokenize": None,
     "summary/tag": None,
     "queues/barrier": {"TakenFromBarrier"},
     "variables/initial_values": None,

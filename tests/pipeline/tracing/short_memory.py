@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 import traceback
+import wave
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -40,6 +41,14 @@ def _picture(image: np.ndarray, kind: str) -> bytes:
     return file.getvalue()
 
 
+def _sound() -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setparams((1, 2, 8000, 0, "NONE", ""))
+        sound.writeframes(bytes(_NUM_BYTES))
+    return file.getvalue()
+
+
 def _serialized() -> bytes:
     example = Example()
     example.features.feature["n"].int64_list.value.extend(range(1_000_000))
@@ -61,6 +70,8 @@ def _given() -> dict[str, Any]:
         "png": _encoded(ops.encode_png, image),
         "jpeg": _encoded(ops.encode_jpeg, image),
         "example": _serialized(),
+        "wav": _sound(),
+        "sound": draws.random(_NUM_BYTES // 4, np.float32) - 0.5,
         "image": image,
         "rgb": draws.random((1000, 800, 3), np.float32),
         "texts": np.array([b"%d" % number for number in range(100_000)], object),

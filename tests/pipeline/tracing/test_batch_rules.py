@@ -137,6 +137,13 @@ def ensured(draw):
 
 
 @st.composite
+def pictures(draw):
+    x = draw(blocks(["uint8", "float32"], shape=(*draw(shapes)[:2], 2)))
+    layout = draw(st.sampled_from(["CHW", "HWC"]))
+    return Case(lambda e: ops.normalize(e["x"], (0.5, 0), (2, 3), layout), {"x": x})
+
+
+@st.composite
 def gathers(draw):
     table = draw(blocks(shape=draw(st.lists(st.integers(0, 3), max_size=2)), count=4))
     x = draw(blocks(["int32", "int64"], values=[0, 1, 2, 3, 3, 9]))
@@ -329,6 +336,7 @@ CASES: dict[str, Any] = {
     "MirrorPad": st.one_of(pads("REFLECT"), pads("SYMMETRIC")),
     "Mul": binary(ops.multiply),
     "Neg": unary(ops.negative, [dtype for dtype in REALS if not dtype.startswith("u")]),
+    "NormalizeImage": pictures(),
     "NotEqual": binary(ops.not_equal),
     "OneHot": one_hots(),
     "Pack": along_axis(lambda x, axis: ops.stack([x, x], axis), is_new=True),
