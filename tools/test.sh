@@ -5,13 +5,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=.venv/bin/python
-cargo_test() { nice -n 19 cargo test --quiet --release --config tools/rust_tests.toml --workspace "$@"; }
+cargo_test() { nice -n 19 cargo test --quiet --release --workspace "$@"; }
 
 rust_tests() {
-    cargo_test
-    cargo_test --features headrace-engine/shuttle --test simulation
-    # Exploring all orders of threads takes too long without optimisation.
-    cargo_test --features headrace-engine/loom --config profile.release.package.headrace-engine.opt-level=3 \
+    cargo_test --config tools/rust_tests.toml
+    cargo_test --config tools/rust_tests.toml --features headrace-engine/shuttle --test simulation
+    # Exploring all orders of threads takes too long without optimisation, and with checks.
+    cargo_test --features headrace-engine/loom \
         --test loom_queue --test loom_staging --test loom_barrier --test loom_fair_lock --test loom_stop --test loom_pipeline
 }
 
