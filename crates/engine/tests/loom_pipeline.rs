@@ -158,6 +158,35 @@ fn one_worker_and_the_consumer_wake_each_other_wave_after_wave() {
 }
 
 #[test]
+fn a_consumer_that_looks_ahead_gets_more_outputs_than_may_wait() {
+    model(|| {
+        let executor = executor([vec![gives(1)], vec![gives(2)]], 1);
+        let workers = workers::<1>(&executor);
+        executor.start();
+        assert!(executor.look_ahead(Duration::MAX));
+        executor.look_ahead(Duration::MAX);
+        assert_eq!(executor.snapshot().num_ready, 2);
+        assert_eq!(consume(&executor), (vec![1, 2], false));
+        close(&executor, workers);
+    });
+}
+
+#[test]
+fn a_python_worker_polls_while_the_consumer_looks_ahead() {
+    model(|| {
+        let executor = executor([vec![Task::PythonSource], vec![Task::PythonSource]], 1);
+        let worker = spawn(&executor, work_as_python_worker);
+        executor.start();
+        executor.look_ahead(Duration::MAX);
+        executor.look_ahead(Duration::MAX);
+        assert_eq!(executor.snapshot().num_ready, 2);
+        assert_eq!(consume(&executor), (vec![1, 2], false));
+        executor.close();
+        assert_eq!(worker.join().unwrap(), 2);
+    });
+}
+
+#[test]
 fn an_error_comes_once_and_after_the_rows_before_it() {
     model(|| {
         let executor = executor([vec![gives(1), fails(), gives(3)]], 2);

@@ -417,12 +417,13 @@ impl Executor {
         drop((nodes, outputs, tasks));
     }
 
-    /// Polls the nodes for all that can be done now, until `enough` outputs wait. No other thread
-    /// polls them meanwhile.
+    /// Polls the nodes for all that can be done now, until `enough` outputs wait, and as many as
+    /// the consumer looks ahead for. No other thread polls them meanwhile.
     fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
         let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
         let mut tasks = Tasks::new(self.has_python.len());
-        while !state.is_closed && state.is_changed && state.outputs.len() < enough {
+        // As in `must_ask`: a thread that must ask, and did nothing here, would ask for ever.
+        while !state.is_closed && state.is_changed && state.outputs.len() < enough.max(state.num_awaited) {
             state.is_changed = false;
             let is_starving = state.outputs.len() < state.num_awaited;
             let is_stuck = is_starving && state.num_running == 0 && state.tasks.is_empty();
@@ -470,7 +471,7 @@ impl Executor {
             if is_over {
                 return self.end(state, root);
             }
-            if state.is_consumer_waiting && !state.outputs.is_empty() && !state.is_closed {
+            if state.is_consumer_waiting && state.outputs.len() >= state.num_awaited && !state.is_closed {
                 // It runs at once, perhaps on this thread's processor. Another worker may poll the
                 // nodes meanwhile.
                 state.is_consumer_waiting = false;
