@@ -172,7 +172,7 @@ def test_the_layer_table_names_each_top_module_once(engine):
     assert sorted(named) == sorted({name.split("::")[0] for name in engine} - {""})
 
 
-@pytest.mark.parametrize("crate", ["engine", "fuzzed", "jpeg", "python", "remote"])
+@pytest.mark.parametrize("crate", ["engine", "fuzzed", "jpeg", "pipeline", "python", "remote"])
 def test_no_modules_of_a_crate_import_each_other_in_a_circle(crate):
     assert len(modules_of(crate)) > 1
     assert circles(modules_of(crate)) == []

@@ -41,7 +41,8 @@ check "pages of operations" $python tools/ops_pages.py --check
 check "page of TensorFlow 1's names" $python -m tools.docs.supported --check
 check "cargo fmt" cargo fmt --all --check
 check "cargo deny" deny
-check "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+# With the settings of a release, C libraries need not be built again.
+check "cargo clippy" cargo clippy --quiet --release --workspace --all-targets -- -D warnings
 check "instructions" $python -m benchmarks.instructions
 
 if [ ${#failed[@]} -gt 0 ]; then

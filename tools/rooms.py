@@ -14,7 +14,7 @@ from pathlib import Path
 TOP = Path(__file__).parents[1]
 ROOMS = [
     path
-    for top in ("python/headrace/pipeline", "crates/engine/src/pipeline")
+    for top in ("python/headrace/pipeline", "crates/pipeline/src")
     for path in sorted((TOP / top).glob("*/README.md"))
 ]
 _LIST = re.compile(r"(?<=^## Files\n\n```text\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)

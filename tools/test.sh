@@ -9,9 +9,9 @@ cargo_test() { nice -n 19 cargo test --quiet --release --workspace "$@"; }
 
 rust_tests() {
     cargo_test --config tools/rust_tests.toml
-    cargo_test --config tools/rust_tests.toml --features headrace-engine/shuttle --test simulation
+    cargo_test --config tools/rust_tests.toml --features headrace-pipeline/shuttle --test simulation
     # Exploring all orders of threads takes too long without optimisation, and with checks.
-    cargo_test --features headrace-engine/loom \
+    cargo_test --features headrace-pipeline/loom \
         --test loom_queue --test loom_staging --test loom_barrier --test loom_fair_lock --test loom_stop --test loom_pipeline
 }
 

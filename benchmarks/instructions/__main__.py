@@ -20,8 +20,8 @@ TOLERANCE = 0.03
 """By what share a count may grow."""
 QUEUES = ["headrace_engine::program::Program::run*"]
 PIPELINES = [
-    "headrace_engine::pipeline::execution::executor::Executor::work*",
-    "headrace_engine::pipeline::execution::executor::Executor::next*",
+    "headrace_pipeline::execution::executor::Executor::work*",
+    "headrace_pipeline::execution::executor::Executor::next*",
 ]
 """Instructions count while one of these functions runs."""
 

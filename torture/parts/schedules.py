@@ -10,7 +10,10 @@ from torture.part import Options, Result
 
 ROOT = Path(__file__).parents[2]
 SCHEDULES = 100_000
-COMMAND = "cargo test -p headrace-engine --features shuttle --test simulation -- --nocapture"
+COMMAND = (
+    "cargo test --release --config tools/rust_tests.toml -p headrace-pipeline --features shuttle "
+    "--test simulation -- --nocapture"
+)
 
 
 def run(options: Options) -> Result:

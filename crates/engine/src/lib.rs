@@ -1,5 +1,5 @@
-//! The engine of headrace: tensors, queues, readers, decoders, and programs that run them in a
-//! loop.
+//! The engine of headrace: tensors, files, queues, readers, decoders, and programs that run them in
+//! a loop.
 //!
 //! It does not depend on Python. See `DESIGN.md` at the root of the repository for the map.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
@@ -14,7 +14,6 @@ pub mod lookup;
 pub mod numbering;
 pub mod order;
 pub mod philox;
-pub mod pipeline;
 pub mod program;
 pub mod queue;
 pub mod random_generator;

@@ -237,8 +237,7 @@ impl<'a> Run<'a> {
         self.is_unoptimised.get()
     }
 
-    /// Sets the pipeline row that the program is run for next; see
-    /// [`crate::pipeline::blocks::row_id::RowId::key`].
+    /// Sets the key of the pipeline row that the program is run for next.
     pub fn set_row_key(&self, key: Option<u64>) {
         self.row_key.set(key);
     }

@@ -3,13 +3,13 @@
 use crate::file::File;
 use crate::pipelines::run;
 use headrace_engine::files::compression::Compression;
-use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
-use headrace_engine::pipeline::formats::{Codec, Lines};
-use headrace_engine::pipeline::index::IndexFiles;
-use headrace_engine::pipeline::nodes::cache::Store;
-use headrace_engine::pipeline::nodes::shard::Even;
-use headrace_engine::pipeline::nodes::size_estimate::SizeEstimate;
-use headrace_engine::pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
+use headrace_pipeline::checkpoint::{Checkpoint, State};
+use headrace_pipeline::formats::{Codec, Lines};
+use headrace_pipeline::index::IndexFiles;
+use headrace_pipeline::nodes::cache::Store;
+use headrace_pipeline::nodes::shard::Even;
+use headrace_pipeline::nodes::size_estimate::SizeEstimate;
+use headrace_pipeline::plan::{Blocks, Mix, PieceOptions, Plan, Shuffle, Step};
 use std::sync::Arc;
 
 /// The number of plans.
@@ -101,8 +101,8 @@ fn plan_of(number: u8, file: &File) -> Arc<Plan> {
 mod tests {
     use super::*;
     use crate::pipelines::run_with_checkpoints;
-    use headrace_engine::pipeline::blocks::block::Block;
-    use headrace_engine::pipeline::blocks::rows::Rows;
+    use headrace_pipeline::blocks::block::Block;
+    use headrace_pipeline::blocks::rows::Rows;
 
     /// The bytes that [`checkpoint`] reads as this checkpoint.
     fn written(checkpoint: &Checkpoint, bytes: &mut Vec<u8>) {

@@ -4,14 +4,14 @@ use crate::kernels::{attrs, nothing, run, string, strings};
 use bytes::Bytes;
 use headrace_engine::error::Result;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
-use headrace_engine::pipeline::blocks::block::{Block, Provenance};
-use headrace_engine::pipeline::blocks::column::{Column, Span, Text};
-use headrace_engine::pipeline::blocks::rows::Rows;
-use headrace_engine::pipeline::nodes::map::Stage;
-use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::{PartialShape, Shape};
+use headrace_pipeline::blocks::block::{Block, Provenance};
+use headrace_pipeline::blocks::column::{Column, Span, Text};
+use headrace_pipeline::blocks::rows::Rows;
+use headrace_pipeline::nodes::map::Stage;
+use headrace_pipeline::stages::parse::Parse;
 
 const TYPES: [DType; 3] = [DType::Int64, DType::Float32, DType::String];
 /// The keys of features: with any number of values, with two rows, and with any number of pairs.

@@ -2,7 +2,7 @@
 
 use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
-use headrace_engine::pipeline::blocks::block::FileProvenance;
+use headrace_pipeline::blocks::block::FileProvenance;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

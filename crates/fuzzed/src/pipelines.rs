@@ -1,15 +1,15 @@
 //! Reads files as pipelines do.
 
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::blocks::block::{Block, FileProvenance};
-use headrace_engine::pipeline::blocks::column::Column;
-use headrace_engine::pipeline::blocks::rows::Rows;
-use headrace_engine::pipeline::checkpoint::Checkpoint;
-use headrace_engine::pipeline::execution::budget::Budget;
-use headrace_engine::pipeline::execution::executor::{Executor, Output};
-use headrace_engine::pipeline::formats::{Format, RecordPosition};
-use headrace_engine::pipeline::nodes::map::Stage;
-use headrace_engine::pipeline::plan::{Plan, Settings, Shuffle};
+use headrace_pipeline::blocks::block::{Block, FileProvenance};
+use headrace_pipeline::blocks::column::Column;
+use headrace_pipeline::blocks::rows::Rows;
+use headrace_pipeline::checkpoint::Checkpoint;
+use headrace_pipeline::execution::budget::Budget;
+use headrace_pipeline::execution::executor::{Executor, Output};
+use headrace_pipeline::formats::{Format, RecordPosition};
+use headrace_pipeline::nodes::map::Stage;
+use headrace_pipeline::plan::{Plan, Settings, Shuffle};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::thread;

@@ -1,9 +1,9 @@
 //! Text: parsing numbers, regular expressions, hashing strings, excerpts for error messages.
 
-pub(crate) mod excerpt;
+pub mod excerpt;
 pub(crate) mod farmhash;
 pub(crate) mod murmur;
 pub mod number;
 pub(crate) mod printable;
 pub(crate) mod re2;
-pub(crate) mod written;
+pub mod written;

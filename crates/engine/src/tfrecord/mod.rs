@@ -8,8 +8,8 @@ mod writer;
 pub use writer::TfRecordWriter;
 
 /// Length and its checksum.
-pub(crate) const HEADER_BYTES: usize = 12;
+pub const HEADER_BYTES: usize = 12;
 /// The checksum after the data.
-pub(crate) const FOOTER_BYTES: usize = 4;
+pub const FOOTER_BYTES: usize = 4;
 /// Files are written in blocks of this size; a larger record is written on its own.
 const BLOCK_BYTES: usize = 256 * 1024;

@@ -3,12 +3,12 @@
 use crate::file::File;
 use crate::pipelines::read;
 use headrace_engine::error::Result;
-use headrace_engine::pipeline::blocks::block::FileProvenance;
-use headrace_engine::pipeline::formats::{
+use headrace_engine::tensor::dtype::DType;
+use headrace_pipeline::blocks::block::FileProvenance;
+use headrace_pipeline::formats::{
     ColumnKind, Condition, Format, Ipc, Op, Parquet, Value, Wanted, arrow_columns, parquet_columns,
 };
-use headrace_engine::pipeline::stages::component::{Component, Form};
-use headrace_engine::tensor::dtype::DType;
+use headrace_pipeline::stages::component::{Component, Form};
 use std::sync::Arc;
 
 /// A byte of a file stands for at most about so many of a page.

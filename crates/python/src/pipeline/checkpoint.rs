@@ -1,7 +1,7 @@
 //! Conversion of checkpoints to flat Python lists, which JSON and pickle accept for pipelines of
 //! any length.
 
-use headrace_engine::pipeline::checkpoint::{Checkpoint, State};
+use headrace_pipeline::checkpoint::{Checkpoint, State};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;

@@ -1,9 +1,9 @@
 //! Data that a pipeline's description keeps between iterations, and index files. A copy or an
 //! unpickled description starts empty.
 
-use headrace_engine::pipeline::index::index_files::Mode;
-use headrace_engine::pipeline::index::{self, Kept, KeptBorders};
-use headrace_engine::pipeline::nodes::cache::Store;
+use headrace_pipeline::index::index_files::Mode;
+use headrace_pipeline::index::{self, Kept, KeptBorders};
+use headrace_pipeline::nodes::cache::Store;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::borrow::Cow;

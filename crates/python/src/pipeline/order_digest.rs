@@ -1,6 +1,6 @@
 //! The digest of the order of an iteration.
 
-use headrace_engine::pipeline::order_digest::{self, Point, SequenceHash};
+use headrace_pipeline::order_digest::{self, Point, SequenceHash};
 use pyo3::prelude::*;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::error::{IntoPython, to_python};
 use headrace_engine::error::Lost;
-use headrace_engine::pipeline::skip_event::{PassedRows, Skipped};
+use headrace_pipeline::skip_event::{PassedRows, Skipped};
 use pyo3::prelude::*;
 
 /// A skipped example, or the skipped rest of a file.

@@ -7,12 +7,10 @@ use crate::pipeline::sources::{Given, components, file_provenance, file_provenan
 use crate::waiting::detach::waiting;
 use headrace_engine::error::Result;
 use headrace_engine::numbering::Numbering;
-use headrace_engine::pipeline::blocks::file_provenance::FileProvenance;
-use headrace_engine::pipeline::formats::{
-    self, ColumnKind, Condition, Constant, Format, Ipc, Op, Parquet, Value, Wanted,
-};
-use headrace_engine::pipeline::plan;
-use headrace_engine::pipeline::stages::component::Component;
+use headrace_pipeline::blocks::file_provenance::FileProvenance;
+use headrace_pipeline::formats::{self, ColumnKind, Condition, Constant, Format, Ipc, Op, Parquet, Value, Wanted};
+use headrace_pipeline::plan;
+use headrace_pipeline::stages::component::Component;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 """The place of a state in words: one line for each stage, from the last stage to the first.
 
-Source: `crates/engine/src/pipeline/checkpoint.rs`, and the checkpoints that the nodes there make.
+Source: `crates/pipeline/src/checkpoint.rs`, and the checkpoints that the nodes there make.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 //! Source: `tf.decode_csv` of TensorFlow 1.15, for the accepted forms and the words of the errors.
 
 mod column;
-pub(crate) mod split;
+pub mod split;
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{Fill, Rewritable, run_filling};

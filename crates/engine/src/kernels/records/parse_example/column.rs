@@ -14,8 +14,11 @@ const SMALL_BYTES: usize = 1 << 20;
 
 /// The Example that is being parsed.
 pub struct Example<'a> {
+    /// The serialized message.
     pub record: Record<'a>,
+    /// The place in the batch, for messages of errors.
     pub index: usize,
+    /// The name that messages of errors give it.
     pub name: Option<&'a Bytes>,
 }
 
@@ -46,6 +49,7 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column without rows. Fails for a dtype that no feature can have.
     pub fn new(dtype: DType) -> Result<Self> {
         Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
     }
@@ -112,6 +116,7 @@ impl Column {
         allocate::probe(num_bytes).map_err(|refusal| refusal.at("the values of a feature"))
     }
 
+    /// Ends a row: the values since the last end are its values.
     pub fn end_row(&mut self) {
         self.ends.push(self.values.len());
     }

@@ -14,15 +14,20 @@ const SHOWN_KEYS: usize = 20;
 /// A feature with any number of values, which becomes a sparse tensor.
 #[derive(Debug)]
 pub struct SparseFeature {
+    /// The name of the feature.
     pub key: String,
+    /// The dtype of the values.
     pub dtype: DType,
 }
 
 /// A feature that becomes a dense tensor.
 #[derive(Debug)]
 pub struct DenseFeature {
+    /// The name of the feature.
     pub key: String,
+    /// The dtype of the values.
     pub dtype: DType,
+    /// The number of values in an Example.
     pub extent: Extent,
     /// The shape as requested.
     shape: PartialShape,
@@ -56,6 +61,7 @@ pub fn check_type(expected: DType, found: DType) -> std::result::Result<(), Misf
 }
 
 impl DenseFeature {
+    /// A feature of the requested shape, in which the first dimension alone may be unknown.
     pub fn new(key: String, dtype: DType, shape: PartialShape) -> Result<Self> {
         let extent = match (shape.to_shape(), shape.dims()) {
             (Some(shape), _) => Some(Extent::Fixed(shape)),

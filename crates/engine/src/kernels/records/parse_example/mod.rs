@@ -4,7 +4,7 @@
 //! `wire` walks over the bytes of a message, `features` finds the requested ones, each described by
 //! a `feature`, and `values` decodes them. `single` is the kernel for one message, `batch` for a
 //! vector of them, with a `column` for each feature. A message is
-//! each feature. A message is
+//!
 //! ```text
 //! Example  = { features: Features = 1 }
 //! Features = { feature: map<string, Feature> = 1 }
@@ -23,11 +23,11 @@ pub mod single;
 pub(super) mod values;
 pub(super) mod wire;
 
-pub(crate) use column::{Column, Example};
-pub(crate) use feature::{DenseFeature, Extent};
-pub(crate) use features::Features;
-pub(crate) use values::Record;
-pub(crate) use wire::{Feature, for_each_feature};
+pub use column::{Column, Example};
+pub use feature::{DenseFeature, Extent};
+pub use features::Features;
+pub use values::Record;
+pub use wire::{Feature, for_each_feature};
 
 #[cfg(test)]
 pub(super) mod testing;

@@ -51,6 +51,7 @@ pub fn for_each_entry<'a>(message: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a
 /// A Feature that has a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature<'a> {
+    /// The dtype of the list's values.
     pub dtype: DType,
     /// The list, with its length before it.
     list: Cursor<'a>,

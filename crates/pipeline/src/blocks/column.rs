@@ -1,0 +1,371 @@
+//! The columns of a block: one component of many examples, without an object for each example.
+
+use crate::blocks::stack::stack;
+use bytes::Bytes;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::allocate;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One component of the rows of a block.
+#[derive(Clone, Debug)]
+pub enum Column {
+    /// Rows of one shape: a tensor whose first dimension counts the rows.
+    Dense(Tensor),
+    /// One string in each row, as a span of a buffer that many rows share.
+    Text(Text),
+    /// One list in each row: row `i` is `values[ends[i - 1]..ends[i]]`.
+    Ragged(Ragged),
+    /// One list of lists in each row.
+    Lists(Lists),
+    /// One tensor in each row, of any shape.
+    Each(Arc<[Tensor]>),
+    /// One batch in each row: the rows of the batch are a column of their own.
+    Batches(Arc<[Column]>),
+}
+
+/// Strings that lie in one buffer.
+#[derive(Clone, Debug)]
+pub struct Text {
+    buffer: Bytes,
+    spans: Arc<[Span]>,
+    /// The bytes of all strings.
+    num_bytes: usize,
+}
+
+/// The position of a string in its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// Number of its bytes.
+    pub length: usize,
+}
+
+impl Span {
+    fn range(self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+}
+
+/// Lists of any length.
+#[derive(Clone, Debug)]
+pub struct Ragged {
+    values: Tensor,
+    ends: Arc<[usize]>,
+}
+
+impl Text {
+    /// Strings at `spans`, which must lie inside `buffer`.
+    pub fn new(buffer: Bytes, spans: Vec<Span>) -> Self {
+        let num_bytes = spans.iter().map(|span| span.length).sum();
+        Self { buffer, spans: spans.into(), num_bytes }
+    }
+
+    /// Strings that lie end to end and end at `ends` of `buffer`.
+    pub fn joined_of(buffer: Bytes, ends: &[usize]) -> Self {
+        let mut start = 0;
+        let span = |end: &usize| Span { start, length: end - std::mem::replace(&mut start, *end) };
+        Self::new(buffer, ends.iter().map(span).collect())
+    }
+
+    /// The same strings, with a reference count of their own, so that threads that take strings of
+    /// one text do not wait for each other.
+    pub fn counted_apart(&self) -> Self {
+        Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
+    }
+
+    /// The bytes of all strings, if they lie end to end.
+    pub fn joined(&self) -> Option<Bytes> {
+        let start = self.spans.first().map_or(0, |span| span.start);
+        let end = self.spans.iter().try_fold(start, |end, span| (span.start == end).then_some(end + span.length))?;
+        Some(self.buffer.slice(start..end))
+    }
+
+    /// The number of strings.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The bytes of row `row`.
+    pub fn row(&self, row: usize) -> &[u8] {
+        &self.buffer[self.spans[row].range()]
+    }
+
+    /// Row `row` as bytes that keep the buffer alive.
+    pub fn shared_row(&self, row: usize) -> Bytes {
+        self.buffer.slice(self.spans[row].range())
+    }
+
+    /// `string`, a row of this text, as bytes that keep the buffer alive.
+    pub fn shared(&self, string: &[u8]) -> Bytes {
+        self.buffer.slice_ref(string)
+    }
+
+    /// The bytes of each row.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.spans.iter().map(|span| &self.buffer[span.range()])
+    }
+
+    fn num_bytes(&self) -> usize {
+        self.num_bytes
+    }
+}
+
+/// Prefetches strings that lie all over memory, so that the processor waits for many of them at the
+/// same time.
+pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
+    /// Size of a cache line.
+    const LINE_BYTES: usize = 64;
+    /// Longer strings are prefetched only up to this length; the processor prefetches the rest by
+    /// itself.
+    const MAX_BYTES: usize = 1024;
+    let look = |sum, string: &[u8]| {
+        let lines = string.iter().take(MAX_BYTES).step_by(LINE_BYTES);
+        lines.chain(string.last()).fold(sum, |sum, byte| sum ^ byte)
+    };
+    std::hint::black_box(strings.fold(0, look));
+}
+
+impl Ragged {
+    /// Lists that end at `ends` of `values`, a vector.
+    pub fn new(values: Tensor, ends: Vec<usize>) -> Self {
+        Self { values, ends: ends.into() }
+    }
+
+    /// The position of list number `row` in the values.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
+    }
+
+    /// List number `row`, as a vector.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        let range = self.range(row);
+        let shape = Shape::new(&[range.len()]);
+        self.values.part(range, shape)
+    }
+
+    /// The number of lists.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The number of values of list number `row`.
+    pub fn row_length(&self, row: usize) -> usize {
+        self.range(row).len()
+    }
+
+    /// The values of all lists, as a vector.
+    pub fn values(&self) -> &Tensor {
+        &self.values
+    }
+}
+
+impl Column {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.shape().first().copied().unwrap_or(0),
+            Self::Text(text) => text.len(),
+            Self::Ragged(ragged) => ragged.ends.len(),
+            Self::Lists(lists) => lists.len(),
+            Self::Each(tensors) => tensors.len(),
+            Self::Batches(batches) => batches.len(),
+        }
+    }
+
+    /// True if there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of bytes of the elements.
+    pub fn num_bytes(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.num_bytes(),
+            Self::Text(text) => text.num_bytes(),
+            Self::Ragged(ragged) => ragged.values.num_bytes(),
+            Self::Lists(lists) => lists.inner().num_bytes(),
+            Self::Each(tensors) => tensors.iter().map(Tensor::num_bytes).sum(),
+            Self::Batches(batches) => batches.iter().map(Self::num_bytes).sum(),
+        }
+    }
+
+    /// The memory that it takes, including the spans of strings and the ends of lists.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => held_by(tensor),
+            Self::Text(text) => text.num_bytes() + size_of_val(&*text.spans),
+            Self::Ragged(ragged) => held_by(&ragged.values) + size_of_val(&*ragged.ends),
+            Self::Lists(lists) => lists.held_bytes(),
+            Self::Each(tensors) => size_of_val(&**tensors) + tensors.iter().map(held_by).sum::<usize>(),
+            Self::Batches(batches) => size_of_val(&**batches) + batches.iter().map(Self::held_bytes).sum::<usize>(),
+        }
+    }
+
+    /// Row `row` as a tensor.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        match self {
+            Self::Dense(tensor) => tensor.row(row),
+            Self::Text(text) => Ok(Tensor::string(text.shared_row(row))),
+            Self::Ragged(ragged) => ragged.row(row),
+            Self::Lists(_) => Err(not_one_tensor()),
+            Self::Each(tensors) => Ok(tensors[row].clone()),
+            Self::Batches(batches) => batches[row].to_tensor(),
+        }
+    }
+
+    /// Row `row`, a batch: its rows as a column.
+    pub fn batch(&self, row: usize) -> Result<Self> {
+        match self {
+            Self::Batches(batches) => Ok(batches[row].clone()),
+            other => other.row(row).map(Self::Dense),
+        }
+    }
+
+    /// As [`Column::batch`], but moves the batch out if it has no other holder. Each row must be
+    /// taken only once.
+    pub fn take_batch(&mut self, row: usize) -> Result<Self> {
+        if let Self::Batches(batches) = self
+            && let Some(batches) = Arc::get_mut(batches)
+        {
+            return Ok(std::mem::replace(&mut batches[row], Self::Each([].into())));
+        }
+        self.batch(row)
+    }
+
+    /// Row `row`, which is a string.
+    pub fn string(&self, row: usize) -> Result<&[u8]> {
+        let none = || Error::internal("a string of a row that has none");
+        match self {
+            Self::Text(text) => Ok(text.row(row)),
+            Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
+            Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
+            Self::Ragged(_) | Self::Lists(_) | Self::Batches(_) => Err(none()),
+        }
+    }
+
+    /// The length of row `row`: its first dimension; for strings their number of bytes.
+    pub fn row_length(&self, row: usize) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
+            Self::Text(text) => text.spans[row].length,
+            Self::Ragged(ragged) => ragged.row_length(row),
+            Self::Lists(lists) => lists.range(row).len(),
+            Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
+            Self::Batches(batches) => batches[row].len(),
+        }
+    }
+
+    /// All rows as one tensor whose first dimension counts them.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        match self {
+            Self::Dense(tensor) => Ok(tensor.clone()),
+            Self::Text(text) => {
+                let shape = Shape::new(&[text.len()]);
+                let strings = allocate::elements(DType::String, &shape);
+                let strings = strings.collect((0..text.len()).map(|row| text.shared_row(row)))?;
+                Tensor::strings(shape, strings)
+            }
+            Self::Ragged(_) => Err(Error::invalid_argument(
+                "its lists differ in length, expected rows of one shape. Use padded_batch, \
+                 bucket_by_length or pack in place of batch",
+            )),
+            Self::Lists(_) => Err(not_one_tensor()),
+            Self::Each(tensors) => stack(tensors),
+            Self::Batches(batches) => {
+                let tensors = batches.iter().map(Self::to_tensor).collect::<Result<Vec<_>>>()?;
+                stack(&tensors)
+            }
+        }
+    }
+}
+
+/// Lists of lists, of any length: row `i` is the lists `ends[i - 1]..ends[i]` of a column of lists.
+#[derive(Clone, Debug)]
+pub struct Lists {
+    inner: Arc<Column>,
+    ends: Arc<[usize]>,
+}
+
+impl Lists {
+    /// Lists that end at `ends` of `inner`, which are [`Column::Ragged`] or [`Column::Lists`].
+    pub fn new(inner: Column, ends: Vec<usize>) -> Self {
+        Self { inner: Arc::new(inner), ends: ends.into() }
+    }
+
+    /// The lists of all rows, in order.
+    pub fn inner(&self) -> &Column {
+        &self.inner
+    }
+
+    /// The position of the lists of row `row`.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The memory that it takes.
+    pub fn held_bytes(&self) -> usize {
+        size_of_val(&*self.ends) + self.inner.held_bytes()
+    }
+}
+
+/// The error for lists of lists where one tensor is expected.
+#[cold]
+fn not_one_tensor() -> Error {
+    Error::invalid_argument(
+        "its lists of lists differ in length, expected rows of one shape. Use padded_batch or bucket_by_length in \
+         place of batch",
+    )
+}
+
+/// The longest list at each depth, of some rows: first that of the lists in the rows.
+pub fn longest(column: &Column, rows: impl Iterator<Item = usize>) -> Result<Vec<usize>> {
+    match column {
+        Column::Ragged(ragged) => Ok(vec![rows.map(|row| ragged.row_length(row)).max().unwrap_or(0)]),
+        Column::Lists(lists) => {
+            let mut most = 0;
+            let inner: Vec<_> = rows
+                .flat_map(|row| {
+                    let range = lists.range(row);
+                    most = most.max(range.len());
+                    range
+                })
+                .collect();
+            let deeper = longest(lists.inner(), inner.into_iter())?;
+            Ok([most].into_iter().chain(deeper).collect())
+        }
+        _ => Err(Error::internal("lists of lists that are not lists")),
+    }
+}
+
+/// The memory that a tensor takes beside its own size.
+fn held_by(tensor: &Tensor) -> usize {
+    /// Estimated size of a reference count.
+    const COUNT_BYTES: usize = 64;
+    let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
+    tensor.num_bytes() + strings + COUNT_BYTES
+}

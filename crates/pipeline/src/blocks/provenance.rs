@@ -1,0 +1,346 @@
+//! The provenance of rows, for messages and as the key of random draws for a row.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::blocks::row_id::{Pass, RowId};
+use headrace_engine::error::Result;
+use headrace_engine::philox::mix;
+use headrace_engine::tensor::allocate;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// The provenance of the rows of a block. A row costs nothing in a run and 16 bytes elsewhere.
+#[derive(Clone, Debug)]
+pub enum Provenance {
+    /// Unknown.
+    Unknown,
+    /// Consecutive records of one file, from this number on.
+    Run(Arc<FileProvenance>, u64),
+    /// Any records of these files.
+    Each(Arc<[Arc<FileProvenance>]>, Arc<Records>),
+    /// The provenance of other rows; nothing is copied yet.
+    Of(Arc<Deferred>),
+}
+
+/// Rows with known origins.
+pub trait HasProvenance: fmt::Debug + Send + Sync {
+    /// The origin of the rows.
+    fn provenance(&self) -> Provenance;
+}
+
+/// Rows that have the same provenance. It is rarely needed, so it is computed on request.
+#[derive(Debug)]
+pub struct Deferred {
+    rows: Box<dyn HasProvenance>,
+    provenance: OnceLock<Provenance>,
+}
+
+impl Deferred {
+    fn provenance(&self) -> &Provenance {
+        self.provenance.get_or_init(|| self.rows.provenance())
+    }
+}
+
+/// The record of each of some rows.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// The index of the file in the list of files, and the number of the record in it.
+    records: Vec<(u32, u64)>,
+    /// For each row, its number among the rows made of its record; empty if each is the record
+    /// itself.
+    subs: Vec<u64>,
+}
+
+/// A provenance under construction.
+#[derive(Debug, Default)]
+pub struct ProvenanceBuilder {
+    files: Vec<Arc<FileProvenance>>,
+    rows: Records,
+}
+
+/// The record that a row was read from.
+#[derive(Clone, Debug)]
+pub struct RowProvenance {
+    /// A file being scanned.
+    pub file: Arc<FileProvenance>,
+    /// From 0, or from the place where the file counts from: see [`RowProvenance::record_number`].
+    pub record: u64,
+    /// 0 for the record itself. The rows that a `flat_map` makes of one record have different
+    /// numbers.
+    pub sub: u64,
+}
+
+impl fmt::Display for RowProvenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let record = self.file.record_name(self.record);
+        match self.file.name.bytes().is_empty() {
+            true => write!(f, "{record}"),
+            false => write!(f, "{}: {record}", self.file.name.text()),
+        }
+    }
+}
+
+impl RowProvenance {
+    /// The offset of the record with its framing in its uncompressed file, if it can be found.
+    pub fn offset_bytes(&self) -> Option<u64> {
+        self.file.locate.as_ref().and_then(|locate| locate.offset(&self.file, self.record))
+    }
+
+    /// The same record in another pass.
+    pub fn in_pass(self, pass: Pass) -> Self {
+        Self { file: self.file.in_pass(pass), ..self }
+    }
+
+    /// The number of the record in its file, from 0. May read the file.
+    pub fn record_number(&self) -> Result<u64> {
+        self.file.record_number(self.record)
+    }
+
+    /// The unique identity of the row. May read the file.
+    pub fn row_id(&self) -> Result<RowId> {
+        let record = self.record_number()?;
+        Ok(RowId { pass: self.file.pass, file: self.file.number, record, sub: self.sub })
+    }
+}
+
+impl Provenance {
+    /// The records of these numbers of one file.
+    pub fn records(file: &Arc<FileProvenance>, records: impl Iterator<Item = u64>) -> Self {
+        let records = records.map(|record| (0, record)).collect();
+        Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
+    }
+
+    /// The provenance of these rows, computed on request. Until then the blocks of the rows stay
+    /// alive.
+    pub fn of(rows: impl HasProvenance + 'static) -> Self {
+        Self::Of(Arc::new(Deferred { rows: Box::new(rows), provenance: OnceLock::new() }))
+    }
+
+    /// The same provenance, computed now, so that it keeps no other rows alive.
+    pub fn settled(self) -> Self {
+        match self {
+            Self::Of(deferred) => deferred.provenance().clone(),
+            settled => settled,
+        }
+    }
+
+    /// The memory that it takes.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Unknown | Self::Run(..) => 0,
+            Self::Each(files, rows) => {
+                let subs = rows.subs.capacity() * size_of::<u64>();
+                size_of_val(&**files) + rows.records.capacity() * size_of::<(u32, u64)>() + subs
+            }
+            Self::Of(deferred) => deferred.provenance.get().map_or(0, Self::held_bytes),
+        }
+    }
+
+    /// The provenance of row `row`, if that is known.
+    pub fn get(&self, row: usize) -> Option<RowProvenance> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, first) => {
+                Some(RowProvenance { file: Arc::clone(file), record: first + row as u64, sub: 0 })
+            }
+            Self::Each(files, rows) => {
+                let (file, record) = *rows.records.get(row)?;
+                let sub = rows.subs.get(row).copied().unwrap_or(0);
+                Some(RowProvenance { file: Arc::clone(&files[file as usize]), record, sub })
+            }
+            Self::Of(deferred) => deferred.provenance().get(row),
+        }
+    }
+
+    /// The file, the number of the record and the number among the rows made of it of row `row`, if
+    /// they are known.
+    pub fn identity(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64, u64)> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, first) => Some((file, first + row as u64, 0)),
+            Self::Each(files, rows) => {
+                let (file, record) = *rows.records.get(row)?;
+                Some((files.get(file as usize)?, record, rows.subs.get(row).copied().unwrap_or(0)))
+            }
+            Self::Of(deferred) => deferred.provenance().identity(row),
+        }
+    }
+
+    /// The file and the number of the record of row `row`, if all rows from there on are the records
+    /// that follow.
+    pub fn run_from(&self, row: usize) -> Option<(&Arc<FileProvenance>, u64)> {
+        match self {
+            Self::Run(file, first) => Some((file, first + row as u64)),
+            Self::Of(deferred) => deferred.provenance().run_from(row),
+            Self::Unknown | Self::Each(..) => None,
+        }
+    }
+
+    /// The file of row `row`, if that is known.
+    pub fn file(&self, row: usize) -> Option<&Arc<FileProvenance>> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, _) => Some(file),
+            Self::Each(files, rows) => rows.records.get(row).and_then(|(file, _)| files.get(*file as usize)),
+            Self::Of(deferred) => deferred.provenance().file(row),
+        }
+    }
+
+    /// The same records in another pass.
+    pub fn in_pass(&self, pass: Pass) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Run(file, first) => Self::Run(file.in_pass(pass), *first),
+            Self::Each(files, rows) => {
+                Self::Each(files.iter().map(|file| file.in_pass(pass)).collect(), Arc::clone(rows))
+            }
+            Self::Of(deferred) => deferred.provenance().in_pass(pass),
+        }
+    }
+
+    /// The same records, of rows that repeat others.
+    pub fn repeated(&self) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Run(file, first) => Self::Run(file.repeated(), *first),
+            Self::Each(files, rows) => Self::Each(files.iter().map(|file| file.repeated()).collect(), Arc::clone(rows)),
+            Self::Of(deferred) => deferred.provenance().repeated(),
+        }
+    }
+
+    /// The provenance of rows made of these: row `i` is number `subs[i]` of the rows made of row
+    /// `rows[i]`.
+    pub fn made_of(&self, rows: impl Iterator<Item = (usize, u64)>) -> Self {
+        let mut made = ProvenanceBuilder::default();
+        for (row, sub) in rows {
+            let Some(row_provenance) = self.get(row) else { return Self::Unknown };
+            let file = made.file(&row_provenance.file);
+            made.rows.records.push((file, row_provenance.record));
+            made.rows.subs.push(mix(row_provenance.sub, sub + 1));
+        }
+        made.finish()
+    }
+}
+
+impl ProvenanceBuilder {
+    /// An empty provenance, with room for `num_rows` rows if there is memory for it.
+    pub fn with_room(num_rows: usize) -> Self {
+        let records = allocate::room(num_rows).unwrap_or_default();
+        Self { files: Vec::new(), rows: Records { records, subs: Vec::new() } }
+    }
+
+    /// Number of recent files searched for the next row's file.
+    const REMEMBERED: usize = 8;
+
+    /// The provenance of all rows that were added.
+    pub fn finish(self) -> Provenance {
+        Provenance::Each(self.files.into(), Arc::new(self.rows))
+    }
+
+    /// The index of a file in the list.
+    fn file(&mut self, file: &Arc<FileProvenance>) -> u32 {
+        let num_files = self.files.len();
+        let mut last = self.files.iter().enumerate().rev().take(Self::REMEMBERED);
+        match last.find(|(_, other)| Arc::ptr_eq(other, file)) {
+            Some((number, _)) => number as u32,
+            None => {
+                self.files.push(Arc::clone(file));
+                num_files as u32
+            }
+        }
+    }
+
+    /// Adds one record.
+    pub fn push_record(&mut self, file: &Arc<FileProvenance>, record: u64) {
+        let file = self.file(file);
+        self.rows.records.push((file, record));
+    }
+
+    /// Adds rows `start..start + length` of a block. Returns false if their provenance is unknown.
+    pub fn push(&mut self, provenance: &Provenance, start: usize, length: usize) -> bool {
+        match provenance {
+            Provenance::Unknown => return false,
+            Provenance::Of(deferred) => return self.push(deferred.provenance(), start, length),
+            Provenance::Run(file, first) => {
+                let (file, first) = (self.file(file), first + start as u64);
+                self.rows.records.extend((first..first + length as u64).map(|record| (file, record)));
+            }
+            Provenance::Each(files, rows) => {
+                let range = start..start + length;
+                if !rows.subs.is_empty() {
+                    self.rows.fill_subs();
+                    self.rows.subs.extend_from_slice(&rows.subs[range.clone()]);
+                }
+                for (file, record) in &rows.records[range] {
+                    let file = self.file(&files[*file as usize]);
+                    self.rows.records.push((file, *record));
+                }
+            }
+        }
+        if !self.rows.subs.is_empty() {
+            self.rows.fill_subs();
+        }
+        true
+    }
+}
+
+impl Records {
+    /// Marks the remaining rows as records themselves.
+    fn fill_subs(&mut self) {
+        let missing = self.records.len() - self.subs.len();
+        self.subs.extend(std::iter::repeat_n(0, missing));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_engine::files::name::FileName;
+    use headrace_engine::numbering::Numbering;
+
+    fn file(number: u64) -> Arc<FileProvenance> {
+        Arc::new(FileProvenance::new(FileName::new("f"), Numbering::RECORDS, number))
+    }
+
+    #[test]
+    fn rows_of_several_files_keep_their_records() {
+        let (one, other) = (Provenance::Run(file(0), 10), Provenance::Run(file(1), 20));
+        let mut each = ProvenanceBuilder::default();
+        assert!(each.push(&one, 2, 2) && each.push(&other, 0, 1) && each.push(&one, 0, 1));
+        assert!(!each.push(&Provenance::Unknown, 0, 1));
+        let provenance = each.finish();
+        let mut again = ProvenanceBuilder::default();
+        assert!(again.push(&provenance, 1, 3));
+        let again = again.finish();
+        let of = |provenance: &Provenance, row| {
+            provenance.get(row).map(|row_provenance| (row_provenance.file.number, row_provenance.record))
+        };
+        assert_eq!([of(&again, 0), of(&again, 1), of(&again, 2)], [Some((0, 13)), Some((1, 20)), Some((0, 10))]);
+        assert_eq!(of(&again, 3), None);
+    }
+
+    #[test]
+    fn rows_made_of_one_row_have_different_identities() {
+        let run = Provenance::Run(file(0), 10);
+        let made = run.made_of([(0, 0), (0, 1), (3, 0)].into_iter());
+        let twice = made.made_of([(0, 0), (1, 0), (1, 1)].into_iter());
+        let mut each = ProvenanceBuilder::default();
+        assert!(each.push(&run, 0, 2) && each.push(&made, 0, 3) && each.push(&twice, 0, 3) && each.push(&run, 2, 1));
+        let all = each.finish();
+        let places: Vec<_> = (0..9).map(|row| all.get(row).unwrap().row_id().unwrap().words()).collect();
+        let records: Vec<_> = places.iter().map(|words| words[1]).collect();
+        assert_eq!(records, [10, 11, 10, 10, 13, 10, 10, 10, 12]);
+        assert_eq!([places[0][3], places[1][3], places[8][3]], [0; 3]);
+        assert!((0..9).all(|row| !places[..row].contains(&places[row])), "{places:?}");
+    }
+
+    #[test]
+    fn random_draws_differ_between_rows_passes_and_branches_and_are_repeatable() {
+        let draw = |provenance: &Provenance, row| provenance.get(row).unwrap().row_id().unwrap().random(7).next_u32();
+        let run = Provenance::Run(file(0), 10);
+        let passes =
+            [(0, 0), (1, 0), (0, 1)].map(|(number, branch)| run.in_pass(Pass { number, branch, ..Pass::default() }));
+        let draws: Vec<_> = passes.iter().flat_map(|provenance| [draw(provenance, 0), draw(provenance, 1)]).collect();
+        assert!((0..6).all(|index| !draws[..index].contains(&draws[index])), "{draws:?}");
+        assert_eq!(draw(&Provenance::records(&file(0), [10].into_iter()), 0), draws[0]);
+    }
+}

@@ -1,0 +1,257 @@
+//! Checkpoints: positions from which a node's rows can be resumed, in another process too.
+
+use crate::function_states::FunctionStates;
+use headrace_engine::error::{Error, Result};
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
+
+/// All numbers are counts. A larger number is invalid, and adding to it would overflow.
+const MOST: u64 = i64::MAX as u64;
+
+/// The position from which a node's rows can be resumed: a state of the node, and the number of
+/// rows it has returned since.
+///
+/// A checkpoint without a state counts from the beginning of the node. So a node passes on
+/// checkpoints of its input only if it makes one row of each; any other node makes checkpoints with
+/// a state of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Checkpoint {
+    /// `None` for the beginning.
+    state: Option<Arc<State>>,
+    skip: u64,
+    /// The states of Python functions, for nodes that begin here. They are not part of the
+    /// checkpoint: the node that runs passes saves them in its own.
+    states: Option<Arc<FunctionStates>>,
+    /// The inputs of the rows behind it, for a mixture that has just made it. They are not part of
+    /// the checkpoint.
+    choices: Option<Arc<Choices>>,
+}
+
+/// The inputs that a mixture took rows from.
+#[derive(Debug)]
+pub struct Choices {
+    /// One for each row behind a checkpoint, in order.
+    pub of_rows: Vec<Choice>,
+    /// The checkpoint behind them, once it is made; `None` at the end.
+    pub next: OnceLock<Option<Checkpoint>>,
+}
+
+/// The input that a mixture took a row from.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The number of the input.
+    pub input: usize,
+    /// The size of the row, as the mixture measures it.
+    pub size: u64,
+    /// The number from which choices continue behind it.
+    pub number: u64,
+    /// True if sizes are counted anew behind it.
+    pub is_border: bool,
+}
+
+impl PartialEq for Checkpoint {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.state, self.skip) == (&other.state, other.skip)
+    }
+}
+
+/// The state from which a node can continue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Numbers whose meaning only the node knows.
+    pub numbers: SmallVec<[u64; 5]>,
+    /// The checkpoints of its inputs.
+    pub inputs: SmallVec<[Checkpoint; 1]>,
+    /// The state of a Python function, as text, if it keeps one.
+    pub text: Option<Arc<str>>,
+}
+
+impl Checkpoint {
+    /// A checkpoint directly at this state.
+    pub fn new(numbers: impl IntoIterator<Item = u64>, inputs: impl IntoIterator<Item = Self>) -> Self {
+        let (numbers, inputs) = (numbers.into_iter().collect(), inputs.into_iter().collect());
+        Self::at(State { numbers, inputs, text: None }, 0)
+    }
+
+    /// The state of a Python function alone.
+    pub fn of_text(text: Option<Arc<str>>) -> Self {
+        Self::new([], []).with_text(text)
+    }
+
+    /// The same checkpoint with the state of a Python function.
+    pub fn with_text(self, text: Option<Arc<str>>) -> Self {
+        match (text, self.state) {
+            (Some(text), Some(state)) => {
+                let state = Arc::unwrap_or_clone(state);
+                Self {
+                    states: self.states,
+                    choices: self.choices,
+                    ..Self::at(State { text: Some(text), ..state }, self.skip)
+                }
+            }
+            (_, state) => Self { state, ..self },
+        }
+    }
+
+    /// The state of a Python function.
+    pub fn text(&self) -> Option<Arc<str>> {
+        self.state.as_ref().and_then(|state| state.text.clone())
+    }
+
+    /// The checkpoint `skip` rows after a state.
+    pub fn at(state: State, skip: u64) -> Self {
+        Self { state: Some(Arc::new(state)), skip, states: None, choices: None }
+    }
+
+    /// The same checkpoint, for nodes that begin with these states of Python functions.
+    pub fn with_states(self, states: Option<Arc<FunctionStates>>) -> Self {
+        Self { states, ..self }
+    }
+
+    /// The same checkpoint, with the inputs of the rows behind it.
+    pub fn with_choices(self, choices: Arc<Choices>) -> Self {
+        Self { choices: Some(choices), ..self }
+    }
+
+    /// The inputs of the rows behind it, if they are known.
+    pub fn choices(&self) -> Option<&Arc<Choices>> {
+        self.choices.as_ref()
+    }
+
+    /// The states of Python functions with which nodes begin here.
+    pub fn states(&self) -> Option<&Arc<FunctionStates>> {
+        self.states.as_ref()
+    }
+
+    /// The beginning, with the same states of Python functions.
+    pub fn beginning(&self) -> Self {
+        Self::default().with_states(self.states.clone())
+    }
+
+    /// The checkpoint `count` rows after this one.
+    pub fn behind(&self, count: u64) -> Self {
+        Self { skip: self.skip.saturating_add(count), ..self.clone() }
+    }
+
+    /// The checkpoint directly at the state.
+    pub fn base(&self) -> Self {
+        Self { skip: 0, ..self.clone() }
+    }
+
+    /// The state; `None` for the beginning.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_deref()
+    }
+
+    /// The number of rows after the state.
+    pub fn skip(&self) -> u64 {
+        self.skip
+    }
+
+    /// The numbers of a node that has `N` of them, none above `MOST`; `None` for the beginning.
+    pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
+        let Some(state) = &self.state else { return Ok(None) };
+        if state.numbers.iter().any(|number| *number > MOST) {
+            return Err(damaged());
+        }
+        <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
+    }
+
+    /// The checkpoint of input number `index`: its beginning, if this is the beginning.
+    pub fn input(&self, index: usize) -> Result<Self> {
+        match &self.state {
+            None => Ok(self.beginning()),
+            Some(state) => {
+                state.inputs.get(index).map(|input| input.clone().with_states(self.states.clone())).ok_or_else(damaged)
+            }
+        }
+    }
+}
+
+/// The error for a state that a node of this kind cannot have.
+pub fn damaged() -> Error {
+    Error::invalid_argument("it is not a state of a pipeline with this description")
+}
+
+/// The checkpoints of waiting rows: row `i` of the rows at a checkpoint is `i` rows after it.
+#[derive(Clone, Debug, Default)]
+pub struct RowCheckpoints(SmallVec<[(Checkpoint, usize); 1]>);
+
+impl RowCheckpoints {
+    /// The checkpoints of `num_rows` rows from a checkpoint on.
+    pub fn of(checkpoint: Checkpoint, num_rows: usize) -> Self {
+        Self(SmallVec::from_buf([(checkpoint, num_rows)]))
+    }
+
+    /// The checkpoints, each with its number of rows.
+    pub fn iter(&self) -> impl Iterator<Item = (&Checkpoint, usize)> {
+        self.0.iter().map(|(checkpoint, num_rows)| (checkpoint, *num_rows))
+    }
+
+    /// Adds the checkpoints of later rows.
+    pub fn append(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    /// The checkpoint of row `row`; after the last one if there are fewer.
+    pub fn get(&self, row: usize) -> Checkpoint {
+        let mut rest = row;
+        for (index, (checkpoint, num_rows)) in self.0.iter().enumerate() {
+            if rest < *num_rows || index + 1 == self.0.len() {
+                return checkpoint.behind(rest as u64);
+            }
+            rest -= num_rows;
+        }
+        Checkpoint::default()
+    }
+
+    /// Removes and returns the checkpoints of the first `count` rows.
+    pub fn take_front(&mut self, count: usize) -> Self {
+        let (mut num_whole, mut rest) = (0, count);
+        while self.0.get(num_whole).is_some_and(|(_, num_rows)| *num_rows <= rest) {
+            rest -= self.0[num_whole].1;
+            num_whole += 1;
+        }
+        let mut front: SmallVec<_> = self.0.drain(..num_whole).collect();
+        if rest > 0
+            && let Some((checkpoint, num_rows)) = self.0.first_mut()
+        {
+            front.push((checkpoint.clone(), rest));
+            (*checkpoint, *num_rows) = (checkpoint.behind(rest as u64), *num_rows - rest);
+        }
+        Self(front)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkpoint(number: u64) -> Checkpoint {
+        Checkpoint::new([number], [])
+    }
+
+    #[test]
+    fn each_row_has_its_checkpoint() {
+        let mut checkpoints = RowCheckpoints::of(checkpoint(1), 3);
+        checkpoints.append(&RowCheckpoints::of(checkpoint(2), 2));
+        let front = checkpoints.take_front(2);
+        assert_eq!(front.get(1), checkpoint(1).behind(1));
+        assert_eq!(
+            [checkpoints.get(0), checkpoints.get(1), checkpoints.get(2)],
+            [checkpoint(1).behind(2), checkpoint(2), checkpoint(2).behind(1)]
+        );
+        assert_eq!(checkpoints.get(9), checkpoint(2).behind(8));
+        assert_eq!(checkpoints.take_front(9).iter().count(), 2);
+        assert_eq!(checkpoints.get(0), Checkpoint::default());
+    }
+
+    #[test]
+    fn a_state_of_another_shape_is_refused() {
+        assert_eq!(checkpoint(7).numbers().unwrap(), Some([7]));
+        assert!(checkpoint(7).numbers::<2>().is_err() && checkpoint(7).input(0).is_err());
+        assert_eq!(Checkpoint::default().numbers::<2>().unwrap(), None);
+        assert!(checkpoint(MOST).numbers::<1>().is_ok() && checkpoint(MOST + 1).numbers::<1>().is_err());
+        assert_eq!(Checkpoint::default().input(3).unwrap(), Checkpoint::default());
+    }
+}

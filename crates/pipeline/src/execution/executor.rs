@@ -1,0 +1,545 @@
+//! Runs a pipeline: a pool of workers, and the nodes, which are polled by one thread at a time.
+//!
+//! When a task ends or the consumer takes rows, the executor is marked dirty and polls the nodes
+//! again. This is done by a thread that would otherwise idle: a worker between two tasks, or a
+//! thread that would wait. So there is no thread that directs the others, and a consumer that finds
+//! rows never works for the pool. The lock is held only briefly: not while nodes move row numbers,
+//! and not while anything is read, decoded or computed.
+
+use crate::blocks::block::Block;
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::Budget;
+use crate::execution::meters::Meters;
+use crate::execution::snapshot::{Doing, Snapshot, Worker};
+use crate::execution::task::{PythonTask, Tasks};
+use crate::node::{Context, Node, Poll};
+use crate::skip_event::SkipEvent;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::sync::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The state of one iteration over a pipeline, shared by its threads.
+pub struct Executor {
+    state: Mutex<State>,
+    /// Idle workers wait here until they are called.
+    has_work: Condvar,
+    /// The thread of each Python worker waits here for tasks.
+    has_python: Vec<Condvar>,
+    /// Threads that look at the pipeline now and then wait here for its end.
+    has_closed: Condvar,
+    /// The consumer waits here for rows.
+    has_output: Condvar,
+    budget: Arc<Budget>,
+    meters: Arc<Meters>,
+    max_outputs: usize,
+}
+
+struct State {
+    nodes: Nodes,
+    /// True if polling the nodes may give something new.
+    is_changed: bool,
+    tasks: Tasks,
+    /// The current work of each worker.
+    workers: Vec<Worker>,
+    /// Tasks in progress.
+    num_running: usize,
+    /// Idle workers that have not been called.
+    num_idle: usize,
+    /// Workers that have been called and have not noticed yet.
+    num_called: usize,
+    outputs: VecDeque<Given>,
+    is_consumer_waiting: bool,
+    /// The number of outputs that the consumer needs at once: one to take, more to look ahead.
+    num_awaited: usize,
+    /// Returned after the outputs.
+    error: Option<Error>,
+    is_closed: bool,
+    /// True if a charge did not fit into the budget when the nodes were polled last.
+    is_refused: bool,
+    /// The time since which workers have only had work that does not fit into the budget.
+    refused_since: Option<Instant>,
+}
+
+/// An output that waits for the consumer.
+enum Given {
+    Rows(Rows),
+    SkipEvent(SkipEvent),
+}
+
+/// The threads to wake.
+enum Wake {
+    Nobody,
+    /// This many workers, which were called.
+    Workers(usize),
+    Consumer,
+}
+
+/// The state of the nodes.
+enum Nodes {
+    /// Available; no thread polls them.
+    Here(Box<dyn Node>),
+    /// A thread polls them.
+    Asked,
+    /// Gone: they have ended, with or without an error, or the pipeline was closed.
+    Ended,
+}
+
+type Guard<'a> = MutexGuard<'a, State>;
+
+impl State {
+    /// True if the nodes should be polled, and no thread does it.
+    fn must_ask(&self, max_outputs: usize) -> bool {
+        let enough = max_outputs.max(self.num_awaited);
+        self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < enough
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.nodes, Nodes::Ended)
+    }
+}
+
+/// An output for the consumer.
+pub enum Output {
+    /// Some rows, and the checkpoint of the first of them.
+    Block(Arc<Block>, Checkpoint),
+    /// A report of rows skipped after the rows before.
+    SkipEvent(SkipEvent),
+    /// Nothing came in time.
+    Timeout,
+    /// The end.
+    End,
+}
+
+impl Executor {
+    /// Prepares to run `root`. Its rows are returned as whole blocks; up to `max_outputs` of them
+    /// wait for the consumer.
+    pub fn new(root: Box<dyn Node>, num_python_workers: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
+        let state = State {
+            nodes: Nodes::Here(root),
+            is_changed: false,
+            tasks: Tasks::new(num_python_workers),
+            workers: Vec::new(),
+            num_running: 0,
+            num_idle: 0,
+            num_called: 0,
+            outputs: VecDeque::new(),
+            is_consumer_waiting: false,
+            num_awaited: 1,
+            error: None,
+            is_closed: false,
+            is_refused: false,
+            refused_since: None,
+        };
+        Self {
+            state: Mutex::new(state),
+            has_work: Condvar::new(),
+            has_python: (0..num_python_workers).map(|_| Condvar::new()).collect(),
+            has_closed: Condvar::new(),
+            has_output: Condvar::new(),
+            budget,
+            meters: Arc::new(Meters::new(0)),
+            max_outputs,
+        }
+    }
+
+    /// Measures `num_stages` stages.
+    pub fn metered(self, num_stages: usize) -> Self {
+        Self { meters: Arc::new(Meters::new(num_stages)), ..self }
+    }
+
+    /// The measurements of the stages so far.
+    pub fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// The memory of the pipeline.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Lets the workers begin.
+    pub fn start(&self) {
+        let wake = self.note_change(&mut self.state.lock());
+        self.wake(wake);
+    }
+
+    /// Works until the pipeline is closed. Each worker is a thread that calls this.
+    pub fn work(&self) {
+        let mut state = self.state.lock();
+        let me = state.workers.len();
+        state.workers.push(Worker::of_this_thread());
+        while !state.is_closed {
+            if state.must_ask(self.max_outputs) {
+                state.workers[me].begin(Doing::Asking);
+                state = self.ask(state, self.max_outputs);
+            } else if let Some(work) = state.tasks.pop() {
+                state.workers[me].begin(Doing::Task);
+                state.num_running += 1;
+                drop(state);
+                work();
+                state = self.state.lock();
+                state.num_running -= 1;
+                state.is_changed = true;
+            } else {
+                state.workers[me].begin(Doing::Nothing);
+                state = self.idle(state);
+            }
+        }
+        state.workers[me].begin(Doing::Ended);
+    }
+
+    /// The current state, for finding out why no rows come.
+    pub fn snapshot(&self) -> Snapshot {
+        let state = self.state.lock();
+        Snapshot {
+            workers: state.workers.clone(),
+            num_tasks: state.tasks.num_native(),
+            num_python: (0..self.has_python.len()).map(|python_worker| state.tasks.num_python(python_worker)).collect(),
+            num_ready: state.outputs.len(),
+            max_ready: self.max_outputs,
+            is_consumer_waiting: state.is_consumer_waiting,
+            is_refused: state.is_refused,
+            is_asked: matches!(state.nodes, Nodes::Asked),
+            is_over: state.is_over(),
+            is_closed: state.is_closed,
+        }
+    }
+
+    /// Waits until the worker is called.
+    fn idle<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
+        state.num_idle += 1;
+        self.note_refusal(&mut state);
+        let since = Instant::now();
+        while state.num_called == 0 && !state.is_closed {
+            state = self.has_work.wait(state);
+        }
+        self.meters.idle.add(since.elapsed());
+        state.num_called = state.num_called.saturating_sub(1);
+        self.note_refusal(&mut state);
+        state
+    }
+
+    /// Calls up to `count` idle workers; returns the number to be woken.
+    #[must_use]
+    fn call(state: &mut State, count: usize) -> usize {
+        let count = count.min(state.num_idle);
+        state.num_idle -= count;
+        state.num_called += count;
+        count
+    }
+
+    /// Marks the nodes dirty. They must then be polled: by an idle worker, by the consumer if it
+    /// waits, or by the worker that ends its task first.
+    #[must_use]
+    fn note_change(&self, state: &mut State) -> Wake {
+        state.is_changed = true;
+        if !state.must_ask(self.max_outputs) || state.num_called > 0 {
+            return Wake::Nobody;
+        }
+        match state.num_idle {
+            0 if state.is_consumer_waiting => Wake::Consumer,
+            _ => Wake::Workers(Self::call(state, 1)),
+        }
+    }
+
+    /// Marks that the consumer has taken something. No thread is woken for it while enough outputs
+    /// are left: a worker that ends a task polls the nodes anyway, and waking a worker for each
+    /// batch costs as much as a small batch.
+    #[must_use]
+    fn note_taken(&self, state: &mut State) -> Wake {
+        if 2 * state.outputs.len() < self.max_outputs || state.num_running == 0 && state.is_refused {
+            return self.note_change(state);
+        }
+        state.is_changed = true;
+        Wake::Nobody
+    }
+
+    /// Wakes other threads. The lock and the nodes must be free: a woken thread may take the
+    /// processor at once, and would have to wait for them.
+    fn wake(&self, wake: Wake) {
+        match wake {
+            Wake::Nobody => {}
+            Wake::Workers(count) => (0..count).for_each(|_| self.has_work.notify_one()),
+            Wake::Consumer => self.has_output.notify_one(),
+        }
+    }
+
+    /// Waits for the next task of a Python worker; `None` once the pipeline is closed.
+    /// [`Executor::end_python`] must follow.
+    pub fn take_python(&self, python_worker: usize) -> Option<PythonTask> {
+        let mut state = self.state.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            // The dropped tasks have freed their charges, and nothing ends them: the nodes must be
+            // polled again.
+            state.is_changed |= state.tasks.drop_unwanted(python_worker);
+            if let Some(task) = state.tasks.pop_python(python_worker) {
+                state.num_running += 1;
+                return Some(task);
+            }
+            state = match state.must_ask(self.max_outputs) {
+                true => self.ask(state, self.max_outputs),
+                false => self.has_python.get(python_worker)?.wait(state),
+            };
+        }
+    }
+
+    /// Marks a task of a Python worker as ended, after its slot was set.
+    pub fn end_python(&self) {
+        let mut state = self.state.lock();
+        state.num_running -= 1;
+        let wake = self.note_change(&mut state);
+        drop(state);
+        self.wake(wake);
+    }
+
+    /// The next rows, as a block. Waits for at most `timeout`, longer only while it polls the
+    /// nodes.
+    pub fn next(&self, timeout: Duration) -> Result<Output> {
+        let mut state = self.state.lock();
+        if state.outputs.is_empty() && !state.is_over() {
+            let since = Instant::now();
+            state = self.wait_for_output(state, since.checked_add(timeout));
+            self.meters.consumer_waiting.add(since.elapsed());
+        }
+        if let Some(given) = state.outputs.pop_front() {
+            state.num_awaited = 1;
+            // The consumer's rows are not charged, so there is room for the next ones.
+            let wake = self.note_taken(&mut state);
+            drop(state);
+            self.wake(wake);
+            return match given {
+                Given::Rows(rows) => {
+                    let checkpoint = rows.checkpoint(0);
+                    rows.gather().map(|block| Output::Block(block, checkpoint)).inspect_err(|_| self.close())
+                }
+                Given::SkipEvent(skip_event) => Ok(Output::SkipEvent(skip_event)),
+            };
+        }
+        match (state.error.take(), state.is_over()) {
+            // The rows before the error have been returned.
+            _ if state.is_closed => Ok(Output::End),
+            (Some(error), _) => Err(error),
+            (None, false) => Ok(Output::Timeout),
+            (None, true) => Ok(Output::End),
+        }
+    }
+
+    /// Adds time for which the consumer could not use finished rows, since it waited for the
+    /// interpreter.
+    pub fn waited_behind_next(&self, time: Duration) {
+        self.meters.consumer_waiting.add(time);
+    }
+
+    /// Marks that the consumer has released something that was charged.
+    pub fn note_room(&self) {
+        let mut state = self.state.lock();
+        // A thread that polls the nodes now may have checked before.
+        if state.is_refused || matches!(state.nodes, Nodes::Asked) {
+            let wake = self.note_change(&mut state);
+            drop(state);
+            self.wake(wake);
+        }
+    }
+
+    /// Waits until there are rows, the pipeline is over, or the deadline has passed. Polls the
+    /// nodes if no other thread does.
+    fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
+        while state.outputs.is_empty() && !state.is_over() {
+            if state.must_ask(self.max_outputs) {
+                state = self.ask(state, 1);
+                continue;
+            }
+            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if rest.is_zero() {
+                break;
+            }
+            state.is_consumer_waiting = true;
+            state = self.has_output.wait_timeout(state, rest);
+            state.is_consumer_waiting = false;
+        }
+        state
+    }
+
+    /// Polls the nodes until one more output waits than now, or waits for tasks, for at most
+    /// `timeout`. The one may be made where there is no room in the budget, as if none waited.
+    /// Returns false if no more can come.
+    pub fn look_ahead(&self, timeout: Duration) -> bool {
+        let mut state = self.state.lock();
+        let enough = state.outputs.len() + 1;
+        state.num_awaited = enough;
+        state.is_changed = true;
+        if state.must_ask(enough) {
+            state = self.ask(state, enough);
+        }
+        if !state.is_over() && state.outputs.len() < enough {
+            state.is_consumer_waiting = true;
+            state = self.has_output.wait_timeout(state, timeout);
+            state.is_consumer_waiting = false;
+        }
+        !state.is_over()
+    }
+
+    /// Waits until the pipeline is closed, for at most `timeout`; returns whether it is.
+    pub fn wait_until_closed(&self, timeout: Duration) -> bool {
+        let since = Instant::now();
+        let mut state = self.state.lock();
+        loop {
+            let rest = timeout.saturating_sub(since.elapsed());
+            if state.is_closed || rest.is_zero() {
+                return state.is_closed;
+            }
+            state = self.has_closed.wait_timeout(state, rest);
+        }
+    }
+
+    /// Ends the pipeline: no new task is begun, and waiting threads return. Does not wait for
+    /// running tasks.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        let nodes = std::mem::replace(&mut state.nodes, Nodes::Ended);
+        let outputs = std::mem::take(&mut state.outputs);
+        let tasks = std::mem::replace(&mut state.tasks, Tasks::new(0));
+        self.has_work.notify_all();
+        self.has_python.iter().for_each(Condvar::notify_all);
+        self.has_closed.notify_all();
+        self.has_output.notify_all();
+        // Dropping them may free much memory, so it is not done under the lock.
+        drop(state);
+        drop((nodes, outputs, tasks));
+    }
+
+    /// Polls the nodes for all that can be done now, until `enough` outputs wait, and as many as
+    /// the consumer looks ahead for. No other thread polls them meanwhile.
+    fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
+        let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
+        let mut tasks = Tasks::new(self.has_python.len());
+        // As in `must_ask`: a thread that must ask, and did nothing here, would ask for ever.
+        while !state.is_closed && state.is_changed && state.outputs.len() < enough.max(state.num_awaited) {
+            state.is_changed = false;
+            let is_starving = state.outputs.len() < state.num_awaited;
+            let is_stuck = is_starving && state.num_running == 0 && state.tasks.is_empty();
+            drop(state);
+            let is_refused = Cell::new(false);
+            let (budget, meters) = (&self.budget, &self.meters);
+            let publish = |tasks: &mut Tasks| self.publish(tasks);
+            let mut context = Context {
+                tasks: &mut tasks,
+                publish: &publish,
+                has_started: false,
+                budget,
+                meters,
+                is_starving,
+                is_stuck,
+                is_refused,
+            };
+            let poll = root.pull(&mut context);
+            let is_refused = context.is_refused.get();
+            state = self.state.lock();
+            state.is_refused = is_refused;
+            let is_over = match poll {
+                Ok(Poll::Ready(rows)) => {
+                    self.give(&mut state, Given::Rows(rows));
+                    false
+                }
+                Ok(Poll::SkipEvent(skip_event)) => {
+                    self.give(&mut state, Given::SkipEvent(skip_event));
+                    false
+                }
+                Ok(Poll::Pending) => {
+                    let is_idle = state.num_running == 0 && state.tasks.is_empty();
+                    // While outputs wait for the consumer, taking them will make room.
+                    if is_idle && state.outputs.is_empty() && !state.is_changed && !state.is_closed {
+                        state.error = Some(Error::internal("a pipeline waits for tasks that were never started"));
+                    }
+                    state.error.is_some()
+                }
+                Ok(Poll::End) => true,
+                Err(error) => {
+                    state.error = Some(error);
+                    true
+                }
+            };
+            if is_over {
+                return self.end(state, root);
+            }
+            if state.is_consumer_waiting && state.outputs.len() >= state.num_awaited && !state.is_closed {
+                // It runs at once, perhaps on this thread's processor. Another worker may poll the
+                // nodes meanwhile.
+                state.is_consumer_waiting = false;
+                state.nodes = Nodes::Here(root);
+                self.note_refusal(&mut state);
+                drop(state);
+                self.wake(Wake::Consumer);
+                return self.state.lock();
+            }
+        }
+        if state.is_closed {
+            // Dropping it may free much memory, so it is not done under the lock.
+            drop(state);
+            drop(root);
+            return self.state.lock();
+        }
+        state.nodes = Nodes::Here(root);
+        self.note_refusal(&mut state);
+        state
+    }
+
+    /// Queues an output for the consumer. The nodes may have more.
+    fn give(&self, state: &mut State, given: Given) {
+        state.is_changed = true;
+        if !state.is_closed {
+            state.outputs.push_back(given);
+        }
+    }
+
+    /// Makes tasks visible to other threads.
+    fn publish(&self, tasks: &mut Tasks) {
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return;
+        }
+        let num_called = Self::call(&mut state, tasks.num_native());
+        let num_python: SmallVec<[usize; 4]> =
+            (0..self.has_python.len()).map(|python_worker| tasks.num_python(python_worker)).collect();
+        state.tasks.append(tasks);
+        drop(state);
+        self.wake(Wake::Workers(num_called));
+        for (has_python, count) in self.has_python.iter().zip(num_python) {
+            (0..count).for_each(|_| has_python.notify_one());
+        }
+    }
+
+    /// After the last rows, or an error: drops the tasks not begun, since nobody waits for them.
+    fn end<'a>(&'a self, mut state: Guard<'a>, root: Box<dyn Node>) -> Guard<'a> {
+        let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_python.len()));
+        state.nodes = Nodes::Ended;
+        state.is_refused = false;
+        self.note_refusal(&mut state);
+        self.has_output.notify_one();
+        // Dropping them may free much memory, so it is not done under the lock.
+        drop(state);
+        drop((root, tasks));
+        self.state.lock()
+    }
+
+    /// Measures the time that workers idle because work does not fit into the budget.
+    fn note_refusal(&self, state: &mut State) {
+        match (state.is_refused && state.num_idle > 0, state.refused_since) {
+            (true, None) => state.refused_since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.meters.budget_waiting.add(since.elapsed());
+                state.refused_since = None;
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Measurements of the stages of a running pipeline, for its statistics. Counted for each task, not
+//! for each row.
+
+use crate::blocks::file_provenance::FileProvenance;
+use headrace_engine::sync::Mutex;
+use headrace_engine::waits;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The meters of one iteration over a pipeline.
+#[derive(Debug, Default)]
+pub struct Meters {
+    stages: Box<[Meter]>,
+    /// The tasks of workers that compute, of all stages.
+    pub tasks: Meter,
+    /// The time that workers had no task, summed over workers.
+    pub idle: Time,
+    /// The time that the consumer had no rows.
+    pub consumer_waiting: Time,
+    /// The time that workers idled because work did not fit into the budget, while the consumer was
+    /// not slow.
+    pub budget_waiting: Time,
+    /// The reads in progress.
+    reads: Mutex<Vec<Read>>,
+    /// The number of the next read.
+    next_read: AtomicU64,
+}
+
+/// A read in progress.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// A number that is different for each read.
+    pub number: u64,
+    /// The number of the stage that reads.
+    pub stage: usize,
+    /// The file being read.
+    pub file: Arc<FileProvenance>,
+    /// The number of the first record being read.
+    pub record: u64,
+    /// The number of the reading thread in the system.
+    pub thread: u64,
+    /// The time at which it began.
+    pub since: Instant,
+}
+
+/// Lists a read as in progress until it is dropped.
+pub struct Reading<'a> {
+    meters: &'a Meters,
+    number: u64,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.meters.reads.lock().retain(|read| read.number != self.number);
+    }
+}
+
+/// The measurements of one stage.
+#[derive(Debug, Default)]
+pub struct Meter {
+    examples: AtomicU64,
+    bytes: AtomicU64,
+    /// The time that its tasks took.
+    pub busy: Time,
+    /// The processor time that they used.
+    pub computing: Time,
+    /// The time that it had nothing to do, since the stages before had nothing for it.
+    pub starving: Time,
+    fill_sum: AtomicU64,
+    num_fills: AtomicU64,
+    /// The elements in its batches: the number of padding elements, and of all.
+    padding: AtomicU64,
+    padded: AtomicU64,
+}
+
+/// A sum of durations.
+#[derive(Debug, Default)]
+pub struct Time(AtomicU64);
+
+/// The value of a full fill.
+const FULL: u64 = 1000;
+
+impl Time {
+    /// Adds a duration.
+    pub fn add(&self, duration: Duration) {
+        self.0.fetch_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The sum.
+    pub fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl Meters {
+    /// Meters for `num_stages` stages.
+    pub fn new(num_stages: usize) -> Self {
+        Self { stages: (0..num_stages).map(|_| Meter::default()).collect(), ..Self::default() }
+    }
+
+    /// Marks that a stage begins to read a file at a record.
+    pub fn begin_read(&self, stage: usize, file: &Arc<FileProvenance>, record: u64) -> Reading<'_> {
+        let number = self.next_read.fetch_add(1, Ordering::Relaxed);
+        let (thread, since) = (waits::this_thread(), Instant::now());
+        let read = Read { number, stage, file: Arc::clone(file), record, thread, since };
+        self.reads.lock().push(read);
+        Reading { meters: self, number }
+    }
+
+    /// The reads in progress.
+    pub fn reads(&self) -> Vec<Read> {
+        self.reads.lock().clone()
+    }
+
+    /// The meter of stage number `stage`, if it is measured.
+    pub fn stage(&self, stage: usize) -> Option<&Meter> {
+        self.stages.get(stage)
+    }
+
+    /// The meters of all stages.
+    pub fn stages(&self) -> &[Meter] {
+        &self.stages
+    }
+}
+
+impl Meter {
+    /// Counts results.
+    pub fn count(&self, num_rows: usize, num_bytes: usize) {
+        self.examples.fetch_add(num_rows as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(num_bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Records that `part` of `whole` slots for tasks are in use.
+    pub fn note_fill(&self, part: usize, whole: usize) {
+        self.fill_sum.fetch_add(part as u64 * FULL / (whole as u64).max(1), Ordering::Relaxed);
+        self.num_fills.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that `part` of `whole` elements are padding.
+    pub fn note_padding(&self, part: usize, whole: usize) {
+        self.padding.fetch_add(part as u64, Ordering::Relaxed);
+        self.padded.fetch_add(whole as u64, Ordering::Relaxed);
+    }
+
+    /// The share of padding elements; `None` if it was never recorded.
+    pub fn padding(&self) -> Option<f64> {
+        let padded = self.padded.load(Ordering::Relaxed);
+        (padded > 0).then(|| self.padding.load(Ordering::Relaxed) as f64 / padded as f64)
+    }
+
+    /// The number of examples made.
+    pub fn examples(&self) -> u64 {
+        self.examples.load(Ordering::Relaxed)
+    }
+
+    /// The number of bytes of their elements.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The average fraction of its slots for tasks in use; `None` if it was never recorded.
+    pub fn fill(&self) -> Option<f64> {
+        let count = self.num_fills.load(Ordering::Relaxed);
+        (count > 0).then(|| self.fill_sum.load(Ordering::Relaxed) as f64 / (count * FULL) as f64)
+    }
+}
+
+thread_local! {
+    /// The stage that this thread works for, or has worked for last. Read by other threads; see
+    /// [`stage_of_this_thread`].
+    static STAGE: Arc<AtomicUsize> = Arc::new(AtomicUsize::new(NO_STAGE));
+}
+
+/// Means no stage.
+pub const NO_STAGE: usize = usize::MAX;
+
+/// Sets the stage that this thread works for.
+pub fn enter_stage(stage: usize) {
+    STAGE.with(|current| current.store(stage, Ordering::Relaxed));
+}
+
+/// The cell in which this thread stores the stage it works for.
+pub fn stage_of_this_thread() -> Arc<AtomicUsize> {
+    STAGE.with(Arc::clone)
+}
+
+/// Measures the work of a stage until it is dropped.
+pub struct Stopwatch<'a> {
+    meter: Option<&'a Meter>,
+    begin: Instant,
+    /// Processor time at the beginning, if that is measured.
+    computed: Option<Duration>,
+}
+
+impl<'a> Stopwatch<'a> {
+    /// Measures the elapsed time; nothing without a meter.
+    pub fn start(meter: Option<&'a Meter>) -> Self {
+        Self { meter, begin: Instant::now(), computed: None }
+    }
+
+    /// Also measures processor time, which costs a system call at the beginning and one at the end.
+    pub fn start_with_processor(meter: Option<&'a Meter>) -> Self {
+        let computed = meter.map(|_| thread_time());
+        Self { computed, ..Self::start(meter) }
+    }
+}
+
+impl Drop for Stopwatch<'_> {
+    fn drop(&mut self) {
+        let Some(meter) = self.meter else { return };
+        meter.busy.add(self.begin.elapsed());
+        if let Some(before) = self.computed {
+            meter.computing.add(thread_time().saturating_sub(before));
+        }
+    }
+}
+
+/// The processor time of the calling thread; zero where the system does not tell.
+pub fn thread_time() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Duration::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stopwatch_measures_the_time_of_its_task() {
+        let meters = Meters::new(1);
+        let (begin, computed) = (Instant::now(), thread_time());
+        {
+            let watch = Stopwatch::start_with_processor(meters.stage(0));
+            // Both clocks may stand still for a moment.
+            while (thread_time() == computed || watch.begin.elapsed().is_zero())
+                && begin.elapsed() < Duration::from_secs(9)
+            {}
+        }
+        let meter = &meters.stages()[0];
+        assert!(meter.busy.get() > Duration::ZERO && meter.busy.get() <= begin.elapsed());
+        assert!(meter.computing.get() <= thread_time().saturating_sub(computed));
+        assert!(meters.stage(1).is_none());
+    }
+
+    #[test]
+    fn a_fill_is_a_mean() {
+        let meter = Meter::default();
+        assert_eq!(meter.fill(), None);
+        meter.note_fill(1, 4);
+        meter.note_fill(3, 4);
+        assert_eq!(meter.fill(), Some(0.5));
+    }
+}

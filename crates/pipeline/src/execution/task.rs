@@ -1,0 +1,238 @@
+//! Tasks: work that workers and Python's threads do in parallel, and the slots for their results.
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::Charge;
+use crate::function_states::FunctionState;
+use crate::nodes::size_estimate::SizeEstimate;
+use crate::skip_event::{SkipEvent, SkipEvents};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::sync::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A piece of work for the pool of workers. It puts its result into a [`Slot`] and does not panic.
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// A piece of work for a Python thread: the input rows, and the slot for the result.
+pub struct PythonTask {
+    /// The rows to work on.
+    pub rows: Rows,
+    /// The number of the pass, for sources.
+    pub pass: u64,
+    /// The number of rows of the pass to skip, for sources.
+    pub first: u64,
+    /// The state of the function before and after the task.
+    pub state: FunctionState,
+    /// The number of the stage whose task it is.
+    pub stage: usize,
+    /// The estimated size of the result.
+    pub charge: Charge,
+    /// The wanted size of the result in bytes, for sources.
+    pub wanted_bytes: usize,
+    /// Records the actual size of the result.
+    pub size_estimate: SizeEstimate,
+    /// The number of the `skip_errors` stage that handles its failures, if there is one.
+    pub skipper: Option<usize>,
+    /// The slot for the result.
+    pub slot: Slot<Outcome>,
+}
+
+/// The outcome of work on rows.
+pub struct Outcome {
+    /// The rows that were made.
+    pub rows: Rows,
+    /// The error at the row after those.
+    pub error: Option<Error>,
+    /// The state of a Python function before the task.
+    pub state: Option<Arc<str>>,
+    /// The reports of skipped rows.
+    pub skip_events: SkipEvents,
+}
+
+impl Outcome {
+    /// The outcome of work that keeps no state.
+    pub fn new(rows: Rows, error: Option<Error>) -> Self {
+        Self { rows, error, state: None, skip_events: Vec::new() }
+    }
+
+    /// No rows, but a report for the following nodes.
+    pub fn of_skip_event(skip_event: SkipEvent) -> Self {
+        Self { skip_events: vec![(0, skip_event)], ..Self::from(Rows::new()) }
+    }
+}
+
+impl From<Rows> for Outcome {
+    fn from(rows: Rows) -> Self {
+        Self::new(rows, None)
+    }
+}
+
+/// A result that is still to come.
+pub struct Slot<T>(Arc<Mutex<Option<Result<T>>>>);
+
+impl<T> Clone for Slot<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Slot<T> {
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new(None)))
+    }
+
+    /// Sets the result.
+    pub fn set(&self, result: Result<T>) {
+        *self.0.lock() = Some(result);
+    }
+
+    /// True if the result is still awaited.
+    pub fn is_wanted(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    fn take(&self) -> Option<Result<T>> {
+        self.0.lock().take()
+    }
+}
+
+/// Results in the order in which their tasks were started, whichever ended first, each with the
+/// checkpoint of its first row.
+pub struct Ring<T> {
+    slots: VecDeque<(Slot<T>, Checkpoint)>,
+    /// True if results come in the order in which tasks end.
+    in_any_order: bool,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Ring<T> {
+    /// No tasks.
+    pub fn new() -> Self {
+        Self { slots: VecDeque::new(), in_any_order: false }
+    }
+
+    /// No tasks; with `in_any_order` their results come as soon as they are finished.
+    pub fn in_any_order(in_any_order: bool) -> Self {
+        Self { slots: VecDeque::new(), in_any_order }
+    }
+
+    /// True if results come as soon as they are finished.
+    pub fn is_in_any_order(&self) -> bool {
+        self.in_any_order
+    }
+
+    /// The number of tasks whose result has not been taken.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The slot for the result of one more task.
+    pub fn start(&mut self, checkpoint: Checkpoint) -> Slot<T> {
+        let slot = Slot::new();
+        self.slots.push_back((slot.clone(), checkpoint));
+        slot
+    }
+
+    /// The result of the oldest task, if it has ended; in any order, the result of any task that
+    /// has ended.
+    pub fn pop(&mut self) -> Option<(Checkpoint, Result<T>)> {
+        let looked_at = if self.in_any_order { self.slots.len() } else { 1 };
+        let mut slots = self.slots.iter().take(looked_at).enumerate();
+        let (index, result) = slots.find_map(|(index, (slot, _))| slot.take().map(|result| (index, result)))?;
+        let (_, checkpoint) = self.slots.remove(index)?;
+        Some((checkpoint, result))
+    }
+}
+
+/// Tasks not begun.
+pub struct Tasks {
+    /// For the workers, by the number of steps between their results and the consumer: the nearest
+    /// first.
+    native: BTreeMap<usize, VecDeque<Work>>,
+    /// For each Python worker.
+    python: Vec<VecDeque<PythonTask>>,
+    num_native: usize,
+}
+
+impl Tasks {
+    /// No tasks, for `num_python_workers` Python workers.
+    pub fn new(num_python_workers: usize) -> Self {
+        Self {
+            native: BTreeMap::new(),
+            python: (0..num_python_workers).map(|_| VecDeque::new()).collect(),
+            num_native: 0,
+        }
+    }
+
+    /// Adds a task for a worker.
+    pub fn push(&mut self, distance: usize, work: Work) {
+        self.native.entry(distance).or_default().push_back(work);
+        self.num_native += 1;
+    }
+
+    /// Adds a task for the thread of a Python worker. Fails if there is no such Python worker.
+    pub fn push_python(&mut self, python_worker: usize, task: PythonTask) -> Result<()> {
+        let no_python_worker = || Error::internal(format!("there is no Python worker {python_worker}"));
+        self.python.get_mut(python_worker).ok_or_else(no_python_worker)?.push_back(task);
+        Ok(())
+    }
+
+    /// Takes all tasks of `other`.
+    pub fn append(&mut self, other: &mut Self) {
+        while let Some((distance, mut works)) = other.native.pop_first() {
+            self.native.entry(distance).or_default().append(&mut works);
+        }
+        self.num_native += std::mem::take(&mut other.num_native);
+        self.python.iter_mut().zip(&mut other.python).for_each(|(python_worker, more)| python_worker.append(more));
+    }
+
+    /// The next task.
+    pub fn pop(&mut self) -> Option<Work> {
+        let work = self.native.values_mut().find_map(VecDeque::pop_front)?;
+        self.num_native -= 1;
+        Some(work)
+    }
+
+    /// Drops the next tasks of a Python worker whose results are no longer awaited because their
+    /// pass was cut short, so that functions are not called for them. Returns whether there were
+    /// any.
+    pub fn drop_unwanted(&mut self, python_worker: usize) -> bool {
+        let Some(tasks) = self.python.get_mut(python_worker) else { return false };
+        let num_before = tasks.len();
+        while tasks.front().is_some_and(|task| !task.slot.is_wanted()) {
+            tasks.pop_front();
+        }
+        tasks.len() < num_before
+    }
+
+    /// The next task of a Python worker.
+    pub fn pop_python(&mut self, python_worker: usize) -> Option<PythonTask> {
+        self.python.get_mut(python_worker)?.pop_front()
+    }
+
+    /// The number of tasks for workers.
+    pub fn num_native(&self) -> usize {
+        self.num_native
+    }
+
+    /// The number of tasks for a Python worker.
+    pub fn num_python(&self, python_worker: usize) -> usize {
+        self.python.get(python_worker).map_or(0, VecDeque::len)
+    }
+
+    /// True if there are no tasks at all.
+    pub fn is_empty(&self) -> bool {
+        self.num_native == 0 && self.python.iter().all(VecDeque::is_empty)
+    }
+}

@@ -1,0 +1,198 @@
+//! Makes the engine's columns of Arrow's arrays.
+
+use crate::blocks::column::{Column, Lists, Ragged, Span, Text};
+use crate::blocks::gather::gather;
+use crate::formats::arrow::json_text::writer;
+pub use crate::formats::arrow::leaves::{Fault, Made};
+use crate::formats::arrow::leaves::{tensor, text, unexpected};
+use crate::stages::component::{Component, Form, NULL, mask};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, OffsetSizeTrait};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_schema::DataType;
+use arrow_select::filter::filter;
+use headrace_engine::error::Error;
+use headrace_engine::tensor::allocate;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+
+/// The columns of a component, one row for each of an array: its values, and its mask if it has
+/// one. `filler` is a row of what nulls are. A fault names the first row at fault.
+pub fn columns(component: &Component, array: &ArrayRef, filler: Option<&Column>) -> Made<Vec<Column>> {
+    // Only an array of the type null is null without a buffer for it.
+    let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    let values = match (&nulls, filler) {
+        (None, _) => values(component, array)?,
+        (Some(nulls), Some(filler)) => filled(component, array, nulls, filler)?,
+        (Some(_), None) if component.form == Form::Json => values(component, array)?,
+        (Some(_), None) if is_float(component) && component.num_lists == 0 && component.shape.is_empty() => {
+            values(component, array)?
+        }
+        (Some(nulls), None) => {
+            let first = nulls.iter().position(|is_there| !is_there).unwrap_or(0);
+            return Err(null(component, first, "has a null"));
+        }
+    };
+    let is_there = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    let mask = component.has_mask.then(|| mask((0..array.len()).map(is_there))).transpose()?;
+    Ok([values].into_iter().chain(mask).collect())
+}
+
+fn null(component: &Component, row: usize, words: &str) -> Fault {
+    Fault::Value(row, format!("{words}, expected a value. {}", component.fillers()))
+}
+
+fn is_float(component: &Component) -> bool {
+    matches!(component.dtype, DType::Float16 | DType::Float32 | DType::Float64)
+}
+
+/// The values with `filler` in place of nulls.
+fn filled(component: &Component, array: &ArrayRef, nulls: &NullBuffer, filler: &Column) -> Made<Column> {
+    let is_there = BooleanArray::new(nulls.inner().clone(), None);
+    let internal = |error| Error::internal(format!("rows of a column cannot be selected: {error}"));
+    let there = filter(array, &is_there).map_err(internal)?;
+    let place = |index: usize| nulls.valid_indices().nth(index).unwrap_or(0);
+    let there = values(component, &there).map_err(|fault| match fault {
+        Fault::Value(index, text) => Fault::Value(place(index), text),
+        other => other,
+    })?;
+    let mut next = 0..;
+    let row = |is_there: bool| if is_there { (0, next.next().unwrap_or(0)) } else { (1, 0) };
+    let rows: Vec<_> = nulls.iter().map(row).collect();
+    Ok(gather(&[&there, filler], rows.into_iter())?)
+}
+
+/// The values of an array whose nulls are NaN, or JSON's null.
+fn values(component: &Component, array: &ArrayRef) -> Made<Column> {
+    let wrong = |fault: Fault| expected(component, fault);
+    if component.form == Form::Json {
+        return json(array).map_err(wrong);
+    }
+    match (component.num_lists, component.shape.is_empty()) {
+        (0, true) if component.dtype == DType::String => text(component, array).map(Column::Text).map_err(wrong),
+        (0, true) => tensor(component, Shape::new(&[array.len()]), array).map(Column::Dense).map_err(wrong),
+        (0, false) => shaped(component, array),
+        (depth, _) => lists(component, array, depth),
+    }
+}
+
+/// A fault of a value with what is expected of it.
+fn expected(component: &Component, fault: Fault) -> Fault {
+    match fault {
+        Fault::Value(index, text) if text.ends_with('.') => Fault::Value(index, text),
+        Fault::Value(index, text) => {
+            let remedy = "Correct the file, or read the column as another type.";
+            Fault::Value(index, format!("{text}, expected {}. {remedy}", component.type_name()))
+        }
+        other => other,
+    }
+}
+
+/// The lists of an array: the end of each, and all their values.
+fn parts(array: &ArrayRef) -> Made<(Vec<usize>, ArrayRef)> {
+    match array.data_type() {
+        DataType::LargeList(_) => {
+            let lists = array.as_list::<i64>();
+            let (first, values) = values_of(lists.value_offsets(), lists.values());
+            let mut ends = allocate::room(lists.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
+            ends.extend(lists.value_offsets()[1..].iter().map(|end| (end - first).as_usize()));
+            Ok((ends, values))
+        }
+        DataType::FixedSizeList(_, length) => {
+            let lists = array.as_fixed_size_list();
+            let length = usize::try_from(*length).unwrap_or(0);
+            Ok(((1..=lists.len()).map(|row| row * length).collect(), lists.values().clone()))
+        }
+        kind => Err(unexpected(kind)),
+    }
+}
+
+/// The values of lists with these offsets, and the offset of the first of them.
+fn values_of<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef) -> (O, ArrayRef) {
+    let [first, .., end] = *offsets else { return (O::default(), values.slice(0, 0)) };
+    (first, values.slice(first.as_usize(), (end - first).as_usize()))
+}
+
+fn lists(component: &Component, array: &ArrayRef, depth: usize) -> Made<Column> {
+    let (ends, inner) = parts(array)?;
+    let in_row = |fault: Fault| match fault {
+        Fault::Value(index, text) => Fault::Value(ends.partition_point(|end| *end <= index), text),
+        other => other,
+    };
+    check_elements(component, &inner).map_err(in_row)?;
+    if depth > 1 {
+        let inner = lists(component, &inner, depth - 1).map_err(in_row)?;
+        return Ok(Column::Lists(Lists::new(inner, ends)));
+    }
+    let values = tensor(component, Shape::new(&[inner.len()]), &inner);
+    let values = values.map_err(|fault| in_row(expected(component, in_list(fault))))?;
+    Ok(Column::Ragged(Ragged::new(values, ends)))
+}
+
+fn in_list(fault: Fault) -> Fault {
+    match fault {
+        Fault::Value(index, text) => Fault::Value(index, format!("has a list with a value that {text}")),
+        other => other,
+    }
+}
+
+/// Fails if an element of lists is null, and not a float.
+fn check_elements(component: &Component, elements: &ArrayRef) -> Made<()> {
+    let is_leaf = !elements.data_type().is_nested();
+    let first = elements.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    match first.and_then(|nulls| nulls.iter().position(|is_there| !is_there)) {
+        Some(index) if !(is_leaf && is_float(component)) => {
+            let remedy =
+                format!("Correct the file, or read it as JSON, with columns={{'{}': hr.Json}}.", component.name);
+            Err(Fault::Value(index, format!("has a list with a null in it, expected values. {remedy}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lists of one shape.
+fn shaped(component: &Component, array: &ArrayRef) -> Made<Column> {
+    let (mut elements, mut in_row) = (array.clone(), 1);
+    for size in component.shape.iter() {
+        let (ends, inner) = parts(&elements)?;
+        let mut start = 0;
+        let is_other = |end: &usize| *end - std::mem::replace(&mut start, *end) != *size;
+        if let Some(place) = ends.iter().position(is_other) {
+            let length = ends[place] - place.checked_sub(1).map_or(0, |before| ends[before]);
+            let fault = Fault::Value(place / in_row, format!("has a list of {length}"));
+            return Err(expected(component, fault));
+        }
+        in_row *= size;
+        let row = |index: usize| index / in_row.max(1);
+        check_elements(component, &inner).map_err(|fault| match fault {
+            Fault::Value(index, text) => Fault::Value(row(index), text),
+            other => other,
+        })?;
+        elements = inner;
+    }
+    let made = tensor(component, component.shape.batched(array.len()), &elements);
+    made.map(Column::Dense).map_err(|fault| match expected(component, in_list(fault)) {
+        Fault::Value(index, text) => Fault::Value(index / in_row.max(1), text),
+        other => other,
+    })
+}
+
+/// Values as JSON; nulls are JSON's.
+fn json(array: &ArrayRef) -> Made<Column> {
+    let refused = |refusal: allocate::Refusal| refusal.at("the values of a column");
+    if array.data_type() == &DataType::Null {
+        let span = Span { start: 0, length: NULL.len() };
+        let spans = allocate::copies(array.len(), span).map_err(refused)?;
+        return Ok(Column::Text(Text::new(NULL.into(), spans)));
+    }
+    let mut text = String::new();
+    let mut spans = allocate::room(array.len()).map_err(refused)?;
+    let write = writer(array);
+    for row in 0..array.len() {
+        let start = text.len();
+        write(row, &mut text)
+            .map_err(|fault| Fault::Value(row, format!("has a value that JSON does not hold: {fault}")))?;
+        spans.push(Span { start, length: text.len() - start });
+    }
+    Ok(Column::Text(Text::new(text.into(), spans)))
+}

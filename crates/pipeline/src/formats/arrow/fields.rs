@@ -1,0 +1,167 @@
+//! Finds columns by their names, also those within structs: "meta.lang" is "lang" of "meta".
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeListArray, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+use headrace_engine::error::{Error, Result};
+use std::sync::Arc;
+
+/// A column of a schema.
+pub struct Found {
+    /// The number of its column of the table.
+    pub root: usize,
+    /// The names of the fields within that, from the outermost on.
+    pub path: Vec<String>,
+    /// Its type; within a list of structs a list.
+    pub kind: DataType,
+}
+
+/// The reason why a name is not that of a column.
+pub enum NotFound {
+    /// There is none.
+    Missing,
+    /// Several have it.
+    Several(usize),
+}
+
+/// The column of this name. A name of a column that contains dots is found first.
+pub fn find(fields: &Fields, name: &str) -> std::result::Result<Found, NotFound> {
+    let with_name =
+        |name: &str| fields.iter().enumerate().filter(|(_, field)| field.name() == name).collect::<Vec<_>>();
+    match with_name(name)[..] {
+        [(root, field)] => return Ok(Found { root, path: Vec::new(), kind: field.data_type().clone() }),
+        [] => {}
+        ref several => return Err(NotFound::Several(several.len())),
+    }
+    for (head, rest) in splits(name) {
+        match with_name(head)[..] {
+            [(root, field)] => {
+                if let Some((path, kind)) = within(field.data_type(), rest) {
+                    return Ok(Found { root, path, kind });
+                }
+            }
+            [] => {}
+            ref several => return Err(NotFound::Several(several.len())),
+        }
+    }
+    Err(NotFound::Missing)
+}
+
+/// The parts of a name before and behind each dot.
+fn splits(name: &str) -> impl Iterator<Item = (&str, &str)> {
+    name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]))
+}
+
+/// The path of a name within a type, and the type found there.
+fn within(kind: &DataType, name: &str) -> Option<(Vec<String>, DataType)> {
+    let of_list = |values: &FieldRef, list: &dyn Fn(FieldRef) -> DataType| {
+        let (path, kind) = within(values.data_type(), name)?;
+        Some((path, list(Arc::new(Field::new(values.name(), kind, true)))))
+    };
+    match kind {
+        DataType::Dictionary(_, values) => within(values, name),
+        DataType::List(values)
+        | DataType::LargeList(values)
+        | DataType::ListView(values)
+        | DataType::LargeListView(values) => of_list(values, &DataType::LargeList),
+        DataType::FixedSizeList(values, length) => of_list(values, &|values| DataType::FixedSizeList(values, *length)),
+        DataType::Struct(fields) => {
+            let only = |name: &str| {
+                let mut found = fields.iter().filter(|field| field.name() == name);
+                found.next().filter(|_| found.next().is_none())
+            };
+            if let Some(field) = only(name) {
+                return Some((vec![name.to_owned()], field.data_type().clone()));
+            }
+            splits(name).find_map(|(head, rest)| {
+                let (path, kind) = within(only(head)?.data_type(), rest)?;
+                Some(([head.to_owned()].into_iter().chain(path).collect(), kind))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The names of the columns, and of the fields within structs, for messages.
+pub fn names(fields: &Fields) -> String {
+    /// The most names in a message.
+    const MOST: usize = 40;
+    let mut found = Vec::new();
+    for field in fields {
+        found.push(format!("'{}'", field.name()));
+        if let DataType::Struct(inner) = field.data_type() {
+            found.extend(inner.iter().map(|inner| format!("'{}.{}'", field.name(), inner.name())));
+        }
+    }
+    let rest = found.len().saturating_sub(MOST);
+    found.truncate(MOST);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{}{more}", found.join(", "))
+}
+
+/// The field of an array that a path leads to. A field of a null struct is null.
+pub fn pick(array: &ArrayRef, path: &[String]) -> Result<ArrayRef> {
+    let Some((name, rest)) = path.split_first() else { return Ok(Arc::clone(array)) };
+    let internal = |error| Error::internal(format!("a field of a column cannot be read: {error}"));
+    match array.data_type() {
+        DataType::Struct(_) => {
+            let structs = array.as_struct();
+            let field = structs.column_by_name(name);
+            let field = field.ok_or_else(|| Error::internal(format!("there is no field '{name}' in a struct")))?;
+            pick(&with_nulls(field, structs.nulls()).map_err(internal)?, rest)
+        }
+        DataType::LargeList(values) => {
+            let lists = array.as_list::<i64>();
+            let picked = pick(lists.values(), path)?;
+            let field = Arc::new(Field::new(values.name(), picked.data_type().clone(), true));
+            let made = LargeListArray::try_new(field, lists.offsets().clone(), picked, lists.nulls().cloned());
+            made.map(|made| Arc::new(made) as ArrayRef).map_err(internal)
+        }
+        DataType::FixedSizeList(values, length) => {
+            let lists = array.as_fixed_size_list();
+            let picked = pick(lists.values(), path)?;
+            let field = Arc::new(Field::new(values.name(), picked.data_type().clone(), true));
+            let made = FixedSizeListArray::try_new(field, *length, picked, lists.nulls().cloned());
+            made.map(|made| Arc::new(made) as ArrayRef).map_err(internal)
+        }
+        kind => Err(Error::internal(format!("there is no field '{name}' in {kind}"))),
+    }
+}
+
+/// An array that is also null where these are.
+fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> std::result::Result<ArrayRef, arrow_schema::ArrowError> {
+    if nulls.is_none_or(|nulls| nulls.null_count() == 0) || array.data_type() == &DataType::Null {
+        return Ok(Arc::clone(array));
+    }
+    let both = NullBuffer::union(array.nulls(), nulls);
+    array.to_data().into_builder().nulls(both).build().map(make_array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Fields {
+        let inner = Field::new("lang", DataType::Utf8, true);
+        let meta = Field::new("meta", DataType::Struct(vec![inner.clone()].into()), true);
+        let item = Arc::new(Field::new("item", DataType::Struct(vec![inner].into()), true));
+        let lists = Field::new("turns", DataType::List(item), true);
+        let dotted = Field::new("a.b", DataType::Int8, true);
+        vec![meta, lists, dotted.clone(), dotted.with_name("twice"), Field::new("twice", DataType::Int8, true)].into()
+    }
+
+    #[test]
+    fn a_name_leads_through_structs_and_lists_of_them() {
+        let fields = schema();
+        let found = |name| find(&fields, name).ok().map(|found| (found.root, found.path, found.kind));
+        assert_eq!(found("meta.lang"), Some((0, vec!["lang".to_owned()], DataType::Utf8)));
+        assert_eq!(found("a.b"), Some((2, Vec::new(), DataType::Int8)));
+        let (root, path, kind) = found("turns.lang").unwrap();
+        assert_eq!((root, path), (1, vec!["lang".to_owned()]));
+        assert!(matches!(kind, DataType::LargeList(values) if values.data_type() == &DataType::Utf8));
+        assert!(matches!(find(&fields, "meta.other"), Err(NotFound::Missing)));
+        assert!(matches!(find(&fields, "twice"), Err(NotFound::Several(2))));
+        assert_eq!(names(&fields), "'meta', 'meta.lang', 'turns', 'a.b', 'twice', 'twice'");
+    }
+}

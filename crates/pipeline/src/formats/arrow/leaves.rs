@@ -1,0 +1,311 @@
+//! Single values of Arrow's arrays, and elements of lists, as tensors. Numbers and the bytes of
+//! strings are not copied unless they are converted.
+
+use crate::blocks::column::{Span, Text};
+use crate::formats::arrow::types::unit_of;
+use crate::stages::component::elements::Element;
+use crate::stages::component::times::{NOT_A_TIME, TimeUnit};
+use crate::stages::component::{Component, Form};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DecimalType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{ArrowNativeType, Buffer};
+use arrow_schema::{DataType, TimeUnit as ArrowUnit};
+use bytemuck::Pod;
+use bytes::Bytes;
+use half::f16;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::allocate;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+use headrace_engine::text::excerpt::excerpt;
+use std::fmt::Display;
+
+/// The reason why an array has not become a column.
+pub enum Fault {
+    /// A value that the component does not hold: its number, and the fault in words.
+    Value(usize, String),
+    /// Another error.
+    Other(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// The result of making something of an array.
+pub type Made<T> = std::result::Result<T, Fault>;
+
+/// The error for an array of an unexpected type.
+pub fn unexpected(kind: &DataType) -> Fault {
+    Fault::Other(Error::internal(format!("a column was read as {kind}")))
+}
+
+/// Values as a tensor of a shape. Nulls are NaN, and must be floats.
+pub fn tensor(component: &Component, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+    match component.form {
+        Form::Instant(unit) | Form::Span(unit) => {
+            let times = times(unit, array)?;
+            Ok(Tensor::from_values(shape, times)?)
+        }
+        _ if component.dtype == DType::String => {
+            let text = text(component, array)?;
+            let strings = allocate::elements(DType::String, &shape);
+            Ok(Tensor::strings(shape.clone(), strings.collect((0..text.len()).map(|row| text.shared_row(row)))?)?)
+        }
+        _ => numbers(component.dtype, shape, array),
+    }
+}
+
+fn numbers(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+    if array.data_type().is_decimal() {
+        return decimals(dtype, shape, array);
+    }
+    match (dtype, array.data_type()) {
+        (DType::Bool, DataType::Boolean) => {
+            let bits = array.as_boolean().values();
+            let bytes = allocate::elements(dtype, &shape).collect(bits.iter().map(u8::from))?;
+            Ok(Tensor::from_bytes(dtype, shape, bytes.into())?)
+        }
+        (DType::Int8, DataType::Int8) => primitive::<Int8Type>(dtype, shape, array),
+        (DType::Int16, DataType::Int16) => primitive::<Int16Type>(dtype, shape, array),
+        (DType::Int32, DataType::Int32) => primitive::<Int32Type>(dtype, shape, array),
+        (DType::Int64, DataType::Int64) => primitive::<Int64Type>(dtype, shape, array),
+        (DType::UInt8, DataType::UInt8) => primitive::<UInt8Type>(dtype, shape, array),
+        (DType::UInt16, DataType::UInt16) => primitive::<UInt16Type>(dtype, shape, array),
+        (DType::UInt32, DataType::UInt32) => primitive::<UInt32Type>(dtype, shape, array),
+        (DType::UInt64, DataType::UInt64) => primitive::<UInt64Type>(dtype, shape, array),
+        (DType::Float16, DataType::Float16) => float::<Float16Type>(dtype, shape, array, f16::NAN),
+        (DType::Float32, DataType::Float32) => float::<Float32Type>(dtype, shape, array, f32::NAN),
+        (DType::Float64, DataType::Float64) => float::<Float64Type>(dtype, shape, array, f64::NAN),
+        (DType::Int8, _) => converted::<i8>(shape, array),
+        (DType::Int16, _) => converted::<i16>(shape, array),
+        (DType::Int32, _) => converted::<i32>(shape, array),
+        (DType::Int64, _) => converted::<i64>(shape, array),
+        (DType::UInt8, _) => converted::<u8>(shape, array),
+        (DType::UInt16, _) => converted::<u16>(shape, array),
+        (DType::UInt32, _) => converted::<u32>(shape, array),
+        (DType::UInt64, _) => converted::<u64>(shape, array),
+        (DType::Float16, _) => converted::<f16>(shape, array),
+        (DType::Float32, _) => converted::<f32>(shape, array),
+        (DType::Float64, _) => converted::<f64>(shape, array),
+        (_, kind) => Err(unexpected(kind)),
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+    let values = array.as_primitive::<T>().values();
+    Ok(Tensor::from_bytes(dtype, shape, shared(values.inner()))?)
+}
+
+fn float<T>(dtype: DType, shape: Shape, array: &ArrayRef, missing: T::Native) -> Made<Tensor>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Pod,
+{
+    let array = array.as_primitive::<T>();
+    if array.null_count() == 0 {
+        return Ok(Tensor::from_bytes(dtype, shape, shared(array.values().inner()))?);
+    }
+    let values: Vec<T::Native> =
+        allocate::elements(dtype, &shape).collect(array.iter().map(|value| value.unwrap_or(missing)))?;
+    Ok(Tensor::copied(dtype, shape, bytemuck::cast_slice(&values))?)
+}
+
+/// Numbers as those of another type.
+fn converted<T: Element>(shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+    match array.data_type() {
+        DataType::Int8 => integers::<T, Int8Type>(shape, array),
+        DataType::Int16 => integers::<T, Int16Type>(shape, array),
+        DataType::Int32 => integers::<T, Int32Type>(shape, array),
+        DataType::Int64 => integers::<T, Int64Type>(shape, array),
+        DataType::UInt8 => integers::<T, UInt8Type>(shape, array),
+        DataType::UInt16 => integers::<T, UInt16Type>(shape, array),
+        DataType::UInt32 => integers::<T, UInt32Type>(shape, array),
+        DataType::UInt64 => integers::<T, UInt64Type>(shape, array),
+        DataType::Float16 => floats::<T, Float16Type>(shape, array),
+        DataType::Float32 => floats::<T, Float32Type>(shape, array),
+        DataType::Float64 => floats::<T, Float64Type>(shape, array),
+        kind => Err(unexpected(kind)),
+    }
+}
+
+fn integers<T: Element, S: ArrowPrimitiveType<Native: Into<i128> + Display>>(
+    shape: Shape,
+    array: &ArrayRef,
+) -> Made<Tensor> {
+    let array = array.as_primitive::<S>();
+    let made = array.iter().map(|value| match value {
+        Some(value) => T::of_int(value.into()).ok_or_else(|| format!("is {value}")),
+        None => T::of_float(f64::NAN).ok_or_else(|| "is null".to_owned()),
+    });
+    each(shape, array.len(), made)
+}
+
+fn floats<T: Element, S: ArrowPrimitiveType<Native: Into<f64> + Display>>(
+    shape: Shape,
+    array: &ArrayRef,
+) -> Made<Tensor> {
+    let array = array.as_primitive::<S>();
+    let made = array.iter().map(|value| {
+        let value: f64 = value.map_or(f64::NAN, Into::into);
+        T::of_float(value).ok_or_else(|| format!("is {value}"))
+    });
+    each(shape, array.len(), made)
+}
+
+fn each<T: Element>(
+    shape: Shape,
+    count: usize,
+    made: impl Iterator<Item = std::result::Result<T, String>>,
+) -> Made<Tensor> {
+    let mut elements = allocate::room(count).map_err(|refusal| refusal.at("the values of a column"))?;
+    for (index, element) in made.enumerate() {
+        elements.push(element.map_err(|text| Fault::Value(index, text))?);
+    }
+    Ok(T::tensor(shape, elements)?)
+}
+
+fn decimals(dtype: DType, shape: Shape, array: &ArrayRef) -> Made<Tensor> {
+    let texts = decimal_texts(array)?;
+    let (count, texts) = (texts.len(), texts.into_iter());
+    match dtype {
+        DType::Float16 => each(shape, count, texts.map(parsed::<f16>)),
+        DType::Float32 => each(shape, count, texts.map(parsed::<f32>)),
+        DType::Float64 => each(shape, count, texts.map(parsed::<f64>)),
+        _ => Err(unexpected(array.data_type())),
+    }
+}
+
+/// A decimal rounded once, to the nearest number; a null is NaN.
+fn parsed<T: Element + std::str::FromStr + Into<f64>>(text: Option<String>) -> std::result::Result<T, String> {
+    let Some(text) = text else { return T::of_float(f64::NAN).ok_or_else(|| "is null".to_owned()) };
+    let number = text.parse::<T>().ok().filter(|number| T::of_float((*number).clone().into()).is_some());
+    number.filter(|number| (*number).clone().into().is_finite()).ok_or_else(|| format!("is {text}"))
+}
+
+fn decimal_texts(array: &ArrayRef) -> Made<Vec<Option<String>>> {
+    match array.data_type() {
+        DataType::Decimal32(..) => Ok(texts_of::<Decimal32Type>(array)),
+        DataType::Decimal64(..) => Ok(texts_of::<Decimal64Type>(array)),
+        DataType::Decimal128(..) => Ok(texts_of::<Decimal128Type>(array)),
+        DataType::Decimal256(..) => Ok(texts_of::<Decimal256Type>(array)),
+        kind => Err(unexpected(kind)),
+    }
+}
+
+fn texts_of<T: DecimalType + ArrowPrimitiveType>(array: &ArrayRef) -> Vec<Option<String>> {
+    let decimals = array.as_primitive::<T>();
+    (0..array.len()).map(|row| array.is_valid(row).then(|| decimals.value_as_string(row))).collect()
+}
+
+/// Times as numbers of a unit.
+fn times(unit: TimeUnit, array: &ArrayRef) -> Made<Vec<i64>> {
+    match array.data_type() {
+        DataType::Date32 => counts::<Date32Type>(array, TimeUnit::Day, unit),
+        DataType::Date64 => counts::<Date64Type>(array, TimeUnit::Millisecond, unit),
+        DataType::Timestamp(of, _) => match of {
+            ArrowUnit::Second => counts::<TimestampSecondType>(array, unit_of(*of), unit),
+            ArrowUnit::Millisecond => counts::<TimestampMillisecondType>(array, unit_of(*of), unit),
+            ArrowUnit::Microsecond => counts::<TimestampMicrosecondType>(array, unit_of(*of), unit),
+            ArrowUnit::Nanosecond => counts::<TimestampNanosecondType>(array, unit_of(*of), unit),
+        },
+        DataType::Duration(of) => match of {
+            ArrowUnit::Second => counts::<DurationSecondType>(array, unit_of(*of), unit),
+            ArrowUnit::Millisecond => counts::<DurationMillisecondType>(array, unit_of(*of), unit),
+            ArrowUnit::Microsecond => counts::<DurationMicrosecondType>(array, unit_of(*of), unit),
+            ArrowUnit::Nanosecond => counts::<DurationNanosecondType>(array, unit_of(*of), unit),
+        },
+        DataType::Time32(ArrowUnit::Second) => counts::<Time32SecondType>(array, TimeUnit::Second, unit),
+        DataType::Time32(_) => counts::<Time32MillisecondType>(array, TimeUnit::Millisecond, unit),
+        DataType::Time64(ArrowUnit::Microsecond) => counts::<Time64MicrosecondType>(array, TimeUnit::Microsecond, unit),
+        DataType::Time64(_) => counts::<Time64NanosecondType>(array, TimeUnit::Nanosecond, unit),
+        DataType::LargeUtf8 => {
+            let strings = array.as_string::<i64>();
+            let time = |(index, text): (usize, &str)| {
+                unit.of_text(text).ok_or_else(|| Fault::Value(index, format!("is {}", excerpt(text.as_bytes()))))
+            };
+            (0..array.len()).map(|index| (index, strings.value(index))).map(time).collect()
+        }
+        kind => Err(unexpected(kind)),
+    }
+}
+
+fn counts<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef, from: TimeUnit, to: TimeUnit) -> Made<Vec<i64>> {
+    let values = array.as_primitive::<T>().values();
+    let mut made = allocate::room(values.len()).map_err(|refusal| refusal.at("the times of a column"))?;
+    for (index, value) in values.iter().enumerate() {
+        let value: i64 = (*value).into();
+        let found = if from == to { Some(value).filter(|value| *value != NOT_A_TIME) } else { from.exactly(value, to) };
+        let text = || format!("is {value} {}, which that does not hold", from.name());
+        made.push(found.ok_or_else(|| Fault::Value(index, text()))?);
+    }
+    Ok(made)
+}
+
+/// The strings of an array. Those of text are checked to be UTF-8.
+pub fn text(component: &Component, array: &ArrayRef) -> Made<Text> {
+    let refused = |refusal: allocate::Refusal| refusal.at("the strings of a column");
+    let of = |data: &Buffer, offsets: &[i64]| -> Result<Text> {
+        let mut spans = allocate::room(array.len()).map_err(refused)?;
+        spans.extend(offsets.windows(2).map(|pair| {
+            let (start, end) = (pair[0].as_usize(), pair[1].as_usize());
+            Span { start, length: end - start }
+        }));
+        Ok(Text::new(shared(data), spans))
+    };
+    let found = match array.data_type() {
+        DataType::LargeUtf8 => {
+            let strings = array.as_string::<i64>();
+            return Ok(of(strings.values(), strings.value_offsets())?);
+        }
+        DataType::LargeBinary => {
+            let strings = array.as_binary::<i64>();
+            of(strings.values(), strings.value_offsets())?
+        }
+        DataType::FixedSizeBinary(_) => {
+            let strings = array.as_fixed_size_binary();
+            let length = usize::try_from(strings.value_length()).unwrap_or(0);
+            let mut spans = allocate::room(array.len()).map_err(refused)?;
+            spans.extend((0..array.len()).map(|row| Span { start: row * length, length }));
+            Text::new(shared(strings.values()), spans)
+        }
+        kind if kind.is_decimal() => {
+            let texts: Vec<_> = decimal_texts(array)?.into_iter().map(Option::unwrap_or_default).collect();
+            let ends = texts.iter().scan(0, |end, text| {
+                *end += text.len();
+                Some(*end)
+            });
+            return Ok(Text::joined_of(texts.concat().into(), &ends.collect::<Vec<_>>()));
+        }
+        kind => return Err(unexpected(kind)),
+    };
+    let is_wrong = |row: &[u8]| component.form == Form::Text && std::str::from_utf8(row).is_err();
+    let wrong = found.rows().position(is_wrong);
+    match wrong {
+        Some(index) => Err(Fault::Value(index, format!("is {}, which is not UTF-8", excerpt(found.row(index))))),
+        None => Ok(found),
+    }
+}
+
+struct Shared(Buffer);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
+/// The bytes of a buffer, which stays alive.
+fn shared(buffer: &Buffer) -> Bytes {
+    Bytes::from_owner(Shared(buffer.clone()))
+}

@@ -1,0 +1,359 @@
+//! Reads a file in chunks that end between two records.
+
+use crate::blocks::block::{Block, FileProvenance, Provenance};
+use crate::blocks::column::{Column, Span, Text};
+use crate::execution::budget::Charge;
+use crate::formats::codec::Codec;
+use crate::formats::source::Source;
+use crate::formats::{FilePart, RecordPosition, Scan};
+use crate::index::{ScanFault, ScanResult};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::Compression;
+use headrace_engine::tensor::allocate::{self, Unread};
+use memchr::memchr;
+use std::sync::Arc;
+
+/// Size of a chunk in bytes, unless a single record is larger.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Bytes read behind the end of a part for its last record, at first.
+const BEHIND_BYTES: usize = 512;
+/// The least size of a chunk if no record of a part was found in a smaller one.
+const LEAST_BYTES: usize = 4 * 1024;
+
+/// Finds the records of a format in a chunk.
+pub trait Split: Send {
+    /// Finds the whole records at the beginning of `chunk`. `at` has the offset of its first byte
+    /// in the file and the number of its first record.
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found;
+
+    /// Number of bytes before the span of a record that belong to it.
+    fn header_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// The records found in a chunk.
+#[derive(Default)]
+pub struct Found {
+    pub spans: Vec<Span>,
+    /// Number of bytes that these records take.
+    pub used: usize,
+    /// The fault of the next record, if it has one.
+    pub fault: Option<Fault>,
+    /// `None` if the records are numbered consecutively.
+    pub numbers: Option<Numbers>,
+}
+
+/// A fault of a record.
+pub struct Fault {
+    pub error: Error,
+    /// The bytes to skip up to the next record, if it can be found.
+    pub extent: Option<Extent>,
+}
+
+/// The part of a chunk that is skipped with a faulty record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The number of bytes.
+    pub num_bytes: usize,
+    /// The increase of the record number up to the next record.
+    pub num_records: u64,
+}
+
+impl From<Error> for Fault {
+    /// A fault after which the next record cannot be found.
+    fn from(error: Error) -> Self {
+        Self { error, extent: None }
+    }
+}
+
+/// The numbers of records if some are skipped, or take more than one number.
+pub struct Numbers {
+    /// The number of each record.
+    pub of_records: Vec<u64>,
+    /// The number of the next record.
+    pub next: u64,
+}
+
+impl Found {
+    /// The number of record `index`, if the first byte of the chunk is at `at`.
+    fn number(&self, index: usize, at: RecordPosition) -> u64 {
+        self.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index])
+    }
+
+    /// The position of the next record.
+    fn behind(&self, at: RecordPosition) -> RecordPosition {
+        let record = self.numbers.as_ref().map_or(at.record + self.spans.len() as u64, |numbers| numbers.next);
+        RecordPosition { offset_bytes: at.offset_bytes + self.used as u64, record }
+    }
+}
+
+/// A file read in chunks.
+pub struct Chunks<S> {
+    file: Arc<FileProvenance>,
+    source: Source,
+    split: S,
+    /// Bytes read and not used yet: the beginning of a record.
+    rest: Vec<u8>,
+    at: RecordPosition,
+    is_last: bool,
+    fault: Option<Fault>,
+    /// The error that ended reading. The records before it come first.
+    failure: Option<Error>,
+    /// Set after an error: nothing follows, unless reading continues after the faulty record.
+    stopped_at: Option<Option<Extent>>,
+    /// Records that begin at this offset or later are not read.
+    end: u64,
+}
+
+impl<S: Split> Chunks<S> {
+    /// Opens a file at a position where a record begins.
+    pub fn open(file: &Arc<FileProvenance>, codec: Codec, split: S, at: RecordPosition) -> Result<Self> {
+        let mut source = Source::open(file, codec)?;
+        source.skip_to(file, at.offset_bytes)?;
+        Ok(Self::new(file, source, split, at, u64::MAX))
+    }
+
+    fn new(file: &Arc<FileProvenance>, source: Source, split: S, at: RecordPosition, end: u64) -> Self {
+        let (file, rest) = (Arc::clone(file), Vec::new());
+        Self { file, source, split, rest, at, is_last: false, fault: None, failure: None, stopped_at: None, end }
+    }
+
+    /// Opens a part of a file.
+    pub fn of_part(file: &Arc<FileProvenance>, split: S, part: FilePart) -> Result<Self> {
+        let mut chunks = Self::new(file, part.input, split, part.at, part.end);
+        if part.is_searched {
+            chunks.search()?;
+        }
+        Ok(chunks)
+    }
+
+    /// Goes to the first record behind a line feed; to the end if there is none before it.
+    fn search(&mut self) -> Result<()> {
+        loop {
+            self.fill(self.wanted())?;
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            let skipped = memchr(b'\n', &self.rest).map(|position| position + 1);
+            let num_bytes = skipped.unwrap_or(self.rest.len());
+            self.rest.drain(..num_bytes);
+            self.at.offset_bytes += num_bytes as u64;
+            if skipped.is_some() || self.is_last || self.at.offset_bytes >= self.end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The number of bytes to read for the next chunk: up to the end of the part, and some more
+    /// for its last record.
+    fn wanted(&self) -> usize {
+        let left = usize::try_from(self.end.saturating_sub(self.at.offset_bytes)).unwrap_or(usize::MAX);
+        left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES)
+    }
+
+    /// True if the next record is not part of what is read.
+    fn is_behind(&self) -> bool {
+        self.at.offset_bytes >= self.end
+    }
+
+    /// Removes the records that are not part of what is read.
+    fn cut(&self, found: &mut Found) {
+        let begin = |span: &Span| self.at.offset_bytes + (span.start - self.split.header_bytes()) as u64;
+        if self.at.offset_bytes + (found.used as u64) < self.end {
+            return;
+        }
+        let num_kept = found.spans.partition_point(|span| begin(span) < self.end);
+        if let Some(span) = found.spans.get(num_kept) {
+            found.used = span.start - self.split.header_bytes();
+            found.fault = None;
+            if let Some(numbers) = &mut found.numbers {
+                numbers.next = numbers.of_records[num_kept];
+                numbers.of_records.truncate(num_kept);
+            }
+            found.spans.truncate(num_kept);
+        } else if found.fault.is_some() {
+            // The fault is behind the end, as is what begins there.
+            found.fault = None;
+        }
+    }
+
+    /// Reads until there are `wanted` bytes, or the file ends.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        let missing = wanted.saturating_sub(self.rest.len());
+        let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(self.at.record));
+        allocate::reserve(&mut self.rest, missing)
+            .map_err(|refusal| refusal.at(position()).with_remedy("Split the record"))?;
+        let before = self.rest.len();
+        match self.source.read_more(&mut self.rest, missing) {
+            Ok(()) => {}
+            Err(Unread::Refused(refusal)) => return Err(refusal.at(position()).with_remedy("Split the record")),
+            Err(Unread::Failed(error)) => {
+                self.failure = Some(self.failed(&error));
+                return Ok(());
+            }
+        }
+        self.is_last = self.rest.len() - before < missing;
+        Ok(())
+    }
+
+    /// The provenance of the next `num_rows` records; moves past them.
+    fn provenance(&mut self, num_rows: usize, numbers: Option<Numbers>) -> Provenance {
+        let (file, first) = (Arc::clone(&self.file), self.at.record);
+        let Some(numbers) = numbers else {
+            self.at.record += num_rows as u64;
+            return Provenance::Run(file, first);
+        };
+        self.at.record = numbers.next;
+        match &numbers.of_records[..] {
+            // As the numbers increase, none is skipped.
+            [first, .., last] if last - first + 1 == num_rows as u64 => Provenance::Run(file, *first),
+            each => Provenance::records(&file, each.iter().copied()),
+        }
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        let record = self.file.record_name(self.at.record);
+        let position = format!("{record}, after byte {} of the data", self.at.offset_bytes + self.rest.len() as u64);
+        self.source.error(&self.file, error, &position)
+    }
+
+    /// The next chunk, and the records found in it: at least one.
+    fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, Found)>> {
+        let mut wanted = self.wanted();
+        loop {
+            if self.stopped_at.is_some() || self.is_behind() {
+                return Ok(None);
+            }
+            if let Some(Fault { error, extent }) = self.fault.take() {
+                self.stopped_at = Some(extent);
+                return Err(error);
+            }
+            if !self.is_last && self.failure.is_none() {
+                self.fill(wanted)?;
+            }
+            let mut found = self.split.split(&self.rest, self.at, self.is_last);
+            self.cut(&mut found);
+            self.fault = found.fault.take();
+            if found.spans.is_empty() {
+                if self.fault.is_some() {
+                    // There may be something else before it, such as a header.
+                    self.rest.drain(..found.used);
+                    self.at = found.behind(self.at);
+                    continue;
+                }
+                if let Some(failure) = self.failure.take() {
+                    self.fault = Some(failure.into());
+                    continue;
+                }
+                if self.is_last {
+                    return Ok(None);
+                }
+                let next = found.behind(self.at);
+                if next.offset_bytes >= self.end || (found.used > 0 && self.at.offset_bytes > 0) {
+                    // These bytes have no records, such as blank lines.
+                    self.rest.drain(..found.used);
+                    self.at = next;
+                    continue;
+                }
+                // The record is larger than the chunk. A size claimed by a file is never trusted.
+                let least = if self.end == u64::MAX { CHUNK_BYTES } else { LEAST_BYTES };
+                wanted = self.rest.len().saturating_mul(2).max(least);
+                continue;
+            }
+            let left = self.end.saturating_sub(self.at.offset_bytes + found.used as u64);
+            let rest = match usize::try_from(left).unwrap_or(usize::MAX) {
+                0 => Vec::new(),
+                left => {
+                    let room = left.saturating_add(BEHIND_BYTES).min(CHUNK_BYTES);
+                    let mut rest = allocate::room::<u8>(room).map_err(|refusal| refusal.at(self.file.name.text()))?;
+                    allocate::grow(&mut rest, self.rest.len() - found.used)
+                        .map_err(|refusal| refusal.at(self.file.name.text()))?;
+                    rest.extend_from_slice(&self.rest[found.used..]);
+                    rest
+                }
+            };
+            return Ok(Some((std::mem::replace(&mut self.rest, rest), found)));
+        }
+    }
+}
+
+impl<S: Split> Scan for Chunks<S> {
+    fn position(&self) -> RecordPosition {
+        self.at
+    }
+
+    fn go_on(&mut self) -> bool {
+        let Some(Some(Extent { num_bytes, num_records })) = self.stopped_at else { return false };
+        self.rest.drain(..num_bytes);
+        self.at.offset_bytes += num_bytes as u64;
+        self.at.record += num_records;
+        self.stopped_at = None;
+        true
+    }
+
+    fn rest_bytes(&self) -> Option<u64> {
+        let size = if self.source.is_compressed() { None } else { self.file.size() };
+        size?.checked_sub(self.at.offset_bytes)
+    }
+
+    fn find(&mut self, record: u64) -> Result<Option<u64>> {
+        loop {
+            let found = match self.next_chunk() {
+                Ok(Some((_, found))) => found,
+                Ok(None) => return Ok(None),
+                Err(_) if self.go_on() => continue,
+                Err(error) => return Err(error),
+            };
+            let at = self.at;
+            for (index, span) in found.spans.iter().enumerate() {
+                if found.number(index, at) == record {
+                    let begin = at.offset_bytes + span.start as u64;
+                    return Ok(Some(begin - self.split.header_bytes() as u64));
+                }
+            }
+            self.at = found.behind(at);
+        }
+    }
+
+    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
+        let Some((chunk, found)) = self.next_chunk()? else { return Ok(None) };
+        let num_rows = found.spans.len();
+        let provenance = self.provenance(num_rows, found.numbers);
+        self.at.offset_bytes += found.used as u64;
+        let beside = size_of_val(&*found.spans) + provenance.held_bytes();
+        let column = Column::Text(Text::new(charge.over(chunk, beside), found.spans));
+        Block::new(vec![column], num_rows, provenance).map(Some)
+    }
+}
+
+/// Finds the records of an uncompressed file of `len` bytes, exactly as reading finds them. The
+/// spans found must begin where their records do.
+pub fn scan(file: &Arc<FileProvenance>, split: impl Split, len: u64) -> Result<ScanResult> {
+    let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, RecordPosition::default())?;
+    let mut scanned = ScanResult::default();
+    let mut last = len;
+    loop {
+        let (at, found) = match chunks.next_chunk() {
+            Ok(Some((_, found))) => (chunks.at, found),
+            Ok(None) => break,
+            Err(error) => {
+                let at = chunks.at;
+                if chunks.go_on() {
+                    scanned.faults.push(ScanFault { at, error, rest: None });
+                    continue;
+                }
+                last = at.offset_bytes;
+                scanned.faults.push(ScanFault::end(at, error, len));
+                break;
+            }
+        };
+        for (index, span) in found.spans.iter().enumerate() {
+            scanned.push(at.offset_bytes + span.start as u64, found.number(index, at))?;
+        }
+        chunks.at = found.behind(at);
+    }
+    scanned.offsets.push(last)?;
+    Ok(scanned)
+}

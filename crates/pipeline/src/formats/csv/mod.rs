@@ -1,0 +1,290 @@
+//! Comma-separated values: text files of records, which end with lines. A line end between quotes
+//! belongs to its field.
+//!
+//! Records are only found here, by their ends;
+//! [`CsvFields`](crate::stages::csv::CsvFields) parses the fields of many at a time, in
+//! parallel.
+//!
+//! Source: RFC 4180. Blank lines and a byte order mark are skipped, and a line may end with a line
+//! feed alone.
+
+pub mod inference;
+pub mod records;
+
+use crate::blocks::column::{Column, Span, Text};
+use crate::blocks::file_provenance::{FileProvenance, Layout};
+use crate::execution::budget::Budget;
+use crate::formats::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Numbers, Split, scan};
+use crate::formats::codec::Codec;
+use crate::formats::csv::records::{Misfit, Records, Step};
+use crate::formats::lines::is_of_lines;
+use crate::formats::text_start::not_a_text;
+use crate::formats::{FilePart, Format, RecordPosition, Scan};
+use crate::index::{HeaderScan, RandomAccess, ScanResult};
+use headrace_engine::error::{Error, Lost, Result};
+use headrace_engine::kernels::records::decode_csv::split::Dialect;
+use headrace_engine::order;
+use headrace_engine::text::excerpt::excerpt;
+use std::sync::Arc;
+
+/// CSV files.
+#[derive(Clone)]
+pub struct Csv {
+    /// The compression of the files.
+    pub codec: Codec,
+    /// The delimiter of fields.
+    pub delimiter: u8,
+    /// The wanted columns.
+    pub columns: Columns,
+}
+
+/// The wanted columns.
+#[derive(Clone)]
+pub enum Columns {
+    /// The columns of these names. The first record of each file is a header.
+    Named(Arc<[String]>),
+    /// All columns, this many; the files have no header.
+    All(usize),
+    /// Unknown: the first record is like the others.
+    Unknown,
+}
+
+impl Format for Csv {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        // Another pass may find another header.
+        let file = file.reopened();
+        let open = |at| {
+            let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+            Chunks::open(&file, self.codec, splitter, at)
+        };
+        if at.offset_bytes > 0 {
+            // The header applies to the records from there on. The record after it may be faulty.
+            let first = open(RecordPosition::default())?.next(Budget::new(usize::MAX).charge(0));
+            if file.layout.get().is_none() {
+                first?;
+            }
+        }
+        Ok(Box::new(open(at)?))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        let file = match &part.layout {
+            Some(layout) => file.laid_out(layout),
+            None => file.reopened(),
+        };
+        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+        Ok(Box::new(Chunks::of_part(&file, splitter, part)?))
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl RandomAccess for Csv {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    fn kind(&self) -> Option<String> {
+        let delimiter = self.delimiter;
+        match &self.columns {
+            Columns::Named(_) => Some(format!("csv, delimiter {delimiter}, header")),
+            Columns::All(count) => Some(format!("csv, delimiter {delimiter}, {count} columns")),
+            Columns::Unknown => None,
+        }
+    }
+
+    fn layout(&self, file: &Arc<FileProvenance>) -> Result<Option<Arc<Layout>>> {
+        if let Columns::All(count) = &self.columns {
+            return Ok(Some(Arc::new(Layout::of_all(*count))));
+        }
+        let file = file.reopened();
+        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+        let mut chunks = Chunks::open(&file, self.codec, splitter, RecordPosition::default())?;
+        let first = chunks.next(Budget::new(usize::MAX).charge(0));
+        match file.layout.get() {
+            Some(layout) => Ok(Some(Arc::clone(layout))),
+            None => first.map(|_| None),
+        }
+    }
+
+    fn has_lead(&self) -> bool {
+        true
+    }
+
+    fn is_record(&self, lead: &[u8], frame: &[u8], is_last: bool) -> bool {
+        is_of_lines(lead, frame, is_last)
+    }
+
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
+        let file = file.reopened();
+        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+        let found = scan(&file, splitter, input.len())?;
+        Ok(ScanResult { layout: file.layout.get().cloned(), ..found })
+    }
+
+    fn fits(&self, layout: &Layout) -> bool {
+        match &self.columns {
+            Columns::Named(names) => layout.names == *names,
+            Columns::All(count) => layout.names.is_empty() && layout.num_fields == *count,
+            Columns::Unknown => false,
+        }
+    }
+
+    /// There may be blank lines after a record, which are skipped.
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
+        match Records::new(frame, at, true, self.delimiter).next() {
+            Some(Step::Record(span, _)) => Ok(span),
+            _ => Err(Error::internal("a CSV record that was found before is not there")),
+        }
+    }
+}
+
+/// The records in the first block of a file that has some after the header, which comes first.
+/// There may be no other records in it.
+pub fn first_records(file: &Arc<FileProvenance>, codec: Codec, delimiter: u8) -> Result<Vec<Text>> {
+    let csv = Csv { codec, delimiter, columns: Columns::Unknown };
+    let mut scan = csv.open(file, RecordPosition::default())?;
+    let mut found: Vec<Text> = Vec::new();
+    while found.iter().map(Text::len).sum::<usize>() < 2 {
+        match scan.next(Budget::new(usize::MAX).charge(0)) {
+            Ok(Some(block)) => found.extend(block.columns.first().and_then(|column| match column {
+                Column::Text(records) => Some(records.clone()),
+                _ => None,
+            })),
+            Ok(None) => break,
+            // Faults are reported when they are read, except for the header's.
+            Err(_) if !found.is_empty() && scan.go_on() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+struct Splitter {
+    file: Arc<FileProvenance>,
+    csv: Csv,
+}
+
+impl Split for Splitter {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
+        let mut records = Records::new(chunk, at, is_last, self.csv.delimiter);
+        let mut found = Found::default();
+        if at.offset_bytes == 0
+            && let Some(error) = not_a_text(&self.file, chunk, is_last, true)
+        {
+            found.fault = Some(error.into());
+            return found;
+        }
+        if at.offset_bytes == 0 && !self.find_columns(&mut records, &mut found) {
+            return found;
+        }
+        let mut records = records.of_fields(self.file.layout.get().map(|layout| layout.num_fields));
+        let mut numbers = Vec::new();
+        found.used = records.at;
+        let mut next = records.number;
+        while let Some(step) = records.next() {
+            match step {
+                Step::Record(span, number) if span.length > 0 => {
+                    if records.is_of_any_fields() && at.offset_bytes == 0 {
+                        // It is the header.
+                        let count = records.count_fields(&chunk[span.start..][..span.length]);
+                        records = records.of_fields(count);
+                    }
+                    found.spans.push(span);
+                    numbers.push(number);
+                }
+                Step::Record(..) => {}
+                Step::Misfit(misfit) => {
+                    let extent = Some(misfit.extent());
+                    found.fault = Some(Fault { error: self.misfit(&misfit), extent });
+                    break;
+                }
+            }
+            (found.used, next) = (records.at, records.number);
+        }
+        found.numbers = Some(Numbers { of_records: numbers, next });
+        found
+    }
+}
+
+impl Splitter {
+    /// Finds the columns; returns whether records may follow.
+    fn find_columns(&self, records: &mut Records, found: &mut Found) -> bool {
+        let layout = match &self.csv.columns {
+            Columns::Unknown => return true,
+            Columns::All(count) => Ok(Layout::of_all(*count)),
+            Columns::Named(names) => match records.find(|step| !step.is_blank()) {
+                Some(Step::Record(span, number)) => {
+                    self.layout(&records.chunk[span.start..][..span.length], number, names)
+                }
+                Some(Step::Misfit(misfit)) => Err(self.misfit(&misfit).losing(Lost::Unknown)),
+                None => return false,
+            },
+        };
+        match layout {
+            Ok(layout) => {
+                // A header whose records are not there yet is read again.
+                let _ = self.file.layout.set(Arc::new(layout));
+                true
+            }
+            Err(error) => {
+                found.fault = Some(error.into());
+                false
+            }
+        }
+    }
+
+    /// The error for an invalid record.
+    #[cold]
+    fn misfit(&self, misfit: &Misfit) -> Error {
+        let position = format!("{}: {}", self.file.name.text(), self.file.record_name(misfit.number));
+        let text = misfit.text(|number| self.file.record_name(number));
+        Error::invalid_argument(format!("{position}: {text}")).losing(Lost::Records(misfit.num_lines))
+    }
+
+    /// The positions of the columns of these names in a header.
+    fn layout(&self, header: &[u8], number: u64, names: &Arc<[String]>) -> Result<Layout> {
+        let position = || format!("{}: {}", self.file.name.text(), self.file.record_name(number));
+        let there = header_names(header, self.csv.delimiter)
+            .map_err(|misfit| Error::invalid_argument(format!("{}: {misfit}. Correct the header.", position())))?;
+        let mut found_fields = Vec::new();
+        for (column, name) in names.iter().enumerate() {
+            let mut found = there.iter().enumerate().filter(|(_, other)| *other == name).map(|(field, _)| field);
+            match (found.next(), found.next()) {
+                (Some(field), None) => found_fields.push((field, column)),
+                (None, _) => return Err(no_column(&position(), name, &there)),
+                (Some(_), Some(_)) => {
+                    return Err(Error::invalid_argument(format!(
+                        "{}: the header has two columns '{name}', expected one. Rename one of them.",
+                        position()
+                    )));
+                }
+            }
+        }
+        let positions = order::by_key(found_fields.len(), |position| found_fields[position]);
+        let fields = positions.into_iter().map(|position| found_fields[position]).collect();
+        Ok(Layout { names: Arc::clone(names), fields, num_fields: there.len() })
+    }
+}
+
+#[cold]
+fn no_column(position: &str, name: &str, there: &[String]) -> Error {
+    let there = there.join(", ");
+    Error::invalid_argument(format!(
+        "{position}: the header has no column '{name}', it has {}. Correct the names; if the files have no header, give \
+         header=False and the columns in their order.",
+        excerpt(there.as_bytes())
+    ))
+}
+
+/// The names in a header.
+pub fn header_names(header: &[u8], delimiter: u8) -> std::result::Result<Vec<String>, &'static str> {
+    let dialect = Dialect::strict(delimiter, true);
+    dialect.split(header).map(|field| field.map(|name| String::from_utf8_lossy(&name).into_owned())).collect()
+}

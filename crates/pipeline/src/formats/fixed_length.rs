@@ -1,0 +1,117 @@
+//! Files of records of one fixed length.
+
+use crate::blocks::block::FileProvenance;
+use crate::blocks::column::Span;
+use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
+use crate::formats::codec::Codec;
+use crate::formats::{FilePart, Format, RecordPosition, Scan};
+use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use headrace_engine::error::{Error, Lost, Result};
+use std::sync::Arc;
+
+/// Files of a header, records of `record_bytes` (at least 1) and a footer.
+pub struct FixedLength {
+    /// The compression of the files.
+    pub codec: Codec,
+    /// Bytes to skip at the beginning of each file.
+    pub header_bytes: usize,
+    /// The length of a record.
+    pub record_bytes: usize,
+    /// Bytes to skip at the end of each file.
+    pub footer_bytes: usize,
+}
+
+impl Format for FixedLength {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::open(file, self.codec, self.splitter(file), at)?))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::of_part(file, self.splitter(file), part)?))
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl FixedLength {
+    fn splitter(&self, file: &Arc<FileProvenance>) -> Splitter {
+        Splitter {
+            file: Arc::clone(file),
+            header_bytes: self.header_bytes,
+            record_bytes: self.record_bytes,
+            footer_bytes: self.footer_bytes,
+        }
+    }
+}
+
+impl RandomAccess for FixedLength {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// The offsets of the records follow from the size of the file.
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
+        let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
+        let records = input.len().saturating_sub(first.saturating_add(self.footer_bytes as u64));
+        let offsets = Offsets::Even { first, length, count: records / length };
+        let used = first.saturating_add(records / length * length).min(input.len());
+        let rest = input.len() - used;
+        match rest == self.footer_bytes as u64 {
+            true => Ok(offsets.into()),
+            false => {
+                let at = RecordPosition { offset_bytes: used, record: records / length };
+                let error = self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX));
+                Ok(ScanResult { faults: vec![ScanFault::end(at, error, input.len())], ..offsets.into() })
+            }
+        }
+    }
+
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
+        Ok(Span { start: 0, length: frame.len() })
+    }
+}
+
+struct Splitter {
+    file: Arc<FileProvenance>,
+    header_bytes: usize,
+    record_bytes: usize,
+    footer_bytes: usize,
+}
+
+impl Split for Splitter {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
+        let mut found = Found::default();
+        let mut start = if at.offset_bytes == 0 { self.header_bytes } else { 0 };
+        // The footer may be in this chunk: that is known only at the end of the file.
+        while chunk.len().saturating_sub(start) >= self.record_bytes.saturating_add(self.footer_bytes) {
+            found.spans.push(Span { start, length: self.record_bytes });
+            start += self.record_bytes;
+        }
+        found.used = start.min(chunk.len());
+        let rest = chunk.len() - found.used;
+        if is_last && rest != self.footer_bytes {
+            found.fault = Some(self.uneven(at, found.spans.len(), rest).into());
+        }
+        found
+    }
+}
+
+impl Splitter {
+    fn uneven(&self, at: RecordPosition, num_records: usize, rest: usize) -> Error {
+        let record = at.record + num_records as u64;
+        let name = self.file.name.text();
+        let Self { header_bytes, record_bytes, footer_bytes, .. } = self;
+        Error::data_loss(format!(
+            "{name}: truncated record (record {record}): {rest} bytes are left, expected {record_bytes} and a footer of \
+             {footer_bytes}, or the footer alone (header_bytes={header_bytes}). Correct the lengths, or copy the file \
+             again."
+        ))
+        .losing(Lost::Records(1))
+    }
+}

@@ -1,0 +1,132 @@
+//! Decodes record batches of Arrow IPC. What they claim is checked before there is room for it.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::ipc::messages::{Batch, MOST_TIMES, Place, Table, damaged, message};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
+use arrow_ipc::{CompressionType, RecordBatch as Header};
+use arrow_schema::ArrowError;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::allocate;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A compressed buffer begins with the number of its bytes before compression.
+const PREFIX_BYTES: usize = 8;
+
+/// Dictionaries by their numbers.
+pub type Dictionaries = HashMap<i64, ArrayRef>;
+
+/// The bytes of a message: its metadata, and its body.
+pub struct Bytes<'a> {
+    file: &'a FileProvenance,
+    place: &'a Place,
+    bytes: Buffer,
+}
+
+impl<'a> Bytes<'a> {
+    /// The bytes at the place of a message.
+    pub fn new(file: &'a FileProvenance, place: &'a Place, bytes: Vec<u8>) -> Self {
+        Self { file, place, bytes: Buffer::from_vec(bytes) }
+    }
+
+    fn metadata(&self) -> &[u8] {
+        &self.bytes[..self.place.metadata_bytes as usize]
+    }
+
+    fn body(&self) -> Buffer {
+        self.bytes.slice(self.place.metadata_bytes as usize)
+    }
+
+    /// Adds a dictionary.
+    pub fn add_dictionary(&self, table: &Table, dictionaries: &mut Dictionaries) -> Result<()> {
+        let found = message(self.file, self.metadata(), self.place.offset)?;
+        let header = found.header_as_dictionary_batch().ok_or_else(|| self.wrong("is not a dictionary"))?;
+        let values = header.data().ok_or_else(|| self.wrong("is a dictionary without values"))?;
+        self.check(&values)?;
+        self.guarded(|| read_dictionary(&self.body(), header, &table.schema, dictionaries, &table.version))
+    }
+
+    /// The columns with these numbers, ascending, of a record batch.
+    pub fn rows(
+        &self,
+        table: &Table,
+        batch: &Batch,
+        roots: &[usize],
+        dictionaries: &Dictionaries,
+    ) -> Result<RecordBatch> {
+        let found = message(self.file, self.metadata(), self.place.offset)?;
+        let header = found.header_as_record_batch().ok_or_else(|| self.wrong("is not a record batch"))?;
+        self.check(&header)?;
+        let rows = self.guarded(|| {
+            RecordBatchDecoder::try_new(&self.body(), header, Arc::clone(&table.schema), dictionaries, &table.version)?
+                .with_projection(Some(roots))
+                .with_require_alignment(false)
+                .read_record_batch()
+        })?;
+        match rows.num_rows() as u64 == batch.num_rows {
+            true => Ok(rows),
+            false => Err(self.wrong("has another number of rows than before")),
+        }
+    }
+
+    /// Fails unless all buffers lie in the body, and have no more values than it can hold.
+    fn check(&self, header: &Header<'_>) -> Result<()> {
+        let body = self.body();
+        let times = match header.compression().map(|compression| compression.codec()) {
+            None => None,
+            Some(CompressionType::ZSTD) => Some(MOST_TIMES[0]),
+            Some(CompressionType::LZ4_FRAME) => Some(MOST_TIMES[1]),
+            Some(other) => return Err(self.wrong(&format!("is compressed with {other:?}, expected LZ4 or zstd"))),
+        };
+        let mut num_bytes: u64 = 0;
+        for buffer in header.buffers().into_iter().flatten() {
+            let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+            let bytes = range.and_then(|(start, length)| body.get(start..start.checked_add(length)?));
+            let bytes = bytes.ok_or_else(|| self.wrong("has values outside of it"))?;
+            let Some(times) = times.filter(|_| !bytes.is_empty()) else { continue };
+            let claim = bytes.get(..PREFIX_BYTES).and_then(|prefix| prefix.try_into().ok()).map(i64::from_le_bytes);
+            // -1 says that the buffer is not compressed after all.
+            let claim = claim
+                .filter(|claim| *claim >= -1)
+                .ok_or_else(|| self.wrong("has a compressed buffer without a size"))?;
+            let claim = u64::try_from(claim).unwrap_or(0);
+            if claim > times.saturating_mul(bytes.len() as u64) {
+                let text = format!("claims {claim} bytes in {} compressed ones", bytes.len());
+                return Err(self.wrong(&text));
+            }
+            num_bytes = num_bytes.saturating_add(claim);
+        }
+        let num_bytes = usize::try_from(num_bytes).unwrap_or(usize::MAX);
+        allocate::check(num_bytes).map_err(|refusal| refusal.at(self.file.name.text()))?;
+        // Rows of no column take no buffers, but lists of lengths.
+        let num_values = header.nodes().into_iter().flatten().map(|node| node.length());
+        match num_values.chain([header.length()]).all(|count| (0..=i64::from(u32::MAX)).contains(&count)) {
+            true => Ok(()),
+            false => Err(self.wrong("claims a number of values that no record batch has")),
+        }
+    }
+
+    fn wrong(&self, text: &str) -> Error {
+        damaged(self.file, format!("the message at byte {} {text}", self.place.offset))
+    }
+
+    /// Calls a function of the crate `arrow-ipc`, which may panic at damaged data.
+    fn guarded<T>(&self, read: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
+        // What `read` was changing is not used any more after an error.
+        let made = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|payload| {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(ArrowError::IpcError(format!("a value is out of range ({text})")))
+        });
+        made.map_err(|error| match error {
+            ArrowError::NotYetImplemented(text) => Error::invalid_argument(format!(
+                "{}: it was written in a way that is not read ({text}). Write it again, with pyarrow for example.",
+                self.file.name.text()
+            )),
+            error => self.wrong(&format!("cannot be read: {error}")),
+        })
+    }
+}

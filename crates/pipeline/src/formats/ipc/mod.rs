@@ -1,0 +1,147 @@
+//! Arrow IPC files and streams. A record batch is a part of its own: several are read at the same
+//! time.
+
+mod batch;
+mod messages;
+mod scan;
+
+use crate::blocks::file_provenance::{BegunParts, FileProvenance};
+use crate::formats::arrow::reader::{ColumnKind, Readers, Wanted, kinds};
+use crate::formats::arrow::types::row_bytes;
+use crate::formats::ipc::batch::{Bytes, Dictionaries};
+use crate::formats::ipc::messages::{Batch, Place, Table};
+use crate::formats::ipc::scan::{BLOCK_BYTES, BatchScan};
+use crate::formats::parquet::file::{OpenFile, check_unchanged};
+use crate::formats::parquet::footers::each;
+use crate::formats::{Format, RecordPosition, Scan};
+use headrace_engine::error::{Error, Lost, Result};
+use headrace_engine::tensor::allocate;
+use std::io;
+use std::sync::Arc;
+
+/// A compressed batch is estimated to take so many times its bytes.
+const COMPRESSED_TIMES: u64 = 4;
+
+/// Some columns of Arrow files.
+pub struct Ipc {
+    tables: Vec<FileTable>,
+    /// The least bytes of a row.
+    row_bytes: usize,
+}
+
+struct FileTable {
+    table: Table,
+    readers: Arc<Readers>,
+}
+
+/// The columns of a file: those of these names, or all, with their names.
+pub fn arrow_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
+    kinds(file, Table::of(file)?.schema.fields(), wanted)
+}
+
+/// The number of rows of each file.
+pub fn arrow_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
+    each(files, |file| Ok(Table::of(file)?.batches.iter().map(|batch| batch.num_rows).sum()))
+}
+
+impl Ipc {
+    /// Looks at all files, and checks that each has these components. Rows meet all conditions. Also returns the record
+    /// batches that have rows, as parts of the files.
+    pub fn new(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
+        let Some(first) = files.first() else { return Ok((Self { tables: Vec::new(), row_bytes: 0 }, Arc::default())) };
+        let tables = each(files, |file| {
+            let table = Table::of(file)?;
+            let fields = table.schema.fields();
+            let readers = Arc::new(Readers::new(file, fields, wanted, first)?);
+            Ok(FileTable { table, readers })
+        })?;
+        let part = |(file, found): (&Arc<FileProvenance>, &FileTable)| {
+            let file = Arc::clone(file);
+            (0..found.table.batches.len()).map(move |part| file.in_part(part)).collect::<Vec<_>>()
+        };
+        let parts = files.iter().zip(&tables).flat_map(part).collect();
+        Ok((Self { tables, row_bytes: wanted.components.iter().map(row_bytes).sum() }, parts))
+    }
+
+    fn batch(&self, file: &FileProvenance) -> Result<(&FileTable, &Batch)> {
+        let found = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
+        let batch = found.and_then(|found| found.table.batches.get(file.part).map(|batch| (found, batch)));
+        batch.ok_or_else(|| Error::internal(format!("{}: there is no such record batch", file.name.text())))
+    }
+}
+
+/// The bytes of a message: its metadata and its body.
+fn read(file: &FileProvenance, open: &OpenFile, place: &Place) -> Result<Vec<u8>> {
+    let range = place.range();
+    let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    open.read(range.start, length).map_err(|error| Error::io(file.name.text(), &error))
+}
+
+/// The bytes of a message of a remote file that were requested.
+fn requested(file: &FileProvenance, place: &Place, begun: BegunParts) -> Result<(OpenFile, Vec<u8>)> {
+    let BegunParts { file: positioned, status, coming } = begun;
+    let range = place.range();
+    let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let name = file.name.text();
+    let mut bytes = allocate::zeros(length).map_err(|refusal| refusal.at(name))?;
+    let wait = |error: io::Error| Error::io(name, &error);
+    coming.wait(&mut [&mut bytes[..]]).map_err(wait)?;
+    Ok((OpenFile::new(positioned, status), bytes))
+}
+
+impl Format for Ipc {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        let (FileTable { table, readers }, batch) = self.batch(file)?;
+        let (open, bytes) = match file.take_parts() {
+            Some(begun) => requested(file, &batch.place, begun)?,
+            None => {
+                // Of a remote file, no other version than this one is read.
+                let known = file.name.url().map(|_| &table.status);
+                let open = OpenFile::open(file, known)?;
+                check_unchanged(file, &table.status, open.status())?;
+                let bytes = read(file, &open, &batch.place)?;
+                (open, bytes)
+            }
+        };
+        check_unchanged(file, &table.status, open.status())?;
+        let rest = batch.first_row.saturating_add(batch.num_rows).saturating_sub(at.record);
+        let decoded = || {
+            let mut dictionaries = Dictionaries::new();
+            for place in &table.dictionaries[..batch.num_dictionaries] {
+                Bytes::new(file, place, read(file, &open, place)?).add_dictionary(table, &mut dictionaries)?;
+            }
+            Bytes::new(file, &batch.place, bytes).rows(table, batch, readers.roots(), &dictionaries)
+        };
+        let rows = decoded().map_err(|error| error.losing(Lost::Records(rest)))?;
+        Ok(Box::new(BatchScan::new(file, Arc::clone(readers), batch.clone(), rows, at)?))
+    }
+
+    fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
+        // What fails here fails again when the record batch is opened.
+        if file.name.url().is_some()
+            && let Ok((FileTable { table, .. }, batch)) = self.batch(file)
+            && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
+            && let Some(coming) = positioned.begin(std::iter::once(batch.place.range()))
+        {
+            file.keep_parts(BegunParts { file: positioned, status, coming });
+        }
+    }
+
+    fn block_bytes(&self) -> usize {
+        BLOCK_BYTES
+    }
+
+    /// The whole batch.
+    fn open_bytes(&self, file: &FileProvenance) -> usize {
+        let Ok((_, batch)) = self.batch(file) else { return 0 };
+        let Place { metadata_bytes, body_bytes, .. } = batch.place;
+        let times = if batch.is_compressed { 1 + COMPRESSED_TIMES } else { 1 };
+        let least = batch.num_rows.saturating_mul(self.row_bytes as u64);
+        usize::try_from(body_bytes.saturating_mul(times).max(least).saturating_add(metadata_bytes))
+            .unwrap_or(usize::MAX)
+    }
+
+    fn has_parts(&self) -> bool {
+        true
+    }
+}

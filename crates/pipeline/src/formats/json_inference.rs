@@ -1,0 +1,246 @@
+//! Infers the keys of JSON lines and their types from the first block of a file.
+
+use crate::blocks::column::{Column, Text};
+use crate::blocks::file_provenance::FileProvenance;
+use crate::execution::budget::Budget;
+use crate::formats::codec::Codec;
+use crate::formats::csv::inference::Inferred;
+use crate::formats::lines::Lines;
+use crate::formats::{Format, RecordPosition};
+use crate::stages::json::constants::{constant, replaced};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::text::written::is_given_back;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// The keys of the objects in the first block, in order of appearance, with types that hold their
+/// values; `None` if there are no lines. Objects, lists of lists and keys that are always null are
+/// skipped. Keys in `filled` have a value where they are missing; other integers that are missing
+/// somewhere are float64, if that holds them exactly.
+pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -> Result<Option<Vec<Inferred>>> {
+    let name = file.name.text();
+    let block = Lines { codec, skips_blank: true }
+        .open(file, RecordPosition::default())?
+        .next(Budget::new(usize::MAX).charge(0))?;
+    let Some(block) = block else { return Ok(None) };
+    let mut found: Vec<Key> = Vec::new();
+    let mut num_objects = 0;
+    if let Some(Column::Text(texts)) = block.columns.first() {
+        for (row, text) in Text::rows(texts).enumerate() {
+            // Faults of lines are reported when they are read.
+            let Ok(Object(pairs)) = serde_json::from_slice(&replaced(text)) else { continue };
+            num_objects += 1;
+            for (key, value) in pairs {
+                see(&mut found, key, &value).map_err(|text| {
+                    let position =
+                        block.row_provenance(row).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
+                    Error::invalid_argument(format!("{position}{text}"))
+                })?;
+            }
+        }
+    }
+    let column = |key: Key| {
+        let needs_nan = key.num_values < num_objects && !filled.contains(&key.name);
+        let (dtype, is_list) = key.kind?.dtype(needs_nan)?;
+        Some(Inferred { name: key.name, dtype, is_text: true, is_list })
+    };
+    let columns: Vec<_> = found.into_iter().filter_map(column).collect();
+    match columns.is_empty() {
+        false => Ok(Some(columns)),
+        true => Err(Error::invalid_argument(format!(
+            "{name}: it has no objects to infer the columns from. Give them, with columns={{...}}."
+        ))),
+    }
+}
+
+/// A key of some objects.
+struct Key {
+    name: String,
+    /// `None` if nothing is known yet.
+    kind: Option<Kind>,
+    /// The number of objects in which it occurs and is not null.
+    num_values: usize,
+}
+
+fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result<(), String> {
+    let wrong = |text: &str| format!("'{name}' is {value}, {text}. Give its type, with columns={{...}}.");
+    let kind = Kind::of(value);
+    let num_values = usize::from(kind.is_some());
+    let Some(key) = found.iter_mut().find(|key| key.name == name) else {
+        found.push(Key { name, kind, num_values });
+        return Ok(());
+    };
+    let both = match (key.kind, kind) {
+        (known, None) => Some(known),
+        (None, kind) => Some(kind),
+        (Some(known), Some(kind)) => known.and(kind).map(Some),
+    };
+    key.kind = both.ok_or_else(|| wrong("which is of another type than before"))?;
+    key.num_values += num_values;
+    Ok(())
+}
+
+/// The possible types of values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    One(Element),
+    /// Lists; without a type if all have been empty so far.
+    List(Option<Element>),
+    /// An object, or a list of objects or lists.
+    Nested,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Element {
+    Flag,
+    Number(Numbers),
+    Text,
+}
+
+/// The numbers seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Numbers {
+    /// True if all are integers.
+    is_whole: bool,
+    has_negative: bool,
+    /// True if some are integers too large for int64.
+    is_long: bool,
+    /// True if float32 and float64 give them back.
+    is_single: bool,
+    is_double: bool,
+}
+
+impl Numbers {
+    fn of_int(value: i128) -> Self {
+        Self {
+            is_whole: true,
+            has_negative: value < 0,
+            is_long: i64::try_from(value).is_err(),
+            is_single: (value as f32) as i128 == value,
+            is_double: (value as f64) as i128 == value,
+        }
+    }
+
+    fn of_float(value: f64) -> Self {
+        let is_single = is_given_back(value as f32, value);
+        Self { is_whole: false, has_negative: false, is_long: false, is_single, is_double: true }
+    }
+
+    /// The numbers of both.
+    fn and(self, other: Self) -> Option<Self> {
+        let both = Self {
+            is_whole: self.is_whole && other.is_whole,
+            has_negative: self.has_negative || other.has_negative,
+            is_long: self.is_long || other.is_long,
+            is_single: self.is_single && other.is_single,
+            is_double: self.is_double && other.is_double,
+        };
+        let is_held = if both.is_whole { !(both.is_long && both.has_negative) } else { both.is_double };
+        is_held.then_some(both)
+    }
+
+    fn dtype(self, needs_nan: bool) -> DType {
+        match self {
+            Self { is_whole: true, is_double: true, .. } if needs_nan => DType::Float64,
+            Self { is_whole: true, is_long: true, .. } => DType::UInt64,
+            Self { is_whole: true, .. } => DType::Int64,
+            Self { is_single: true, .. } => DType::Float32,
+            _ => DType::Float64,
+        }
+    }
+}
+
+impl Element {
+    /// The type that holds both.
+    fn and(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Number(one), Self::Number(other)) => one.and(other).map(Self::Number),
+            _ => (self == other).then_some(self),
+        }
+    }
+}
+
+impl Kind {
+    fn of(value: &Value) -> Option<Self> {
+        let one = |element| Some(Self::One(element));
+        match value {
+            Value::Null => None,
+            Value::Bool(_) => one(Element::Flag),
+            Value::Number(number) => one(Element::Number(match (number.as_i128(), number.as_f64()) {
+                (Some(int), _) => Numbers::of_int(int),
+                (None, float) => Numbers::of_float(float.unwrap_or(f64::NAN)),
+            })),
+            Value::String(text) => one(match constant(text) {
+                Some((_, number)) => Element::Number(Numbers::of_float(number)),
+                None => Element::Text,
+            }),
+            Value::Array(values) => {
+                let mut elements = values.iter().map(Self::of);
+                let all = elements.try_fold(None, |all: Option<Element>, kind| match (all, kind) {
+                    (None, Some(Self::One(element))) => Some(Some(element)),
+                    (Some(all), Some(Self::One(element))) => all.and(element).map(Some),
+                    _ => None,
+                });
+                Some(all.map_or(Self::Nested, Self::List))
+            }
+            Value::Object(_) => Some(Self::Nested),
+        }
+    }
+
+    fn and(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::One(one), Self::One(other)) => one.and(other).map(Self::One),
+            (Self::List(None), Self::List(elements)) | (Self::List(elements), Self::List(None)) => {
+                Some(Self::List(elements))
+            }
+            (Self::List(Some(one)), Self::List(Some(other))) => one.and(other).map(|both| Self::List(Some(both))),
+            _ => (self == other).then_some(self),
+        }
+    }
+
+    /// The type, and true if values are lists of it; `None` if it cannot be a component.
+    fn dtype(self, needs_nan: bool) -> Option<(DType, bool)> {
+        let (element, is_list) = match self {
+            Self::One(element) => (Some(element), false),
+            Self::List(element) => (element, true),
+            Self::Nested => return None,
+        };
+        let dtype = match element {
+            Some(Element::Flag) => DType::Bool,
+            Some(Element::Number(numbers)) => numbers.dtype(needs_nan && !is_list),
+            Some(Element::Text) => DType::String,
+            None => DType::Float32,
+        };
+        Some((dtype, is_list))
+    }
+}
+
+/// An object whose keys keep their order.
+struct Object(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> std::result::Result<Self, D::Error> {
+        json.deserialize_map(Pairs)
+    }
+}
+
+struct Pairs;
+
+impl<'de> Visitor<'de> for Pairs {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Object, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(Object(pairs))
+    }
+}

@@ -1,0 +1,244 @@
+//! An open Parquet file, and its footer.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::Codec;
+use bytes::Bytes;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::files::content::{START_BYTES, content};
+use headrace_engine::files::input::inner;
+use headrace_engine::files::positioned::Positioned;
+use headrace_engine::files::storage::{Status, as_io, changed};
+use headrace_engine::tensor::allocate;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Bytes read at a time for the header of a page.
+const HEADER_BYTES: usize = 256;
+/// The marks at the ends of Parquet files, and of those with an encrypted footer.
+const MARKS: [&[u8; 4]; 2] = [b"PAR1", b"PARE"];
+/// The least size of a file: two marks and the length of the footer.
+const LEAST_BYTES: u64 = 12;
+/// Bytes at the end of a remote file that are read at once.
+const FOOTER_BYTES: u64 = 64 * 1024;
+/// The remedy for damage.
+const COPY_AGAIN: &str = "The file is damaged; copy it again.";
+
+/// A result of the crate `parquet`.
+pub type Parsed<T> = std::result::Result<T, ParquetError>;
+
+/// An open file, which several readers share.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    file: Arc<Positioned>,
+    status: Status,
+    /// The end of a remote file, which was read at once, and its offset.
+    end: Option<(u64, Bytes)>,
+}
+
+impl OpenFile {
+    /// Opens a file. With its status in `known`, the storage of a remote one is not queried for it.
+    pub fn open(file: &FileProvenance, known: Option<&Status>) -> Result<Self> {
+        let opened = file.begin_parts(known)?.wait().map_err(|error| match file.name.url() {
+            Some(_) if error.code() == Code::InvalidArgument => Error::invalid_argument(format!(
+                "{}: its storage gives whole files alone, expected one that gives parts of them, as files of tables \
+                 need. Copy the file to this machine.",
+                file.name.text()
+            )),
+            _ => error,
+        });
+        let (positioned, status) = opened?;
+        Ok(Self::new(positioned, status))
+    }
+
+    /// An open file.
+    pub fn new(file: Positioned, status: Status) -> Self {
+        Self { file: Arc::new(file), status, end: None }
+    }
+
+    /// True if one more read costs far more than a larger read.
+    pub fn is_remote(&self) -> bool {
+        self.file.is_remote()
+    }
+
+    /// The file itself.
+    pub fn positioned(&self) -> &Positioned {
+        &self.file
+    }
+
+    /// The status of the file when it was opened.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// The bytes of a part of the file.
+    pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+        if let Some((first, end)) = &self.end
+            && let Some(start) = start.checked_sub(*first).and_then(|start| usize::try_from(start).ok())
+            && let Some(bytes) = end.get(start..).and_then(|rest| rest.get(..length))
+        {
+            return allocate::copied(bytes).map(Into::into).map_err(|refusal| as_io(refusal.at("a footer")));
+        }
+        let bytes = allocate::zeros(length);
+        let mut bytes = bytes.map_err(|refusal| as_io(refusal.at("a part of a file")))?;
+        self.file.read(&mut bytes, start)?;
+        Ok(bytes)
+    }
+
+    /// The footer.
+    pub fn footer(&self, file: &FileProvenance) -> Result<ParquetMetaData> {
+        let mut open = self.clone();
+        if self.is_remote() {
+            let start = self.status.len.saturating_sub(FOOTER_BYTES);
+            let read = self.read(start, usize::try_from(self.status.len - start).unwrap_or(0));
+            open.end = Some((start, read.map_err(|error| Error::io(file.name.text(), &error))?.into()));
+        }
+        open.check_marks(file)?;
+        guarded(|| ParquetMetaDataReader::new().parse_and_finish(&open))
+            .map_err(|error| failed(file, "its footer cannot be read", &error))
+    }
+
+    /// Fails unless the file begins and ends as Parquet files do.
+    fn check_marks(&self, file: &FileProvenance) -> Result<()> {
+        let name = file.name.text();
+        let failed = |error: io::Error| Error::io(name, &error);
+        let end = match self.status.len.checked_sub(4) {
+            Some(start) => self.read(start, 4).map_err(failed)?,
+            None => Vec::new(),
+        };
+        if end == MARKS[0] && self.is_remote() && self.status.len >= LEAST_BYTES {
+            // One request less.
+            return Ok(());
+        }
+        let start =
+            self.read(0, usize::try_from(self.status.len).unwrap_or(usize::MAX).min(START_BYTES)).map_err(failed)?;
+        let start = &start[..];
+        let begins = MARKS.iter().any(|mark| start.starts_with(&mark[..]));
+        if self.status.len < LEAST_BYTES || !begins {
+            let what = match content(start).filter(|_| !begins) {
+                Some(found)
+                    if Codec::of(start) != Codec::Known(headrace_engine::files::compression::Compression::None) =>
+                {
+                    format!("It is {found}. Decompress it first.")
+                }
+                Some(found) => format!("It is {found}. {}", found.remedy()),
+                None => "Is it a Parquet file? If it is, copy it again.".to_owned(),
+            };
+            return Err(Error::invalid_argument(format!(
+                "{name}: it has {} bytes and no mark of Parquet at its beginning, expected 'PAR1'. {what}",
+                self.status.len
+            )));
+        }
+        if end == MARKS[1] {
+            return Err(Error::invalid_argument(format!(
+                "{name}: it is encrypted, expected a plain Parquet file. Decrypt it first."
+            )));
+        }
+        match end == MARKS[0] {
+            true => Ok(()),
+            false => Err(Error::data_loss(format!(
+                "{name}: its {} bytes do not end with the mark 'PAR1' of Parquet. The file is cut short; copy it again.",
+                self.status.len
+            ))),
+        }
+    }
+}
+
+/// The footer with the types of Arrow; what pyarrow wrote about them is used.
+pub fn arrow_metadata(
+    file: &FileProvenance,
+    footer: Arc<ParquetMetaData>,
+    options: ArrowReaderOptions,
+) -> Result<ArrowReaderMetadata> {
+    guarded(|| ArrowReaderMetadata::try_new(footer, options))
+        .map_err(|error| failed(file, "its columns cannot be read", &error))
+}
+
+/// Calls a function of the crate `parquet`, which may panic at damaged data.
+pub fn guarded<T>(read: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
+    // What `read` was changing is not used any more after an error.
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(ParquetError::General(format!("a value is out of range ({text})")))
+    })
+}
+
+/// The error for a failed read of a file, or of a part of it.
+pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error {
+    let name = file.name.text();
+    let text = match error {
+        ParquetError::External(cause) => match cause.downcast_ref::<io::Error>() {
+            Some(error) if error.kind() == ErrorKind::UnexpectedEof => "a part of it lies past the end".to_owned(),
+            Some(error) if error.raw_os_error().is_some() || inner(error).is_some() => return Error::io(name, error),
+            _ => cause.to_string(),
+        },
+        ParquetError::NYI(text) => {
+            return Error::invalid_argument(format!(
+                "{name}: {what}: it was written in a way that is not read ({text}). Write it again, with pyarrow for \
+                 example."
+            ));
+        }
+        ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::ArrowError(text) => text.clone(),
+        other => other.to_string(),
+    };
+    // Errors within others have their kinds before them.
+    let text = ["Parquet argument error: ", "Parquet error: "]
+        .iter()
+        .fold(&text[..], |text, kind| text.strip_prefix(kind).unwrap_or(text));
+    Error::data_loss(format!("{name}: {what}: {text}. {COPY_AGAIN}"))
+}
+
+/// Fails if a file is not what it was when its footer was read.
+pub fn check_unchanged(file: &FileProvenance, was: &Status, is: &Status) -> Result<()> {
+    match was.len == is.len && was.version == is.version {
+        true => Ok(()),
+        false => {
+            let text = format!("it has {} bytes and had {}", is.len, was.len);
+            Err(changed(text).named(file.name.text()))
+        }
+    }
+}
+
+impl Length for OpenFile {
+    fn len(&self) -> u64 {
+        self.status.len
+    }
+}
+
+/// For the footer.
+impl ChunkReader for OpenFile {
+    type T = BufReader<ReadFrom>;
+
+    fn get_read(&self, start: u64) -> Parsed<Self::T> {
+        let rest = ReadFrom { open: self.clone(), offset: start };
+        Ok(BufReader::with_capacity(HEADER_BYTES, rest))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Parsed<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.status.len) {
+            return Err(ParquetError::External(Box::new(io::Error::from(ErrorKind::UnexpectedEof))));
+        }
+        Ok(self.read(start, length)?.into())
+    }
+}
+
+/// A file from an offset on.
+pub struct ReadFrom {
+    open: OpenFile,
+    offset: u64,
+}
+
+impl Read for ReadFrom {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = self.open.status.len.saturating_sub(self.offset);
+        let count = usize::try_from(rest).unwrap_or(usize::MAX).min(buffer.len());
+        buffer[..count].copy_from_slice(&self.open.read(self.offset, count)?);
+        self.offset += count as u64;
+        Ok(count)
+    }
+}

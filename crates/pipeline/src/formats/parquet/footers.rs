@@ -1,0 +1,271 @@
+//! The footers of Parquet files: their columns and row groups.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::arrow::reader::{ColumnKind, Reader, Readers, Wanted, kinds};
+use crate::formats::arrow::types::field_read_as;
+use crate::formats::parquet::file::{OpenFile, arrow_metadata};
+use crate::formats::parquet::statistics::Described;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::storage::Status;
+use headrace_engine::run::check_current;
+use headrace_engine::sync::Mutex;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
+use parquet::basic::{Compression, Type};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The most threads that read footers: of local files, and of remote ones.
+const MAX_THREADS: [usize; 2] = [8, 32];
+/// Limit on the bytes requested when a remote row group is opened, for all columns together, and
+/// the least for each of them.
+const WINDOW_BYTES: [u64; 2] = [32 << 20, 256 << 10];
+/// A gap between two columns of a remote file is read too if it is at most this long.
+const GAP_BYTES: u64 = 64 * 1024;
+
+/// The bytes of each of some columns of a remote row group that are requested at once.
+pub fn window_bytes(num_columns: usize) -> u64 {
+    (WINDOW_BYTES[0] / (num_columns as u64).max(1)).max(WINDOW_BYTES[1])
+}
+
+/// The place of a column of a row group in its file.
+pub fn chunk_range(column: &ColumnChunkMetaData) -> Range<u64> {
+    let number = |number: i64| u64::try_from(number).unwrap_or(0);
+    let start = number(column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset()));
+    start..start.saturating_add(number(column.compressed_size()))
+}
+
+/// The row groups of a file that have rows.
+pub struct FileTable {
+    /// The status of the file when its footer was read.
+    pub status: Status,
+    /// The row groups.
+    pub groups: Vec<RowGroup>,
+}
+
+/// A row group.
+#[derive(Clone, Debug)]
+pub struct RowGroup {
+    /// Its number in the file.
+    pub number: usize,
+    /// The number of rows before it.
+    pub first_row: u64,
+    /// The number of its rows, at least 1.
+    pub num_rows: u64,
+    /// The offset of its first byte.
+    pub offset_bytes: u64,
+    /// The bytes of the wanted columns before compression, as the footer says.
+    pub num_bytes: u64,
+    /// The ranges of a remote file that are requested when the row group is opened.
+    pub ranges: Arc<[Range<u64>]>,
+}
+
+/// A footer, and the columns of the file that are wanted.
+pub struct Projection {
+    /// The footer.
+    pub metadata: ArrowReaderMetadata,
+    /// The wanted columns.
+    pub mask: ProjectionMask,
+    /// The readers of the components.
+    pub readers: Readers,
+}
+
+/// The columns of a file: those of these names, or all.
+pub fn parquet_columns(file: &FileProvenance, wanted: Option<&[String]>) -> Result<Vec<(String, ColumnKind)>> {
+    let footer = Arc::new(OpenFile::open(file, None)?.footer(file)?);
+    let metadata = metadata_of(file, footer)?;
+    kinds(file, metadata.schema().fields(), wanted)
+}
+
+/// The footer with the types of Arrow. Timestamps of 96 bits are microseconds, of which 64 bits hold
+/// all years, unless a program of Arrow has written what they were.
+fn metadata_of(file: &FileProvenance, footer: Arc<ParquetMetaData>) -> Result<ArrowReaderMetadata> {
+    let metadata = arrow_metadata(file, Arc::clone(&footer), ArrowReaderOptions::new())?;
+    let descriptor = footer.file_metadata().schema_descr();
+    let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
+    let is_long = |column: &ColumnDescPtr| column.physical_type() == Type::INT96 && column.path().parts().len() == 1;
+    let roots: Vec<_> = (0..descriptor.num_columns())
+        .filter(|leaf| is_long(&descriptor.column(*leaf)))
+        .map(|leaf| descriptor.get_column_root_idx(leaf))
+        .collect();
+    if roots.is_empty() || pairs.any(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
+        return Ok(metadata);
+    }
+    let field = |(root, field): (usize, &Arc<Field>)| match roots.contains(&root) {
+        true => Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(TimeUnit::Microsecond, None))),
+        false => Arc::clone(field),
+    };
+    let fields: Vec<_> = metadata.schema().fields().iter().enumerate().map(field).collect();
+    let schema = Arc::new(Schema::new(fields).with_metadata(metadata.schema().metadata().clone()));
+    arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))
+}
+
+/// The number of rows of each file.
+pub fn parquet_counts(files: &[Arc<FileProvenance>]) -> Result<Vec<u64>> {
+    each(files, |file| {
+        let footer = OpenFile::open(file, None)?.footer(file)?;
+        footer.row_groups().iter().try_fold(0, |sum: u64, group| Ok(sum.saturating_add(num_rows(file, group)?)))
+    })
+}
+
+/// The row groups of files that must have these columns, without those in which no row can meet the
+/// conditions.
+pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<FileTable>> {
+    let Some(first) = files.first() else { return Ok(Vec::new()) };
+    each(files, |file| {
+        let open = OpenFile::open(file, None)?;
+        let projection = Projection::of(file, open.footer(file)?, wanted, first)?;
+        let mut first_row: u64 = 0;
+        let mut groups = Vec::new();
+        for (number, group) in projection.footer().row_groups().iter().enumerate() {
+            let num_rows = num_rows(file, group)?;
+            let described = Described { schema: projection.metadata.schema(), footer: projection.footer() };
+            if num_rows > 0 && described.may_be_met(&projection.readers, group) {
+                let (offset_bytes, num_bytes) = projection.extent(file, group, number)?;
+                let ranges = if open.is_remote() { projection.first_ranges(group) } else { Arc::default() };
+                groups.push(RowGroup { number, first_row, num_rows, offset_bytes, num_bytes, ranges });
+            }
+            first_row = first_row.saturating_add(num_rows);
+        }
+        Ok(FileTable { status: open.status().clone(), groups })
+    })
+}
+
+fn num_rows(file: &FileProvenance, group: &RowGroupMetaData) -> Result<u64> {
+    u64::try_from(group.num_rows()).map_err(|_| {
+        let text = "its footer says that a row group has less than no rows. The file is damaged; copy it again.";
+        Error::data_loss(format!("{}: {text}", file.name.text()))
+    })
+}
+
+/// Calls a function for each file, several at the same time. Returns the error of the first file
+/// that has one.
+pub fn each<T: Send>(
+    files: &[Arc<FileProvenance>],
+    work: impl Fn(&FileProvenance) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let num_threads = match files.iter().any(|file| file.name.url().is_some()) {
+        // They wait most of the time.
+        true => MAX_THREADS[1],
+        false => thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS[0]),
+    };
+    let num_threads = num_threads.min(files.len());
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let run = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(number) else { return };
+            let result = check_current().and_then(|()| work(file));
+            if result.is_err() {
+                // No file after this one matters.
+                next.fetch_max(files.len(), Ordering::Relaxed);
+            }
+            results.lock().push((number, result));
+        }
+    };
+    thread::scope(|scope| {
+        (1..num_threads).for_each(|_| drop(scope.spawn(run)));
+        run();
+    });
+    let mut results = std::mem::take(&mut *results.lock());
+    results.sort_unstable_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+impl Projection {
+    /// Fails unless the components can be read from the file. `first` is the first of all files.
+    pub fn of(file: &FileProvenance, footer: ParquetMetaData, wanted: &Wanted, first: &FileProvenance) -> Result<Self> {
+        let footer = Arc::new(footer);
+        let metadata = metadata_of(file, Arc::clone(&footer))?;
+        let fields = metadata.schema().fields();
+        let readers = Readers::new(file, fields, wanted, first)?;
+        let read_as = |(index, field): (usize, &Arc<Field>)| match readers.roots().contains(&index) {
+            true => Arc::new(field_read_as(field)),
+            false => Arc::clone(field),
+        };
+        let read: Vec<_> = fields.iter().enumerate().map(read_as).collect();
+        let schema = Arc::new(Schema::new(read).with_metadata(metadata.schema().metadata().clone()));
+        let mask = leaves(footer.file_metadata().schema_descr(), &readers);
+        let metadata = arrow_metadata(file, footer, ArrowReaderOptions::new().with_schema(schema))?;
+        Ok(Self { metadata, mask, readers })
+    }
+
+    /// The number of columns of Parquet that are read: those of the fields of a struct are apart.
+    pub fn num_leaves(&self) -> usize {
+        let num_columns = self.footer().file_metadata().schema_descr().num_columns();
+        (0..num_columns).filter(|leaf| self.mask.leaf_included(*leaf)).count()
+    }
+
+    /// The whole footer.
+    pub fn footer(&self) -> &ParquetMetaData {
+        self.metadata.metadata()
+    }
+
+    /// The memory that it takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.footer().memory_size()
+    }
+
+    /// The ranges of the wanted columns of a row group, up to a limit for all of them.
+    fn first_ranges(&self, group: &RowGroupMetaData) -> Arc<[Range<u64>]> {
+        let wanted = (0..group.num_columns()).filter(|leaf| self.mask.leaf_included(*leaf));
+        let mut ranges: Vec<_> = wanted.map(|leaf| chunk_range(group.column(leaf))).collect();
+        let most = window_bytes(ranges.len());
+        ranges.iter_mut().for_each(|range| range.end = range.end.min(range.start.saturating_add(most)));
+        ranges.sort_unstable_by_key(|range| range.start);
+        let is_near = |one: &Range<u64>, other: &Range<u64>| other.start.saturating_sub(one.end) <= GAP_BYTES;
+        let joined = |near: &[Range<u64>]| near[0].start..near.iter().map(|range| range.end).max().unwrap_or(0);
+        ranges.chunk_by(is_near).map(joined).collect()
+    }
+
+    /// The offset of the first byte of a row group, and the bytes of the wanted columns before
+    /// compression. Fails if they lie outside of the file, or cannot be decompressed.
+    fn extent(&self, file: &FileProvenance, group: &RowGroupMetaData, number: usize) -> Result<(u64, u64)> {
+        let (mut offset_bytes, mut num_bytes) = (u64::MAX, 0_u64);
+        for (leaf, chunk) in group.columns().iter().enumerate() {
+            if !self.mask.leaf_included(leaf) {
+                continue;
+            }
+            let at =
+                || format!("{}: row group {number}: the column '{}'", file.name.text(), chunk.column_path().string());
+            if matches!(chunk.compression(), Compression::LZO) {
+                return Err(Error::invalid_argument(format!(
+                    "{}: it is compressed with LZO, expected snappy, gzip, zstd, brotli or lz4. Write the file again, \
+                     or leave the column out, with columns=[...].",
+                    at()
+                )));
+            }
+            let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+            let sizes = [start, chunk.compressed_size(), chunk.uncompressed_size()];
+            let [Ok(start), Ok(_), Ok(uncompressed)] = sizes.map(u64::try_from) else {
+                return Err(Error::data_loss(format!(
+                    "{}: its footer has a size or an offset below 0. The file is damaged; copy it again.",
+                    at()
+                )));
+            };
+            offset_bytes = offset_bytes.min(start);
+            num_bytes = num_bytes.saturating_add(uncompressed);
+        }
+        Ok((if offset_bytes == u64::MAX { 0 } else { offset_bytes }, num_bytes))
+    }
+}
+
+/// The columns of Parquet that readers need.
+fn leaves(schema: &SchemaDescriptor, readers: &Readers) -> ProjectionMask {
+    let is_needed = |leaf: usize| {
+        let column = schema.column(leaf);
+        let parts = column.path().parts();
+        readers.iter().any(|reader: &Reader| {
+            let mut rest = parts.iter().skip(1);
+            // The names of lists stand between those of fields.
+            reader.root() == Some(schema.get_column_root_idx(leaf))
+                && reader.path().iter().all(|name| rest.any(|part| part == name))
+        })
+    };
+    ProjectionMask::leaves(schema, (0..schema.num_columns()).filter(|leaf| is_needed(*leaf)))
+}

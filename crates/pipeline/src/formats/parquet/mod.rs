@@ -1,0 +1,137 @@
+//! Parquet files. A row group is a part of its own: several are read at the same time, each from
+//! its beginning to its end.
+
+pub mod file;
+pub mod footers;
+mod pages;
+mod row_group;
+mod statistics;
+
+pub use footers::{parquet_columns, parquet_counts};
+
+use crate::blocks::file_provenance::{BegunParts, FileProvenance};
+use crate::formats::arrow::reader::Wanted;
+use crate::formats::arrow::types::row_bytes;
+use crate::formats::parquet::file::{OpenFile, check_unchanged};
+use crate::formats::parquet::footers::{FileTable, Projection, RowGroup, tables};
+use crate::formats::parquet::pages::Pages;
+use crate::formats::parquet::row_group::RowGroupScan;
+use crate::formats::{Format, RecordPosition, Scan};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Wanted size of a block in bytes.
+const BLOCK_BYTES: usize = 512 * 1024;
+/// The size of a page that writers keep to, in bytes before compression.
+const PAGE_BYTES: u64 = 1 << 20;
+/// Memory limit of the footers that are kept, in bytes; at least one is kept.
+const FOOTERS_BYTES: usize = 16 << 20;
+
+/// Some columns of Parquet files, each with these row groups.
+pub struct Parquet {
+    wanted: Wanted,
+    first: Option<Arc<FileProvenance>>,
+    tables: Vec<FileTable>,
+    /// The footers that were used last, by the numbers of their files; the last one is the last.
+    footers: Mutex<VecDeque<(u64, Arc<Projection>)>>,
+}
+
+impl Parquet {
+    /// Reads the footers of all files, and checks that each has these components. Rows meet
+    /// all conditions. Also returns the
+    /// row groups that have rows, as parts of the files.
+    pub fn new(files: &[Arc<FileProvenance>], wanted: Wanted) -> Result<(Self, Arc<[Arc<FileProvenance>]>)> {
+        let tables = tables(files, &wanted)?;
+        let part = |(file, table): (&Arc<FileProvenance>, &FileTable)| {
+            let file = Arc::clone(file);
+            (0..table.groups.len()).map(move |part| file.in_part(part)).collect::<Vec<_>>()
+        };
+        let parts = files.iter().zip(&tables).flat_map(part).collect();
+        let first = files.first().cloned();
+        Ok((Self { wanted, first, tables, footers: Mutex::default() }, parts))
+    }
+
+    fn group(&self, file: &FileProvenance) -> Result<(&FileTable, &RowGroup)> {
+        let table = usize::try_from(file.number).ok().and_then(|number| self.tables.get(number));
+        let found = table.and_then(|table| table.groups.get(file.part).map(|group| (table, group)));
+        found.ok_or_else(|| Error::internal(format!("{}: there is no such row group", file.name.text())))
+    }
+
+    /// The footer of an open file, which may be known already.
+    fn projection(&self, file: &FileProvenance, open: &OpenFile) -> Result<Arc<Projection>> {
+        let known = {
+            let mut footers = self.footers.lock();
+            let place = footers.iter().position(|(number, _)| *number == file.number);
+            place.and_then(|place| footers.remove(place)).inspect(|found| footers.push_back(found.clone()))
+        };
+        if let Some((_, projection)) = known {
+            return Ok(projection);
+        }
+        let first = self.first.as_deref().unwrap_or(file);
+        let projection = Arc::new(Projection::of(file, open.footer(file)?, &self.wanted, first)?);
+        let mut footers = self.footers.lock();
+        footers.push_back((file.number, Arc::clone(&projection)));
+        let mut num_bytes: usize = footers.iter().map(|(_, footer)| footer.memory_bytes()).sum();
+        while footers.len() > 1 && num_bytes > FOOTERS_BYTES {
+            let dropped = footers.pop_front();
+            num_bytes -= dropped.map_or(0, |(_, footer)| footer.memory_bytes());
+        }
+        Ok(projection)
+    }
+}
+
+impl Format for Parquet {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        let (table, group) = self.group(file)?;
+        let begun = file.take_parts();
+        let open = match begun {
+            Some(BegunParts { file, status, coming }) => (OpenFile::new(file, status), Some(coming)),
+            None => {
+                // Of a remote file, no other version than this one is read.
+                let known = file.name.url().map(|_| &table.status);
+                let open = OpenFile::open(file, known)?;
+                let coming = open.positioned().begin(group.ranges.iter().cloned());
+                (open, coming)
+            }
+        };
+        let (open, coming) = open;
+        check_unchanged(file, &table.status, open.status())?;
+        let projection = self.projection(file, &open)?;
+        let pages = Pages::new(file, &open, projection.footer().row_group(group.number), projection.num_leaves());
+        let pages = match coming {
+            Some(coming) => pages.with(&group.ranges, coming)?,
+            None => pages,
+        };
+        let least_bytes = self.wanted.components.iter().map(row_bytes).sum();
+        Ok(Box::new(RowGroupScan::new(file, (open, pages), projection, least_bytes, group.clone(), at)?))
+    }
+
+    fn begin(&self, file: &FileProvenance, _num_bytes: usize) {
+        // What fails here fails again when the row group is opened.
+        if file.name.url().is_some()
+            && let Ok((table, group)) = self.group(file)
+            && let Ok((positioned, status)) = file.begin_parts(Some(&table.status)).and_then(|begun| begun.wait())
+            && let Some(coming) = positioned.begin(group.ranges.iter().cloned())
+        {
+            file.keep_parts(BegunParts { file: positioned, status, coming });
+        }
+    }
+
+    fn block_bytes(&self) -> usize {
+        BLOCK_BYTES
+    }
+
+    /// A page and a dictionary of each column; of a remote file what is requested at once, too.
+    fn open_bytes(&self, file: &FileProvenance) -> usize {
+        let Ok((_, group)) = self.group(file) else { return 0 };
+        let most = PAGE_BYTES.saturating_mul(self.wanted.components.len() as u64);
+        let requested = group.ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));
+        usize::try_from(group.num_bytes.min(most).saturating_add(requested)).unwrap_or(usize::MAX)
+    }
+
+    fn has_parts(&self) -> bool {
+        true
+    }
+}

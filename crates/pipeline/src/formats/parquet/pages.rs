@@ -1,0 +1,353 @@
+//! The pages of a row group. Their headers are checked before the crate `parquet` makes room for
+//! what they claim.
+//!
+//! Source: the Thrift definition of `PageHeader` in the Parquet format, and Thrift's compact
+//! protocol.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::parquet::file::{OpenFile, Parsed, failed};
+use crate::formats::parquet::footers::{chunk_range, window_bytes};
+use bytes::Bytes;
+use headrace_engine::error::Result;
+use headrace_engine::files::storage::{Coming, as_io};
+use headrace_engine::sync::Mutex;
+use headrace_engine::tensor::allocate;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes read at a time for a header.
+const HEADER_BYTES: usize = 256;
+/// A page of at most this size may be larger than the footer says of its column.
+const SMALL_BYTES: u64 = 16 << 20;
+/// The deepest nesting of structs in a header.
+const MAX_DEPTH: usize = 8;
+
+/// The pages of a row group in an open file.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    file: Arc<FileProvenance>,
+    open: OpenFile,
+    /// The place of each column, and the bytes and values that the footer says it has.
+    chunks: Arc<[Chunk]>,
+    /// The parts of a remote file that were read last, at most two for each column.
+    parts: Arc<Mutex<VecDeque<Part>>>,
+    most_parts: usize,
+    /// The number of bytes of a column that are requested at once.
+    window_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Part {
+    range: Range<u64>,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    range: Range<u64>,
+    num_bytes: u64,
+    num_values: u64,
+}
+
+impl Pages {
+    /// The pages of this row group, of which so many columns are wanted.
+    pub fn new(file: &Arc<FileProvenance>, open: &OpenFile, group: &RowGroupMetaData, num_columns: usize) -> Self {
+        let number = |number: i64| u64::try_from(number).unwrap_or(0);
+        let chunk = |column: &ColumnChunkMetaData| Chunk {
+            range: chunk_range(column),
+            num_bytes: number(column.uncompressed_size()),
+            num_values: number(column.num_values()),
+        };
+        let chunks: Arc<[Chunk]> = group.columns().iter().map(chunk).collect();
+        let (file, parts, most_parts) = (Arc::clone(file), Arc::default(), 2 * chunks.len());
+        Self { file, open: open.clone(), chunks, parts, most_parts, window_bytes: window_bytes(num_columns) }
+    }
+
+    /// The same pages, of which these ranges were requested. Waits for them.
+    pub fn with(self, ranges: &[Range<u64>], coming: Box<dyn Coming>) -> Result<Self> {
+        let name = self.file.name.text();
+        let length = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let buffers = ranges.iter().map(|range| allocate::zeros::<u8>(length(range)));
+        let mut buffers = buffers.collect::<std::result::Result<Vec<_>, _>>().map_err(|refusal| refusal.at(name))?;
+        let mut slices: Vec<_> = buffers.iter_mut().map(|buffer| &mut buffer[..]).collect();
+        coming.wait(&mut slices).map_err(|error| {
+            failed(&self.file, "a row group cannot be read", &ParquetError::External(Box::new(error)))
+        })?;
+        let part = |(range, bytes): (&Range<u64>, Vec<u8>)| Part { range: range.clone(), bytes: bytes.into() };
+        self.parts.lock().extend(ranges.iter().zip(buffers).map(part));
+        Ok(self)
+    }
+
+    /// The bytes of a part of the file. Of a remote one, what follows in the column is read too.
+    fn read(&self, start: u64, length: usize) -> io::Result<Bytes> {
+        if !self.open.is_remote() {
+            return self.open.read(start, length).map(Into::into);
+        }
+        let end = start.saturating_add(length as u64);
+        let found = |part: &Part| part.range.start <= start && end <= part.range.end;
+        let known = self.parts.lock().iter().find(|part| found(part)).map(|part| {
+            let first = (start - part.range.start) as usize;
+            part.bytes.slice(first..first + length)
+        });
+        if let Some(bytes) = known {
+            return Ok(bytes);
+        }
+        let chunk = self.chunks.iter().find(|chunk| chunk.range.contains(&start));
+        let last = chunk.map_or(end, |chunk| chunk.range.end.min(start.saturating_add(self.window_bytes)).max(end));
+        let range = start..last.min(self.open.len().max(end));
+        let bytes: Bytes = self.open.read(start, (range.end - range.start) as usize)?.into();
+        let mut parts = self.parts.lock();
+        parts.push_back(Part { range, bytes: bytes.clone() });
+        if parts.len() > self.most_parts {
+            parts.pop_front();
+        }
+        Ok(bytes.slice(..length))
+    }
+
+    /// Fails if the header at `offset` claims more than its column can have.
+    fn check(&self, header: &[u8], offset: u64) -> io::Result<()> {
+        // What cannot be parsed is refused when it is read.
+        let Some(claims) = Claims::of(header) else { return Ok(()) };
+        let Some(chunk) = self.chunks.iter().find(|chunk| chunk.range.contains(&offset)) else { return Ok(()) };
+        if claims.num_bytes > chunk.num_bytes.max(SMALL_BYTES) {
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!("a page claims {} bytes, of {} of its column", claims.num_bytes, chunk.num_bytes),
+            ));
+        }
+        let num_bytes = usize::try_from(claims.num_bytes).unwrap_or(usize::MAX);
+        allocate::check(num_bytes).map_err(|refusal| as_io(refusal.at("a page of Parquet")))?;
+        // Values of a dictionary have a byte or more each.
+        let most = if claims.is_dictionary { claims.num_bytes } else { chunk.num_values };
+        match claims.num_values <= most {
+            true => Ok(()),
+            false => Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!("a page claims {} values, expected at most {most}", claims.num_values),
+            )),
+        }
+    }
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.open.len()
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = HeaderReader;
+
+    fn get_read(&self, start: u64) -> Parsed<Self::T> {
+        Ok(HeaderReader { pages: self.clone(), offset: start, buffer: Bytes::new(), used: 0, is_checked: false })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Parsed<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.open.len()) {
+            return Err(ParquetError::External(Box::new(io::Error::from(ErrorKind::UnexpectedEof))));
+        }
+        Ok(self.read(start, length)?)
+    }
+}
+
+/// Reads the header of a page, which is checked when its first byte is read.
+pub struct HeaderReader {
+    pages: Pages,
+    /// The offset after `buffer`.
+    offset: u64,
+    buffer: Bytes,
+    used: usize,
+    is_checked: bool,
+}
+
+impl Read for HeaderReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.used == self.buffer.len() {
+            let start = self.offset;
+            let chunk = self.pages.chunks.iter().find(|chunk| chunk.range.contains(&start));
+            let end = chunk.map_or(u64::MAX, |chunk| chunk.range.end).min(self.pages.open.len());
+            let rest = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+            let length = rest.min(HEADER_BYTES);
+            self.buffer = self.pages.read(start, length)?;
+            (self.used, self.offset) = (0, start + length as u64);
+            if !std::mem::replace(&mut self.is_checked, true) {
+                self.pages.check(&self.buffer, start)?;
+            }
+        }
+        let count = buffer.len().min(self.buffer.len() - self.used);
+        buffer[..count].copy_from_slice(&self.buffer[self.used..self.used + count]);
+        self.used += count;
+        Ok(count)
+    }
+}
+
+/// The claims of the header of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Claims {
+    /// The size of the page before compression.
+    num_bytes: u64,
+    num_values: u64,
+    is_dictionary: bool,
+}
+
+/// The numbers of fields of `PageHeader`.
+const UNCOMPRESSED_SIZE: i64 = 2;
+const DATA_PAGE: i64 = 5;
+const DICTIONARY_PAGE: i64 = 7;
+const DATA_PAGE_V2: i64 = 8;
+
+impl Claims {
+    /// The claims of a header; `None` if it is damaged or longer than this part of it.
+    fn of(header: &[u8]) -> Option<Self> {
+        let mut claims = Self::default();
+        let mut thrift = Thrift { bytes: header };
+        let mut field = 0;
+        while let Some(kind) = thrift.field(&mut field)? {
+            match (field, kind) {
+                (UNCOMPRESSED_SIZE, Kind::Int) => claims.num_bytes = thrift.count()?,
+                (DATA_PAGE | DICTIONARY_PAGE | DATA_PAGE_V2, Kind::Struct) => {
+                    claims.is_dictionary = field == DICTIONARY_PAGE;
+                    // The number of values is the first field of each.
+                    let mut inner = 0;
+                    match thrift.field(&mut inner)? {
+                        Some(Kind::Int) if inner == 1 => claims.num_values = thrift.count()?,
+                        _ => return None,
+                    }
+                    // Nothing after it matters.
+                    return Some(claims);
+                }
+                (_, kind) => thrift.skip(kind, MAX_DEPTH)?,
+            }
+        }
+        Some(claims)
+    }
+}
+
+/// A reader of Thrift's compact protocol.
+struct Thrift<'a> {
+    bytes: &'a [u8],
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool,
+    Byte,
+    Int,
+    Double,
+    Binary,
+    List,
+    Struct,
+}
+
+impl Kind {
+    fn of(code: u8) -> Option<Self> {
+        Some(match code {
+            1 | 2 => Self::Bool,
+            3 => Self::Byte,
+            4..=6 => Self::Int,
+            7 => Self::Double,
+            8 => Self::Binary,
+            9 | 10 => Self::List,
+            12 => Self::Struct,
+            _ => return None,
+        })
+    }
+}
+
+impl Thrift<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*byte)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn int(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
+    }
+
+    /// A number that is not negative.
+    fn count(&mut self) -> Option<u64> {
+        u64::try_from(self.int()?).ok()
+    }
+
+    /// The kind of the next field of a struct, whose number is written to `field`; `None` at its
+    /// end.
+    fn field(&mut self, field: &mut i64) -> Option<Option<Kind>> {
+        let head = self.byte()?;
+        if head == 0 {
+            return Some(None);
+        }
+        *field = match head >> 4 {
+            0 => self.int()?,
+            delta => field.checked_add(i64::from(delta))?,
+        };
+        Kind::of(head & 0x0f).map(Some)
+    }
+
+    fn skip(&mut self, kind: Kind, depth: usize) -> Option<()> {
+        let skipped = match kind {
+            Kind::Bool => 0,
+            Kind::Byte => 1,
+            Kind::Double => 8,
+            Kind::Int => return self.varint().map(drop),
+            Kind::Binary => usize::try_from(self.varint()?).ok()?,
+            // There are none in headers.
+            Kind::List => return None,
+            Kind::Struct => {
+                let depth = depth.checked_sub(1)?;
+                let mut field = 0;
+                while let Some(kind) = self.field(&mut field)? {
+                    self.skip(kind, depth)?;
+                }
+                0
+            }
+        };
+        self.bytes = self.bytes.get(skipped..)?;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_claims_of_headers_are_found() {
+        // A data page of 300 bytes, 70 when compressed, with 10 values; PLAIN and RLE.
+        let data = [
+            0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x8c, 0x01, 0x2c, 0x15, 0x14, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0, 0,
+        ];
+        assert_eq!(Claims::of(&data), Some(Claims { num_bytes: 300, num_values: 10, is_dictionary: false }));
+        // A dictionary page with a checksum.
+        let dictionary = [0x15, 0x04, 0x15, 0x20, 0x15, 0x22, 0x15, 0x03, 0x3c, 0x15, 0x08, 0x15, 0x00, 0, 0];
+        assert_eq!(Claims::of(&dictionary), Some(Claims { num_bytes: 16, num_values: 4, is_dictionary: true }));
+        assert_eq!(Claims::of(&data[..9]), None);
+        assert_eq!(Claims::of(&[0x15, 0x00, 0x15, 0x01, 0]), None);
+        assert_eq!(Claims::of(&[0x1f; 300]), None);
+    }
+
+    #[test]
+    fn numbers_of_all_lengths_are_read() {
+        let int = |bytes: &[u8]| Thrift { bytes }.int();
+        assert_eq!([int(&[0]), int(&[1]), int(&[2]), int(&[0xff, 0x01])], [Some(0), Some(-1), Some(1), Some(-128)]);
+        assert_eq!((int(&[0xff; 11]), int(&[0x80])), (None, None));
+    }
+}

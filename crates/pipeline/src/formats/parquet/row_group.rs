@@ -1,0 +1,242 @@
+//! Reads a row group from its beginning to its end.
+
+use crate::blocks::block::{Block, FileProvenance};
+use crate::execution::budget::Charge;
+use crate::formats::arrow::reader::Cut;
+use crate::formats::parquet::BLOCK_BYTES;
+use crate::formats::parquet::file::{OpenFile, Parsed, check_unchanged, failed, guarded};
+use crate::formats::parquet::footers::{Projection, RowGroup};
+use crate::formats::parquet::pages::Pages;
+use crate::formats::{RecordPosition, Scan};
+use arrow_array::RecordBatch;
+use headrace_engine::error::{Error, Lost, Result};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
+use std::sync::Arc;
+
+/// The most rows of a block.
+const MAX_ROWS: u64 = 32 * 1024;
+/// A block so many times as large as wanted makes those after it smaller.
+const MOST_TIMES: usize = 2;
+
+/// A row group being read.
+pub struct RowGroupScan {
+    file: Arc<FileProvenance>,
+    open: OpenFile,
+    pages: Pages,
+    projection: Arc<Projection>,
+    group: RowGroup,
+    /// The number of its next row.
+    next_row: u64,
+    /// `None` if it has to be opened at `next_row`.
+    reader: Option<ParquetRecordBatchReader>,
+    /// The number of rows that are read at a time.
+    block_rows: u64,
+    /// Rows that were read: those from the next one on.
+    pending: Option<RecordBatch>,
+    /// The error of the next row, and how many rows are lost with it.
+    fault: Option<(Error, u64)>,
+    /// The rows that are lost, after an error.
+    lost: Option<u64>,
+}
+
+impl RowGroupScan {
+    /// The rows from a position on.
+    pub fn new(
+        file: &Arc<FileProvenance>,
+        (open, pages): (OpenFile, Pages),
+        projection: Arc<Projection>,
+        least_bytes: usize,
+        group: RowGroup,
+        at: RecordPosition,
+    ) -> Result<Self> {
+        let next_row = at.record.saturating_sub(group.first_row);
+        if next_row > group.num_rows {
+            return Err(crate::checkpoint::damaged());
+        }
+        let row_bytes = (group.num_bytes / group.num_rows).max(least_bytes as u64).max(1);
+        let block_rows = (BLOCK_BYTES as u64 / row_bytes).clamp(1, MAX_ROWS);
+        let (file, reader, pending, fault, lost) = (Arc::clone(file), None, None, None, None);
+        Ok(Self { file, open, pages, projection, group, next_row, reader, block_rows, pending, fault, lost })
+    }
+
+    fn reader(&self, mask: &ProjectionMask, first: u64, block_rows: u64) -> Parsed<ParquetRecordBatchReader> {
+        let (first, block_rows) = (usize::try_from(first)?, usize::try_from(block_rows)?);
+        let metadata = self.projection.metadata.clone();
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.pages.clone(), metadata);
+        let builder = builder.with_row_groups(vec![self.group.number]).with_projection(mask.clone());
+        guarded(|| builder.with_batch_size(block_rows).with_offset(first).build())
+    }
+
+    /// The rows after those that were read.
+    fn read(&mut self) -> Result<Option<RecordBatch>> {
+        let rest = self.group.num_rows - self.next_row;
+        if rest == 0 {
+            return Ok(None);
+        }
+        match self.try_read() {
+            Ok(Some(rows)) if rows.num_rows() as u64 <= rest => Ok(Some(rows)),
+            Ok(Some(_)) => Err(self.damaged(self.next_row, &miscounted(self.group.num_rows))),
+            Ok(None) => {
+                let text = format!("it ends here, expected {} rows, as its footer says", self.group.num_rows);
+                Err(self.damaged(self.next_row, &ParquetError::General(text)))
+            }
+            Err(error) => self.before(error),
+        }
+    }
+
+    fn try_read(&mut self) -> Parsed<Option<RecordBatch>> {
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => self.reader(&self.projection.mask, self.next_row, self.block_rows)?,
+        };
+        let rows = guarded(|| Ok(reader.next().transpose()?))?;
+        if let Some(rows) = &rows {
+            let most = MOST_TIMES * BLOCK_BYTES;
+            let (num_bytes, num_rows) = (rows.get_array_memory_size(), rows.num_rows().max(1));
+            if num_bytes > most && self.block_rows > 1 {
+                // Strings that a dictionary holds once take more than the footer tells.
+                self.block_rows = ((BLOCK_BYTES / (num_bytes / num_rows).max(1)) as u64).clamp(1, self.block_rows);
+                return Ok(Some(rows.clone()));
+            }
+        }
+        self.reader = Some(reader);
+        Ok(rows)
+    }
+
+    /// The rows before the first one that cannot be read; its error if there are none.
+    fn before(&mut self, error: ParquetError) -> Result<Option<RecordBatch>> {
+        self.reader = None;
+        let count = |mask: &ProjectionMask| {
+            let Ok(mut reader) = self.reader(mask, self.next_row, 1) else { return 0 };
+            let mut count = 0;
+            while count < self.block_rows && guarded(|| Ok(reader.next().transpose()?)).is_ok_and(|row| row.is_some()) {
+                count += 1;
+            }
+            count
+        };
+        let num_good = count(&self.projection.mask);
+        // A single column that fails there is named.
+        let schema = self.projection.footer().file_metadata().schema_descr();
+        let is_bad = |leaf: &usize| {
+            self.projection.mask.leaf_included(*leaf)
+                && count(&ProjectionMask::leaves(schema, [*leaf])) <= num_good
+                && num_good < self.block_rows.min(self.group.num_rows - self.next_row)
+        };
+        let bad = (0..schema.num_columns()).find(is_bad);
+        let at = bad.map(|leaf| format!("the column '{}': ", schema.column(leaf).path().string())).unwrap_or_default();
+        let fault = self.damage(self.next_row + num_good, &at, &error);
+        let rest = self.group.num_rows - self.next_row - num_good;
+        if num_good == 0 {
+            self.lost = Some(rest);
+            return Err(fault.losing(Lost::Records(rest)));
+        }
+        let good = self
+            .reader(&self.projection.mask, self.next_row, num_good)
+            .and_then(|mut reader| guarded(|| Ok(reader.next().transpose()?)));
+        match good {
+            Ok(Some(rows)) if rows.num_rows() as u64 == num_good => {
+                self.fault = Some((fault, rest));
+                Ok(Some(rows))
+            }
+            _ => {
+                let rest = rest + num_good;
+                self.lost = Some(rest);
+                Err(self.damage(self.next_row, &at, &error).losing(Lost::Records(rest)))
+            }
+        }
+    }
+
+    fn damaged(&mut self, row: u64, error: &ParquetError) -> Error {
+        let rest = self.group.num_rows - row;
+        self.lost = Some(rest);
+        self.damage(row, "", error).losing(Lost::Records(rest))
+    }
+
+    /// The error for damage at a row. It may be that the file was changed.
+    fn damage(&self, row: u64, at: &str, error: &ParquetError) -> Error {
+        if let Err(error) = self.check_unchanged() {
+            return error;
+        }
+        let what = format!("{}{at}", self.place(row));
+        failed(&self.file, what.trim_end_matches(": "), error)
+    }
+
+    fn place(&self, row: u64) -> String {
+        let record = self.file.numbering.of(self.group.first_row.saturating_add(row));
+        format!("{record}, in row group {}: ", self.group.number)
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        match self.file.name.url() {
+            // All its parts are requested with its tag.
+            Some(_) => Ok(()),
+            None => check_unchanged(&self.file, self.open.status(), &self.file.name.status()?),
+        }
+    }
+
+    fn block(&mut self, cut: Cut, mut charge: Charge) -> Result<Block> {
+        let first = self.group.first_row + self.next_row;
+        self.next_row += cut.num_read as u64;
+        let block = cut.block(&self.file, first)?;
+        charge.correct(block.held_bytes());
+        Ok(block.charged(charge))
+    }
+}
+
+fn miscounted(num_rows: u64) -> ParquetError {
+    ParquetError::General(format!("there are more rows than the {num_rows} that its footer says"))
+}
+
+impl Scan for RowGroupScan {
+    fn position(&self) -> RecordPosition {
+        let record = self.group.first_row.saturating_add(self.next_row);
+        RecordPosition { offset_bytes: self.group.offset_bytes, record }
+    }
+
+    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
+        if self.lost.is_some() {
+            return Ok(None);
+        }
+        loop {
+            let rows = match self.pending.take() {
+                Some(rows) => rows,
+                None => {
+                    if let Some((error, rest)) = self.fault.take() {
+                        self.lost = Some(rest);
+                        return Err(error.losing(Lost::Records(rest)));
+                    }
+                    match self.read()? {
+                        Some(rows) => rows,
+                        None => return self.check_unchanged().map(|()| None),
+                    }
+                }
+            };
+            let cut = self.projection.readers.cut(&rows)?;
+            let behind = |count: usize| (count < rows.num_rows()).then(|| rows.slice(count, rows.num_rows() - count));
+            if cut.num_rows > 0 {
+                self.pending = behind(cut.num_read);
+                return self.block(cut, charge).map(Some);
+            }
+            self.next_row += cut.num_read as u64;
+            if let Some(text) = cut.fault {
+                self.pending = behind(cut.num_read + 1);
+                self.lost = Some(1);
+                let text = format!("{}: {}{text}", self.file.name.text(), self.place(self.next_row));
+                return Err(Error::invalid_argument(text));
+            }
+        }
+    }
+
+    fn go_on(&mut self) -> bool {
+        let Some(lost) = self.lost.take() else { return false };
+        self.next_row = self.group.num_rows.min(self.next_row.saturating_add(lost));
+        true
+    }
+
+    fn find(&mut self, record: u64) -> Result<Option<u64>> {
+        let is_here = record.checked_sub(self.group.first_row).is_some_and(|row| row < self.group.num_rows);
+        Ok(is_here.then_some(self.group.offset_bytes))
+    }
+}

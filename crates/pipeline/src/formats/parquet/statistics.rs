@@ -1,0 +1,55 @@
+//! Statistics of row groups, which tell that none of their rows meets a condition.
+
+use crate::blocks::column::Column;
+use crate::formats::arrow::columns::{Fault, columns};
+use crate::formats::arrow::reader::{Reader, Readers};
+use crate::formats::arrow::selection::Condition;
+use crate::formats::parquet::file::guarded;
+use arrow_array::ArrayRef;
+use arrow_schema::Schema;
+use headrace_engine::error::Result;
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+
+/// The columns and the footer of a file.
+pub struct Described<'a> {
+    /// The columns, with the types of Arrow.
+    pub schema: &'a Schema,
+    /// The footer.
+    pub footer: &'a ParquetMetaData,
+}
+
+impl Described<'_> {
+    /// False if no row of a row group can meet all conditions.
+    pub fn may_be_met(&self, readers: &Readers, group: &RowGroupMetaData) -> bool {
+        let mut conditions = readers.conditions().iter();
+        conditions.all(|(condition, reader)| self.bounds_meet(group, condition, reader).unwrap_or(true))
+    }
+
+    /// False if the bounds of a column show that no row meets a condition; `None` without bounds.
+    fn bounds_meet(&self, group: &RowGroupMetaData, condition: &Condition, reader: &Reader) -> Option<bool> {
+        let schema = self.schema;
+        let root = reader.root().filter(|_| reader.path().is_empty())?;
+        if schema.field(root).data_type().is_nested() {
+            return None;
+        }
+        let descriptor = self.footer.file_metadata().schema_descr();
+        let converter = guarded(|| StatisticsConverter::try_new(reader.name(), schema, descriptor)).ok()?;
+        let statistics = group.column(converter.parquet_column_index()?).statistics()?;
+        if statistics.is_min_max_deprecated() {
+            // Older programs compared strings and unsigned numbers in another order.
+            return None;
+        }
+        let least = guarded(|| converter.row_group_mins([group])).ok()?;
+        let most = guarded(|| converter.row_group_maxes([group])).ok()?;
+        let of = |array: &ArrayRef| -> Result<Option<Vec<Column>>> {
+            match columns(&condition.component, array, condition.component.filler_row()?.as_ref()) {
+                Ok(made) => Ok(Some(made)),
+                Err(Fault::Other(error)) => Err(error),
+                Err(Fault::Value(..)) => Ok(None),
+            }
+        };
+        let (least, most) = (of(&least).ok()??, of(&most).ok()??);
+        condition.may_be_met(&least, &most).ok()
+    }
+}

@@ -1,0 +1,255 @@
+//! The uncompressed bytes of a file.
+
+use crate::blocks::block::FileProvenance;
+use crate::formats::codec::{Codec, MARK_BYTES};
+use crate::formats::lz4::{self, Lz4};
+use bzip2::read::MultiBzDecoder;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::{Compression, Inflate};
+use headrace_engine::files::input::{Input, inner};
+use headrace_engine::files::output::retried;
+use headrace_engine::files::ranged::Ranged;
+use headrace_engine::files::storage::Status;
+use headrace_engine::tensor::allocate::{self, Unread};
+use liblzma::read::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
+use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read, Seek, SeekFrom};
+
+/// Memory limit of a decoder of xz, the same as for Zstandard; the error for streams that need more
+/// names it.
+const WINDOW_BYTES: u64 = 128 << 20;
+/// Memory that a decoder of xz needs besides its window.
+const BESIDES_BYTES: u64 = 1 << 20;
+
+/// An open file. All members, frames or streams are read, one after the other, as command line
+/// tools do.
+pub struct Source(Kind);
+
+/// The bytes read to recognise the compression, and then the rest.
+type File = Chain<Cursor<Vec<u8>>, Input>;
+
+enum Kind {
+    Plain(File),
+    /// Uncompressed, from a place on.
+    Ranged(Ranged),
+    Decoded(Box<Decoded<File>>),
+}
+
+/// A decoder, which reads its input to the end or fails.
+enum Decoded<R: Read> {
+    Inflate(Inflate<R>),
+    Zstd(zstd::stream::read::Decoder<'static, BufReader<R>>),
+    Bzip2(MultiBzDecoder<R>),
+    Xz(XzDecoder<R>),
+    Lz4(Lz4<BufReader<R>>),
+}
+
+impl<R: Read> Decoded<R> {
+    /// `None` for uncompressed input.
+    fn new(codec: Codec, input: R) -> io::Result<std::result::Result<Self, R>> {
+        Ok(Ok(match codec {
+            Codec::ByContent | Codec::Known(Compression::None) => return Ok(Err(input)),
+            Codec::Known(compression) => Self::Inflate(Inflate::whole(input, compression)),
+            Codec::Zstd => Self::Zstd(zstd::stream::read::Decoder::new(input)?),
+            Codec::Bzip2 => Self::Bzip2(MultiBzDecoder::new(input)),
+            Codec::Xz => {
+                let stream = Stream::new_stream_decoder(WINDOW_BYTES + BESIDES_BYTES, CONCATENATED)?;
+                Self::Xz(XzDecoder::new_stream(input, stream))
+            }
+            Codec::Lz4 => Self::Lz4(Lz4::new(BufReader::new(input))),
+        }))
+    }
+
+    fn remedy(&self, error: &io::Error) -> &'static str {
+        match (error.kind(), self) {
+            (ErrorKind::UnexpectedEof, _) => "The file is cut short; copy it again.",
+            (_, Self::Inflate(inflate)) => inflate.remedy(),
+            _ if error.to_string().contains("memory") => {
+                "It was compressed with a window of more than 128 MiB; compress it again with a smaller one."
+            }
+            _ => "It is damaged, or compressed in another way; copy it again, or correct its compression.",
+        }
+    }
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Inflate(inflate) => inflate.read(buffer),
+            Self::Zstd(decoder) => decoder.read(buffer),
+            Self::Bzip2(decoder) => decoder.read(buffer),
+            Self::Xz(decoder) => decoder.read(buffer),
+            Self::Lz4(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// True if a file is compressed, by its first bytes.
+pub fn is_compressed(file: &FileProvenance, codec: Codec) -> Result<bool> {
+    Source::open(file, codec).map(|source| source.is_compressed())
+}
+
+/// The uncompressed bytes of an input, which is read to its end or fails. If the codec is by
+/// content, `input` must be given from its beginning.
+pub fn uncompressed<'a>(codec: Codec, input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut input = input;
+    let mut start = Vec::new();
+    let codec = match codec {
+        Codec::ByContent => begin(&mut input, &mut start)?,
+        codec => codec,
+    };
+    Ok(match Decoded::new(codec, Cursor::new(start).chain(input))? {
+        Ok(decoded) => Box::new(decoded),
+        Err(plain) => Box::new(plain),
+    })
+}
+
+/// Reads the first bytes of an input and recognises its compression. Skippable frames at its
+/// beginning are skipped.
+fn begin(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<Codec> {
+    loop {
+        read_start(input, start)?;
+        let Some((magic, length, rest)) = start
+            .split_first_chunk::<4>()
+            .and_then(|(magic, rest)| rest.split_first_chunk::<4>().map(|(length, rest)| (*magic, *length, rest)))
+        else {
+            return Ok(Codec::of(start));
+        };
+        if !lz4::is_skippable(magic) || Codec::of(start) == Codec::Known(Compression::None) {
+            return Ok(Codec::of(start));
+        }
+        let length = u64::from(u32::from_le_bytes(length));
+        let known = rest.len() as u64;
+        if length > known {
+            let missing = length - known;
+            if io::copy(&mut input.take(missing), &mut io::sink())? < missing {
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, "a skippable frame ends too soon"));
+            }
+            start.clear();
+        } else {
+            start.drain(..8 + length as usize);
+        }
+    }
+}
+
+impl Source {
+    /// Opens a file at its beginning.
+    pub fn open(file: &FileProvenance, codec: Codec) -> Result<Self> {
+        let (mut input, _) = file.open()?;
+        let name = file.name.text();
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::UnexpectedEof => {
+                Error::data_loss(format!("{name}: {error}. The file is cut short; copy it again."))
+            }
+            _ => Error::io(name, &error),
+        };
+        let mut start = Vec::new();
+        let codec = match codec {
+            Codec::ByContent => {
+                read_start(&mut input, &mut start).map_err(failed)?;
+                Codec::of_file(&start, name)?;
+                begin(&mut input, &mut start).map_err(failed)?
+            }
+            codec => codec,
+        };
+        let whole = Cursor::new(start).chain(input);
+        Ok(Self(match Decoded::new(codec, whole).map_err(failed)? {
+            Ok(decoded) => Kind::Decoded(Box::new(decoded)),
+            Err(plain) => Kind::Plain(plain),
+        }))
+    }
+
+    /// Opens an uncompressed local file at a place.
+    pub fn at(file: &FileProvenance, offset: u64) -> Result<(Self, Status)> {
+        let (mut input, status) = file.open()?;
+        if status.is_regular {
+            input.seek(SeekFrom::Start(offset)).map_err(|error| Error::io(file.name.text(), &error))?;
+        }
+        Ok((Self(Kind::Plain(Cursor::default().chain(input))), status))
+    }
+
+    /// An uncompressed file from a place on.
+    pub fn of_range(ranged: Ranged) -> Self {
+        Self(Kind::Ranged(ranged))
+    }
+
+    /// The error for a read that has failed at this position.
+    pub fn error(&self, file: &FileProvenance, error: &io::Error, at: &str) -> Error {
+        let name = file.name.text();
+        let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
+        match &self.0 {
+            Kind::Decoded(decoded) if is_damage => {
+                Error::data_loss(format!("{name}: {error} ({at}). {}", decoded.remedy(error)))
+            }
+            _ => Error::io(name, error).with_remedy(&format!("It failed at {at}.")),
+        }
+    }
+}
+
+impl Source {
+    /// True if the bytes in the file differ from the bytes read.
+    pub fn is_compressed(&self) -> bool {
+        matches!(self.0, Kind::Decoded(_))
+    }
+
+    /// Continues at byte `offset` of the uncompressed data, counted from the beginning of the file.
+    /// Fails if it ends before that.
+    pub fn skip_to(&mut self, file: &FileProvenance, offset: u64) -> Result<()> {
+        if offset == 0 {
+            return Ok(());
+        }
+        let skipped = match &mut self.0 {
+            Kind::Plain(plain) if plain.get_ref().1.can_seek() => {
+                let (start, input) = plain.get_mut();
+                *start = Cursor::default();
+                let size = input.seek(SeekFrom::End(0));
+                size.and_then(|size| input.seek(SeekFrom::Start(offset.min(size))))
+            }
+            Kind::Ranged(ranged) => Ok(ranged.seek(offset)),
+            _ => io::copy(&mut self.by_ref().take(offset), &mut io::sink()),
+        };
+        let position = format!("byte {offset} of the data");
+        match skipped.map_err(|error| self.error(file, &error, &position))? == offset {
+            true => Ok(()),
+            false => Err(Error::data_loss(format!(
+                "{}: it ends before {position}, where it was read before. Resume with the files as they were.",
+                file.name.text()
+            ))),
+        }
+    }
+
+    /// Appends up to `count` bytes, fewer only at the end of the file.
+    pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
+        if let Kind::Plain(file) = &mut self.0
+            && let (start, input) = file.get_mut()
+            && start.position() == start.get_ref().len() as u64
+            && bytes.capacity() - bytes.len() >= count
+        {
+            return input.read_full(bytes, count).map(drop).map_err(Unread::Failed);
+        }
+        allocate::read_to_end(&mut self.take(count as u64), bytes)
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Kind::Plain(file) => file.read(buffer),
+            Kind::Ranged(ranged) => ranged.read(buffer),
+            Kind::Decoded(decoded) => decoded.read(buffer),
+        }
+    }
+}
+
+/// Appends the first bytes of a file, fewer if it is shorter.
+fn read_start(input: &mut impl Read, start: &mut Vec<u8>) -> io::Result<()> {
+    let mut checkpoint = [0; MARK_BYTES];
+    while start.len() < MARK_BYTES {
+        let missing = MARK_BYTES - start.len();
+        match retried(|| input.read(&mut checkpoint[..missing]))? {
+            0 => break,
+            count => start.extend_from_slice(&checkpoint[..count]),
+        }
+    }
+    Ok(())
+}

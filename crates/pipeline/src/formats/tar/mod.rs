@@ -1,0 +1,69 @@
+//! Tar archives of samples: neighbouring files whose names are equal up to the first dot.
+//!
+//! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library
+//! `webdataset`.
+
+mod archive;
+mod index;
+mod input;
+mod samples;
+
+use crate::blocks::block::FileProvenance;
+use crate::formats::chunks::CHUNK_BYTES;
+use crate::formats::codec::Codec;
+use crate::formats::tar::archive::Archive;
+use crate::formats::tar::samples::Samples;
+use crate::formats::{FilePart, Format, RecordPosition, Scan};
+use crate::index::RandomAccess;
+use bytes::Bytes;
+use headrace_engine::error::{Error, Result};
+use std::sync::Arc;
+
+/// Tar archives of samples, as a key and the contents of a file for each of some extensions.
+pub struct Tar {
+    /// The compression of the archives.
+    pub codec: Codec,
+    /// The wanted extensions, each with the value for a file that a sample lacks.
+    pub extensions: Arc<[(String, Option<Bytes>)]>,
+}
+
+impl Format for Tar {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        let archive = Archive::open(file, self.codec, at.offset_bytes)?;
+        let extensions = Arc::clone(&self.extensions);
+        Ok(Box::new(Samples::new(archive, extensions, at.record)))
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        let archive = Archive::new(file, part.input, part.at.offset_bytes);
+        Ok(Box::new(Samples::new(archive, Arc::clone(&self.extensions), part.at.record).before(part.end)))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+/// The extensions of the first sample of an archive.
+pub fn infer_tar(file: &Arc<FileProvenance>, codec: Codec) -> Result<Vec<String>> {
+    let mut archive = Archive::open(file, codec, 0)?;
+    let mut extensions = Vec::new();
+    let mut key = None;
+    while let Some(member) = archive.next()? {
+        if *key.get_or_insert_with(|| member.key.clone()) != member.key {
+            break;
+        }
+        extensions.push(member.extension);
+    }
+    match extensions.is_empty() {
+        false => Ok(extensions),
+        true => Err(Error::invalid_argument(format!(
+            "{}: there are no samples in it, expected files with names such as 'key.jpg' and 'key.cls'. Check the files.",
+            file.name.text()
+        ))),
+    }
+}

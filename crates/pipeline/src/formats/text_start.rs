@@ -1,0 +1,33 @@
+//! The beginning of a text file: its byte order mark, and a check that it is text.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::chunks::CHUNK_BYTES;
+use headrace_engine::error::Error;
+use headrace_engine::files::content::{Kind, content};
+use memchr::memchr;
+
+/// Skipped at the beginning of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The offset at which the text begins.
+pub fn begin_of_text(start: &[u8]) -> usize {
+    if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+}
+
+/// The error for a file with this beginning that cannot be read as lines of text; `is_table` if an
+/// HTML page is an error too. `is_whole` if these are all its bytes.
+pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table: bool) -> Option<Error> {
+    let name = file.name.text();
+    if let Some(found) = content(start).filter(|found| found.kind != Kind::Page || is_table) {
+        let remedy = found.remedy();
+        return Some(Error::invalid_argument(format!("{name}: it is {found}, expected lines of text. {remedy}")));
+    }
+    let start = &start[..start.len().min(CHUNK_BYTES)];
+    let is_known = is_whole || start.len() == CHUNK_BYTES;
+    let has_returns = memchr(b'\r', start).is_some_and(|position| position + 1 < start.len());
+    (is_known && has_returns && memchr(b'\n', start).is_none()).then(|| {
+        Error::invalid_argument(format!(
+            "{name}: its lines end with \\r alone, expected \\n or \\r\\n. Convert it, with tr '\\r' '\\n' for example."
+        ))
+    })
+}

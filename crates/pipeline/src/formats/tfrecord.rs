@@ -1,0 +1,225 @@
+//! TFRecord files, with every checksum checked; see [`headrace_engine::tfrecord`].
+
+use crate::blocks::block::FileProvenance;
+use crate::blocks::column::Span;
+use crate::formats::chunks::{CHUNK_BYTES, Chunks, Extent, Fault, Found, Split};
+use crate::formats::codec::Codec;
+use crate::formats::{FilePart, Format, RecordPosition, Scan};
+use crate::index::{HeaderScan, Offsets, RandomAccess, ScanFault, ScanResult};
+use headrace_engine::checksum::masked_crc32c;
+use headrace_engine::error::{Error, Lost, Result};
+use headrace_engine::files::compression::Compression;
+use headrace_engine::files::content::{Kind, content};
+use headrace_engine::tfrecord::{FOOTER_BYTES, HEADER_BYTES};
+use std::sync::Arc;
+
+/// TFRecord files.
+pub struct TfRecords {
+    /// The compression of the files.
+    pub codec: Codec,
+}
+
+impl Format for TfRecords {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::open(file, self.codec, Splitter { name: Arc::clone(file), codec: self.codec }, at)?))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::of_part(file, Splitter { name: Arc::clone(file), codec: self.codec }, part)?))
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl RandomAccess for TfRecords {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    fn kind(&self) -> Option<String> {
+        Some("tfrecords".to_owned())
+    }
+
+    fn first_places(&self) -> Option<&'static [u64]> {
+        Some(&[0])
+    }
+
+    fn is_record(&self, _lead: &[u8], frame: &[u8], _is_last: bool) -> bool {
+        let framed = (HEADER_BYTES + FOOTER_BYTES) as u64;
+        matches!(length(frame), Ok(Some(length)) if length.checked_add(framed) == Some(frame.len() as u64))
+    }
+
+    /// Goes from header to header; the data are checked when they are read.
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
+        let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
+        let mut offsets = Offsets::new();
+        let mut at = RecordPosition { offset_bytes: 0, record: 0 };
+        let size = input.len();
+        let mut faults = Vec::new();
+        while at.offset_bytes < size {
+            let header = input.at(at.offset_bytes, HEADER_BYTES)?;
+            let framed = (HEADER_BYTES + FOOTER_BYTES) as u64;
+            let end = |length: u64| length.checked_add(framed).and_then(|framed| framed.checked_add(at.offset_bytes));
+            let end = match length(header) {
+                Ok(length) => length.and_then(end).filter(|end| *end <= size),
+                Err(part) => {
+                    faults.push(ScanFault::end(at, splitter.corrupted(part, header, at), size));
+                    break;
+                }
+            };
+            let Some(end) = end else {
+                faults.push(ScanFault::end(at, splitter.truncated(header, at), size));
+                break;
+            };
+            offsets.push(at.offset_bytes)?;
+            at = RecordPosition { offset_bytes: end, record: at.record + 1 };
+        }
+        offsets.push(at.offset_bytes)?;
+        Ok(ScanResult { faults, ..offsets.into() })
+    }
+
+    fn unframe(&self, file: &Arc<FileProvenance>, frame: &[u8], at: RecordPosition) -> Result<Span> {
+        let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
+        match record(frame) {
+            Ok(Some(length)) => Ok(Span { start: HEADER_BYTES, length }),
+            Ok(None) => Err(splitter.truncated(frame, at)),
+            Err(part) => Err(splitter.corrupted(part, frame, at)),
+        }
+    }
+}
+
+struct Splitter {
+    name: Arc<FileProvenance>,
+    codec: Codec,
+}
+
+impl Split for Splitter {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
+        let mut found = Found::default();
+        loop {
+            let position = RecordPosition {
+                offset_bytes: at.offset_bytes + found.used as u64,
+                record: at.record + found.spans.len() as u64,
+            };
+            let rest = &chunk[found.used..];
+            match record(rest) {
+                Ok(Some(length)) => {
+                    found.spans.push(Span { start: found.used + HEADER_BYTES, length });
+                    found.used += HEADER_BYTES + length + FOOTER_BYTES;
+                }
+                Ok(None) => {
+                    found.fault = (is_last && !rest.is_empty()).then(|| self.truncated(rest, position).into());
+                    return found;
+                }
+                Err(part) => {
+                    let extent = match part {
+                        Part::Length => None,
+                        Part::Data(length) => {
+                            let num_bytes = HEADER_BYTES + length + FOOTER_BYTES;
+                            Some(Extent { num_bytes, num_records: 1 })
+                        }
+                    };
+                    found.fault = Some(Fault { error: self.corrupted(part, rest, position), extent });
+                    return found;
+                }
+            }
+        }
+    }
+
+    fn header_bytes(&self) -> usize {
+        HEADER_BYTES
+    }
+}
+
+/// A part of a record that has its own checksum.
+#[derive(Clone, Copy)]
+enum Part {
+    Length,
+    /// The data, with their number of bytes.
+    Data(usize),
+}
+
+impl Part {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Data(_) => "data",
+        }
+    }
+}
+
+/// The length in a header, `None` if the header is cut short.
+fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
+    let Some((length, rest)) = header.split_first_chunk::<8>() else { return Ok(None) };
+    let Some(checksum) = rest.first_chunk::<4>() else { return Ok(None) };
+    match masked_crc32c(length).to_le_bytes() == *checksum {
+        true => Ok(Some(u64::from_le_bytes(*length))),
+        false => Err(Part::Length),
+    }
+}
+
+/// The length of the record at the beginning of `bytes`, `None` if it is incomplete. Fails with the
+/// part whose checksum is wrong.
+fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
+    let Some(length) = length(bytes)? else { return Ok(None) };
+    let Ok(length) = usize::try_from(length) else { return Ok(None) };
+    let Some((data, rest)) = bytes[HEADER_BYTES..].split_at_checked(length) else { return Ok(None) };
+    let Some(checksum) = rest.first_chunk::<FOOTER_BYTES>() else { return Ok(None) };
+    if masked_crc32c(data).to_le_bytes() != *checksum {
+        return Err(Part::Data(length));
+    }
+    Ok(Some(length))
+}
+
+/// The type of a file that begins with these bytes, if not TFRecord. Compressed files are
+/// recognised elsewhere.
+fn other_file(rest: &[u8], position: RecordPosition) -> Option<String> {
+    let found = content(rest).filter(|found| position.offset_bytes == 0 && !matches!(found.kind, Kind::Records))?;
+    Some(format!("It is {found}. {}", found.remedy()))
+}
+
+impl Splitter {
+    fn truncated(&self, rest: &[u8], position: RecordPosition) -> Error {
+        let text = match rest.first_chunk::<8>() {
+            Some(length) if rest.len() >= HEADER_BYTES => {
+                let length = u64::from_le_bytes(*length);
+                format!("it claims {length} bytes, past the end of the file")
+            }
+            _ => "it ends within its header".to_owned(),
+        };
+        if let Some(other) = other_file(rest, position) {
+            return self.damage("truncated", position, &format!("{text}. {other}"));
+        }
+        // Its header is right, so this record is the only one lost.
+        let text = format!("{text}. The file is cut short; copy it again.");
+        self.damage("truncated", position, &text).losing(Lost::Records(1))
+    }
+
+    fn corrupted(&self, part: Part, rest: &[u8], position: RecordPosition) -> Error {
+        let other = other_file(rest, position);
+        let remedy = match (position.record, self.codec) {
+            _ if other.is_some() => format!(". {}", other.unwrap_or_default()),
+            (0, Codec::Known(compression)) if Compression::guess(rest) != compression => {
+                format!(". {}", compression.remedy(rest))
+            }
+            (0, _) => "; is it a TFRecord file? If it is, copy it again.".to_owned(),
+            _ => "; copy the file again.".to_owned(),
+        };
+        let data_bytes = if matches!(part, Part::Data(_)) { HEADER_BYTES as u64 } else { 0 };
+        let position = RecordPosition { offset_bytes: position.offset_bytes + data_bytes, ..position };
+        self.damage("corrupted", position, &format!("the checksum of its {} does not match{remedy}", part.word()))
+    }
+
+    /// `PATH: corrupted record at OFFSET (record N): TEXT`
+    fn damage(&self, how: &str, position: RecordPosition, text: &str) -> Error {
+        let name = self.name.name.text();
+        let RecordPosition { offset_bytes, record } = position;
+        Error::data_loss(format!("{name}: {how} record at {offset_bytes} (record {record}): {text}"))
+    }
+}

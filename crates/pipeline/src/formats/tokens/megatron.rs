@@ -1,0 +1,166 @@
+//! The index that Megatron writes beside a file of tokens.
+//!
+//! Source: `megatron/core/datasets/indexed_dataset.py` of Megatron-LM, version 1 of the index.
+
+use super::numbers::Numbers;
+use crate::blocks::block::FileProvenance;
+use crate::index::DocumentEnds;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::positioned::Positioned;
+use headrace_engine::tensor::dtype::DType;
+use std::sync::Arc;
+
+const MAGIC: &[u8] = b"MMIDIDX\0\0";
+const OLD_MAGIC: &[u8] = b"TNTIDX\0\0";
+/// Magic, version, type, the number of sequences, the number of entries for documents.
+const HEADER_BYTES: u64 = 9 + 8 + 1 + 8 + 8;
+const VERSION: u64 = 1;
+const LENGTH_BYTES: u64 = 4;
+const PLACE_BYTES: u64 = 8;
+
+/// The contents of an index, except for its documents.
+#[derive(Clone, Copy, Debug)]
+pub struct MegatronHead {
+    /// The type of a token.
+    pub dtype: DType,
+    /// The number of bytes of the tokens.
+    pub num_bytes: u64,
+    num_sequences: u64,
+    num_documents: u64,
+}
+
+impl MegatronHead {
+    fn places_at(&self) -> u64 {
+        HEADER_BYTES + LENGTH_BYTES * self.num_sequences
+    }
+
+    fn documents_at(&self) -> u64 {
+        self.places_at() + PLACE_BYTES * self.num_sequences
+    }
+}
+
+/// Reads the beginning of an index, and the last sequence, which says how many tokens there are.
+/// Fails if it is not one, or its size is not that of its contents.
+pub fn megatron_head(file: &Arc<FileProvenance>) -> Result<MegatronHead> {
+    let (input, status) = file.begin_parts(None)?.wait()?;
+    head(file, &input, status.len)
+}
+
+fn head(file: &Arc<FileProvenance>, input: &Positioned, len: u64) -> Result<MegatronHead> {
+    let mut header = [0; HEADER_BYTES as usize];
+    let start = &mut header[..HEADER_BYTES.min(len) as usize];
+    let failed = |error| Error::io(file.name.text(), &error);
+    input.read(start, 0).map_err(failed)?;
+    if start.starts_with(OLD_MAGIC) {
+        return Err(unfit(file, "it is an index of the old form (TNTIDX), expected MMIDIDX. Convert the file again"));
+    }
+    if !start.starts_with(MAGIC) {
+        let text = "it does not begin with MMIDIDX, as an index of Megatron does. Rename it if it is not one, or copy it again";
+        return Err(unfit(file, text));
+    }
+    if start.len() < header.len() {
+        return Err(unfit(file, &format!("it has {len} bytes, expected at least {HEADER_BYTES}. Copy the file again")));
+    }
+    let number = |at: usize| header[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let (version, code) = (number(9), header[17]);
+    if version != VERSION {
+        return Err(unfit(
+            file,
+            &format!("it has version {version}, expected {VERSION}. Write it with another version"),
+        ));
+    }
+    let dtype = match code {
+        1 => DType::UInt8,
+        2 => DType::Int8,
+        3 => DType::Int16,
+        4 => DType::Int32,
+        5 => DType::Int64,
+        8 => DType::UInt16,
+        _ => {
+            let text = format!(
+                "its tokens have the type {code}, expected one of uint8 (1), int8 (2), int16 (3), int32 (4), int64 (5) and \
+                 uint16 (8). Write integers"
+            );
+            return Err(unfit(file, &text));
+        }
+    };
+    let (num_sequences, num_documents) = (number(18), number(26));
+    let of_sequences = num_sequences.checked_mul(LENGTH_BYTES + PLACE_BYTES);
+    let known = of_sequences
+        .zip(num_documents.checked_mul(PLACE_BYTES))
+        .and_then(|(one, other)| one.checked_add(other)?.checked_add(HEADER_BYTES));
+    // Behind the documents, each sequence may have a mode of one byte.
+    let with_modes = known.and_then(|known| known.checked_add(num_sequences));
+    if known != Some(len) && with_modes != Some(len) {
+        let expected = known.map_or_else(|| "more than a file can have".to_owned(), |known| known.to_string());
+        let text = format!(
+            "it has {len} bytes, expected {expected} for {num_sequences} sequences and {num_documents} entries of documents. \
+             Copy the file again"
+        );
+        return Err(unfit(file, &text));
+    }
+    let mut head = MegatronHead { dtype, num_bytes: 0, num_sequences, num_documents };
+    if let Some(last) = num_sequences.checked_sub(1) {
+        let (mut length, mut place) = ([0; LENGTH_BYTES as usize], [0; PLACE_BYTES as usize]);
+        input.read(&mut length, HEADER_BYTES + LENGTH_BYTES * last).map_err(failed)?;
+        input.read(&mut place, head.places_at() + PLACE_BYTES * last).map_err(failed)?;
+        head.num_bytes = end(file, last, i32::from_le_bytes(length), i64::from_le_bytes(place), dtype)?;
+    }
+    Ok(head)
+}
+
+/// The end in bytes of a sequence.
+fn end(file: &FileProvenance, sequence: u64, length: i32, place: i64, dtype: DType) -> Result<u64> {
+    let end = u64::try_from(length).ok().zip(u64::try_from(place).ok());
+    end.and_then(|(length, place)| place.checked_add(length * dtype.size() as u64)).ok_or_else(|| {
+        let text = format!("sequence {sequence} has {length} tokens at byte {place}, expected no negative numbers");
+        unfit(file, &format!("{text}. Copy the file again"))
+    })
+}
+
+/// Reads where the documents of a file of this many tokens end.
+pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> Result<DocumentEnds> {
+    let (input, status) = file.begin_parts(None)?.wait()?;
+    let head = head(file, &input, status.len)?;
+    let token_bytes = dtype.size() as u64;
+    if head.dtype != dtype || head.num_bytes != num_tokens * token_bytes {
+        return Err(unfit(file, "it is not the index that it was before. Write the files before they are read"));
+    }
+    let of = (file, &input);
+    let mut lengths = Numbers::<4>::new(of, HEADER_BYTES, head.num_sequences);
+    let mut places = Numbers::<8>::new(of, head.places_at(), head.num_sequences);
+    let mut documents = Numbers::<8>::new(of, head.documents_at(), head.num_documents);
+    let mut next_border = || documents.next().map(|border| border.map(i64::from_le_bytes));
+    let mut ends = DocumentEnds::default();
+    let (mut token, mut sequence, mut last) = (0, 0, None);
+    while let Some(border) = next_border()? {
+        let border = u64::try_from(border).ok().filter(|border| *border <= head.num_sequences && *border >= sequence);
+        let Some(border) = border else {
+            let text =
+                format!("its documents are not in order: one begins before sequence {sequence}, or behind all of them");
+            return Err(unfit(file, &format!("{text}. Copy the file again")));
+        };
+        while sequence < border {
+            let lost = || Error::internal("an index has fewer sequences than it says");
+            let length = i32::from_le_bytes(lengths.next()?.ok_or_else(lost)?);
+            let place = i64::from_le_bytes(places.next()?.ok_or_else(lost)?);
+            let end = end(file, sequence, length, place, dtype)?;
+            if place.cast_unsigned() != token * token_bytes {
+                let text = format!("sequence {sequence} begins at byte {place}, expected {}", token * token_bytes);
+                return Err(unfit(file, &format!("{text}, where the one before it ends. Read it without documents")));
+            }
+            (token, sequence) = (end / token_bytes, sequence + 1);
+        }
+        ends.push(token)?;
+        last = Some(border);
+    }
+    if last.unwrap_or(0) != head.num_sequences {
+        let text = format!("its documents end with sequence {}, expected {}", last.unwrap_or(0), head.num_sequences);
+        return Err(unfit(file, &format!("{text}. Read it without documents")));
+    }
+    Ok(ends)
+}
+
+fn unfit(file: &FileProvenance, text: &str) -> Error {
+    Error::data_loss(format!("{}: {text}", file.name.text()))
+}

@@ -1,0 +1,209 @@
+//! Files of tokens, which are numbers of one type. Records are windows of them.
+
+mod datatrove;
+mod megatron;
+mod numbers;
+
+pub use megatron::{MegatronHead, megatron_head};
+
+use crate::blocks::block::FileProvenance;
+use crate::blocks::column::Span;
+use crate::formats::chunks::{CHUNK_BYTES, Chunks, Found, Split};
+use crate::formats::codec::Codec;
+use crate::formats::source::Source;
+use crate::formats::{FilePart, Format, RecordPosition, Scan};
+use crate::index::{DocumentEnds, HeaderScan, Offsets, Places, RandomAccess, ScanResult, WindowSize, Windows};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::Compression;
+use headrace_engine::tensor::dtype::DType;
+use std::sync::Arc;
+
+/// The file that says where the documents of a file of tokens end.
+pub enum DocumentIndex {
+    /// Written by Megatron.
+    Megatron(Arc<FileProvenance>),
+    /// Written by datatrove.
+    Datatrove(Arc<FileProvenance>),
+}
+
+/// The tokens of a file.
+pub struct TokenFile {
+    /// The offset of the first token.
+    pub first_byte: u64,
+    /// The number of tokens.
+    pub num_tokens: u64,
+    /// The ends of its documents, if they are needed.
+    pub documents: Option<DocumentEnds>,
+}
+
+impl TokenFile {
+    /// The tokens of a file, with the ends of the documents if there is an index of them.
+    pub fn new(first_byte: u64, num_tokens: u64, dtype: DType, index: Option<&DocumentIndex>) -> Result<Self> {
+        let documents = match index {
+            None => None,
+            Some(DocumentIndex::Megatron(file)) => Some(megatron::documents(file, dtype, num_tokens)?),
+            Some(DocumentIndex::Datatrove(file)) => Some(datatrove::documents(file, num_tokens)?),
+        };
+        Ok(Self { first_byte, num_tokens, documents })
+    }
+}
+
+/// Windows of files of tokens. Each file has its place by its number.
+pub struct Tokens {
+    dtype: DType,
+    size: WindowSize,
+    files: Vec<File>,
+}
+
+struct File {
+    /// The size of the file in bytes.
+    end: u64,
+    windows: Arc<Windows>,
+    documents: Option<DocumentEnds>,
+}
+
+impl Tokens {
+    /// Windows of files. If `splits`, none crosses a document.
+    pub fn new(dtype: DType, size: WindowSize, files: Vec<TokenFile>, splits: bool) -> Result<Self> {
+        let token_bytes = dtype.size() as u64;
+        let file = |TokenFile { first_byte, num_tokens, documents }| {
+            let split = documents.as_ref().filter(|_| splits);
+            let windows = Arc::new(Windows::new(size, (first_byte, token_bytes), num_tokens, split)?);
+            let documents = if splits { None } else { documents };
+            Ok(File { end: first_byte + num_tokens * token_bytes, windows, documents })
+        };
+        Ok(Self { dtype, size, files: files.into_iter().map(file).collect::<Result<_>>()? })
+    }
+
+    /// The type of a token.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The number of tokens in a window.
+    pub fn length(&self) -> usize {
+        self.size.length as usize
+    }
+
+    /// The number of windows of each file.
+    pub fn counts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.files.iter().map(|file| file.windows.len())
+    }
+
+    /// The number of tokens behind the last windows.
+    pub fn left_out(&self) -> u64 {
+        self.files.iter().map(|file| file.windows.left_out()).sum()
+    }
+
+    /// The number of the first token of a window, and the ends of the documents of its file.
+    pub fn place(&self, file: &FileProvenance, record: u64) -> Result<(u64, Option<&DocumentEnds>)> {
+        let found = self.file(file)?;
+        match record < found.windows.len() {
+            true => Ok((found.windows.start(record), found.documents.as_ref())),
+            false => Err(Error::internal(format!("{}: there is no window {record}", file.name.text()))),
+        }
+    }
+
+    fn file(&self, file: &FileProvenance) -> Result<&File> {
+        let found = usize::try_from(file.number).ok().and_then(|number| self.files.get(number));
+        found.ok_or_else(|| Error::internal(format!("{}: there is no such file of tokens", file.name.text())))
+    }
+
+    fn splitter(&self, file: &Arc<FileProvenance>) -> Result<Splitter> {
+        Ok(Splitter { file: Arc::clone(file), windows: Arc::clone(&self.file(file)?.windows) })
+    }
+}
+
+impl Format for Tokens {
+    fn open(&self, file: &Arc<FileProvenance>, at: RecordPosition) -> Result<Box<dyn Scan>> {
+        let splitter = self.splitter(file)?;
+        let (count, first) = (splitter.windows.len(), at.record);
+        let offset = |record| splitter.windows.offset(record);
+        let mut input = Source::open(file, Codec::Known(Compression::None))?;
+        if first >= count {
+            return Ok(Box::new(Chunks::of_part(file, splitter, FilePart::new(input, at, at.offset_bytes))?));
+        }
+        let at = RecordPosition { offset_bytes: offset(first), record: first };
+        let end = offset(count - 1) + 1;
+        input.skip_to(file, at.offset_bytes)?;
+        Ok(Box::new(Chunks::of_part(file, splitter, FilePart::new(input, at, end))?))
+    }
+
+    fn open_part(&self, file: &Arc<FileProvenance>, part: FilePart) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::of_part(file, self.splitter(file)?, part)?))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn held_bytes(&self) -> usize {
+        let documents = |file: &File| file.documents.as_ref().map_or(0, DocumentEnds::memory_bytes);
+        self.files.iter().map(|file| file.windows.memory_bytes() + documents(file)).sum()
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl RandomAccess for Tokens {
+    fn codec(&self) -> Codec {
+        Codec::Known(Compression::None)
+    }
+
+    /// The offsets of the windows follow from the number of tokens.
+    fn scan(&self, file: &Arc<FileProvenance>, input: &mut HeaderScan) -> Result<ScanResult> {
+        let found = self.file(file)?;
+        if input.len() < found.end {
+            return Err(shorter(file, input.len(), found.end));
+        }
+        let places: Arc<dyn Places> = Arc::<Windows>::clone(&found.windows);
+        Ok(Offsets::Spread(places).into())
+    }
+
+    fn unframe(&self, _file: &Arc<FileProvenance>, frame: &[u8], _at: RecordPosition) -> Result<Span> {
+        Ok(Span { start: 0, length: frame.len() })
+    }
+}
+
+fn shorter(file: &FileProvenance, is: u64, was: u64) -> Error {
+    Error::data_loss(format!(
+        "{}: it has {is} bytes, expected {was}, as when the pipeline was planned: it became shorter. Write the files \
+         before they are read",
+        file.name.text()
+    ))
+}
+
+struct Splitter {
+    file: Arc<FileProvenance>,
+    windows: Arc<Windows>,
+}
+
+impl Split for Splitter {
+    fn split(&mut self, chunk: &[u8], at: RecordPosition, is_last: bool) -> Found {
+        let (mut found, count) = (Found::default(), self.windows.len());
+        let length = self.windows.record_bytes() as usize;
+        let mut record = at.record;
+        // The place of the next window in the chunk, which it may be behind.
+        let place = |record: u64| {
+            let place = self.windows.offset(record).saturating_sub(at.offset_bytes);
+            usize::try_from(place).unwrap_or(usize::MAX)
+        };
+        while record < count {
+            let start = place(record);
+            if chunk.len().saturating_sub(start) < length || start > chunk.len() {
+                break;
+            }
+            found.spans.push(Span { start, length });
+            record += 1;
+        }
+        found.used = if record < count { place(record).min(chunk.len()) } else { chunk.len() };
+        if is_last && record < count {
+            let is = at.offset_bytes + chunk.len() as u64;
+            let was = self.windows.offset(count - 1) + length as u64;
+            found.fault = Some(shorter(&self.file, is, was).into());
+        }
+        found
+    }
+}

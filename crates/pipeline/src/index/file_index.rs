@@ -1,0 +1,350 @@
+//! The places of the records of one file: from an index file, or found by a scan.
+
+use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
+use super::sidecar::{Identity, Place};
+use super::{HeaderScan, RandomAccess, ScanFault, ScanResult};
+use crate::blocks::block::FileProvenance;
+use crate::blocks::file_provenance::{Layout, Locate};
+use crate::formats::{Codec, MARK_BYTES, RecordPosition};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::Compression;
+use headrace_engine::files::name::FileName;
+use headrace_engine::files::positioned::Begun;
+use headrace_engine::files::storage::Status;
+use headrace_engine::sync::Mutex;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The places of the records of one file.
+#[derive(Debug)]
+pub struct FileIndex {
+    file: Arc<FileProvenance>,
+    status: Status,
+    layout: Option<Arc<Layout>>,
+    found: Found,
+}
+
+#[derive(Debug)]
+enum Found {
+    /// By a scan.
+    Scanned(ScanResult),
+    /// In an index file.
+    Indexed(Box<Indexed>),
+}
+
+#[derive(Debug)]
+struct Indexed {
+    index: FoundIndex,
+    files: Arc<IndexFiles>,
+    /// The result of a scan, if a part of the index was damaged.
+    anew: OnceLock<ScanResult>,
+    /// Held by the thread that scans.
+    scanning: Mutex<()>,
+    /// True if that has written another index.
+    is_replaced: AtomicBool,
+}
+
+impl FileIndex {
+    /// Finds the places, unless `known` has those of the file's current content: in an index file,
+    /// or by a scan, after which an index file is written. Records after damage are skipped.
+    pub fn of(
+        access: &dyn RandomAccess,
+        file: &Arc<FileProvenance>,
+        begun: Begun,
+        known: Option<Arc<Self>>,
+        files: &Arc<IndexFiles>,
+    ) -> Result<Arc<Self>> {
+        let kind = access.kind();
+        if kind.is_some() && files.mode() == Mode::Off {
+            return Err(refused(file));
+        }
+        let (input, status) = begun.wait()?;
+        if let Some(known) = known.as_ref().filter(|known| known.is_of(&status) && known.fits(access)) {
+            files.note(|report| report.num_kept += u64::from(kind.is_some()));
+            return Ok(Arc::clone(known));
+        }
+        // Its time may have been set back. An index does not tell, but the earlier status does.
+        let is_other =
+            known.is_some_and(|known| !known.is_of(&status) && Identity::of(&known.status) == Identity::of(&status));
+        if !is_other && let Some(index) = Self::opened(access, file, &status, files)? {
+            files.note(|report| report.num_opened += 1);
+            return Ok(Arc::new(index));
+        }
+        let mut header_scan = HeaderScan::new(input, file, status.len)?;
+        check_uncompressed(access.codec(), file, &mut header_scan)?;
+        // Another pipeline may take the compression from the content.
+        let kind = kind.filter(|_| check_uncompressed(Codec::ByContent, file, &mut header_scan).is_ok());
+        let identity = kind.as_ref().and_then(|_| files.begin(&status));
+        let found = access.scan(file, &mut header_scan)?;
+        if let Some(kind) = kind {
+            files.note(|report| {
+                report.num_scanned += 1;
+                report.scanned_bytes += status.len;
+            });
+            let is_whole = found.faults.is_empty() && status.len > 0;
+            if let Some(identity) = identity.filter(|_| is_whole)
+                && is_unchanged(&file.name, &status)?
+            {
+                files.write(&file.name, &kind, &identity, &found);
+            }
+        }
+        let layout = found.layout.clone();
+        Ok(Arc::new(Self { file: Arc::clone(file), status, layout, found: Found::Scanned(found) }))
+    }
+
+    /// The places in the index file of a file, without a scan; `None` if there is none, or it is
+    /// not of the file's current content.
+    pub fn known(
+        access: &dyn RandomAccess,
+        file: &Arc<FileProvenance>,
+        files: &Arc<IndexFiles>,
+    ) -> Result<Option<Self>> {
+        let status = file.name.status()?;
+        if status.is_regular && status.len == 0 && access.kind().is_some() {
+            // An empty file has no records, and needs no index.
+            let found = Found::Scanned(ScanResult::default());
+            return Ok(Some(Self { file: Arc::clone(file), status, layout: None, found }));
+        }
+        Self::opened(access, file, &status, files)
+    }
+
+    fn opened(
+        access: &dyn RandomAccess,
+        file: &Arc<FileProvenance>,
+        status: &Status,
+        files: &Arc<IndexFiles>,
+    ) -> Result<Option<Self>> {
+        let is_plain = matches!(access.codec(), Codec::ByContent | Codec::Known(Compression::None));
+        let Some(kind) = access.kind().filter(|_| is_plain) else { return Ok(None) };
+        let Some(index) = files.find(&file.name, status, &kind) else { return Ok(None) };
+        if access.ends_with_file() && index.sidecar.end() != Some(status.len) {
+            return Ok(None);
+        }
+        if !access.first_places().is_none_or(|places| index.sidecar.is_dense(places)) {
+            return Ok(None);
+        }
+        let num_fields = index.sidecar.header().num_fields;
+        // If the header of a table is at fault, a scan says so.
+        let Ok(layout) = access.layout(file) else { return Ok(None) };
+        if layout.as_ref().is_some_and(|layout| layout.num_fields as u64 != num_fields) {
+            return Ok(None);
+        }
+        let files = Arc::clone(files);
+        let indexed = Indexed {
+            index,
+            files,
+            anew: OnceLock::new(),
+            scanning: Mutex::new(()),
+            is_replaced: AtomicBool::new(false),
+        };
+        let (file, status) = (Arc::clone(file), status.clone());
+        Ok(Some(Self { file, status, layout, found: Found::Indexed(Box::new(indexed)) }))
+    }
+
+    fn is_of(&self, status: &Status) -> bool {
+        let was = &self.status;
+        was.len == status.len && was.version.is_some() && was.version == status.version
+    }
+
+    fn fits(&self, access: &dyn RandomAccess) -> bool {
+        self.layout.as_ref().is_none_or(|layout| access.fits(layout))
+    }
+
+    /// The parts of the file that cannot be read. A file with an index has none.
+    pub fn faults(&self) -> &[ScanFault] {
+        match &self.found {
+            Found::Scanned(found) => &found.faults,
+            Found::Indexed(_) => &[],
+        }
+    }
+
+    /// The number of records found.
+    pub fn len(&self) -> u64 {
+        match &self.found {
+            Found::Scanned(found) => found.offsets.len(),
+            Found::Indexed(indexed) => indexed.index.sidecar.header().count,
+        }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of the file.
+    pub fn file_name(&self) -> &FileName {
+        &self.file.name
+    }
+
+    /// The status of the file when the places were found.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// For a table: the columns of its records.
+    pub fn layout(&self) -> Option<&Arc<Layout>> {
+        self.layout.as_ref()
+    }
+
+    /// The total number of bytes of all records.
+    pub fn total_bytes(&self) -> u64 {
+        match &self.found {
+            Found::Scanned(found) => found.offsets.total_bytes(),
+            Found::Indexed(indexed) => indexed.index.sidecar.total_bytes(),
+        }
+    }
+
+    /// The memory that it takes, in bytes. Mapped pages do not count.
+    pub fn memory_bytes(&self) -> usize {
+        match &self.found {
+            Found::Scanned(found) => found.memory_bytes(),
+            Found::Indexed(indexed) => indexed.index.sidecar.memory_bytes(),
+        }
+    }
+
+    /// The path of the index file, if the places are from one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.found {
+            Found::Scanned(_) => None,
+            Found::Indexed(indexed) => Some(&indexed.index.path),
+        }
+    }
+
+    /// The place of record `index`, below [`FileIndex::len`]. If a part of the index file is
+    /// damaged, the file is scanned.
+    pub fn place(&self, access: &dyn RandomAccess, index: u64) -> Result<Place> {
+        match &self.found {
+            Found::Scanned(found) => Ok(place_of(found, index)),
+            Found::Indexed(indexed) => match indexed.place(index) {
+                Some(place) => Ok(place),
+                None => self.scanned(access, indexed).map(|found| place_of(found, index)),
+            },
+        }
+    }
+
+    /// The position of record `index`.
+    pub fn position(&self, access: &dyn RandomAccess, index: u64) -> Result<RecordPosition> {
+        let Place { range, number } = self.place(access, index)?;
+        Ok(RecordPosition { offset_bytes: range.start, record: number })
+    }
+
+    /// Fails if record `index` is not at this place, which an index file has given: the index is
+    /// not of this file, though it says so.
+    pub fn check(&self, access: &dyn RandomAccess, index: u64, place: &Place) -> Result<()> {
+        let Found::Indexed(indexed) = &self.found else { return Ok(()) };
+        match place_of(self.scanned(access, indexed)?, index) == *place {
+            true => Ok(()),
+            false => Err(self.foreign(indexed, &format!("record {index} is not at byte {}", place.range.start))),
+        }
+    }
+
+    /// Scans a file whose index is damaged, once.
+    fn scanned<'a>(&self, access: &dyn RandomAccess, indexed: &'a Indexed) -> Result<&'a ScanResult> {
+        let _scanning = indexed.scanning.lock();
+        if let Some(found) = indexed.anew.get() {
+            return Ok(found);
+        }
+        let (input, status) = self.file.begin_parts(Some(&self.status))?.wait()?;
+        if !self.is_of(&status) {
+            let text = format!("{}: the file changed while it was read", self.file.name.text());
+            return Err(Error::failed_precondition(format!("{text}. Write the files before they are read")));
+        }
+        let found = access.scan(&self.file, &mut HeaderScan::new(input, &self.file, status.len)?)?;
+        indexed.files.note(|report| {
+            report.num_scanned += 1;
+            report.scanned_bytes += status.len;
+        });
+        // What is damaged is not found again, and what is foreign is not believed again.
+        indexed.index.remove();
+        if let Some(fault) = found.faults.first() {
+            return Err(fault.error.clone());
+        }
+        let header = indexed.index.sidecar.header();
+        let written = indexed.files.write(&self.file.name, &header.kind, &header.identity, &found);
+        indexed.is_replaced.store(written.is_some(), Ordering::Relaxed);
+        if found.offsets.len() != header.count {
+            let text = format!("the file has {} records, not {}", found.offsets.len(), header.count);
+            return Err(self.foreign(indexed, &text));
+        }
+        Ok(indexed.anew.get_or_init(|| found))
+    }
+
+    #[cold]
+    fn foreign(&self, indexed: &Indexed, text: &str) -> Error {
+        let remedy = match indexed.is_replaced.load(Ordering::Relaxed) {
+            true => "Another one was made; begin again.",
+            false => "Remove it, and begin again.",
+        };
+        Error::failed_precondition(format!(
+            "{}: the index does not belong to {}: {text}. {remedy}",
+            indexed.index.path.display(),
+            self.file.name.text()
+        ))
+    }
+
+    /// The number of record `index` of the file, if it is known without a scan.
+    pub fn number(&self, index: u64) -> Option<u64> {
+        match &self.found {
+            Found::Scanned(found) => Some(found.numbers.get(index)),
+            Found::Indexed(indexed) => indexed.place(index).map(|place| place.number),
+        }
+    }
+}
+
+impl Indexed {
+    fn place(&self, index: u64) -> Option<Place> {
+        match self.anew.get() {
+            Some(found) => Some(place_of(found, index)),
+            None => self.index.sidecar.place(index),
+        }
+    }
+}
+
+fn place_of(found: &ScanResult, index: u64) -> Place {
+    Place { range: found.offsets.range(index), number: found.numbers.get(index) }
+}
+
+impl Locate for FileIndex {
+    fn offset(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
+        let found = match &self.found {
+            Found::Scanned(found) => found,
+            Found::Indexed(indexed) => match indexed.anew.get() {
+                Some(found) => found,
+                None => {
+                    let sidecar = &indexed.index.sidecar;
+                    return sidecar.place(sidecar.find(record)?).map(|place| place.range.start);
+                }
+            },
+        };
+        found.numbers.find(record, found.offsets.len()).map(|index| found.offsets.range(index).start)
+    }
+}
+
+#[cold]
+fn refused(file: &FileProvenance) -> Error {
+    Error::invalid_argument(format!(
+        "shuffle: {}: its records are found through an index, but the pipeline has options(index=\"off\"). Leave that \
+         out, or use a window, such as shuffle(window=10_000)",
+        file.name.text()
+    ))
+}
+
+/// Fails if a file is compressed: its records cannot be reached one by one.
+pub(super) fn check_uncompressed(codec: Codec, file: &FileProvenance, header_scan: &mut HeaderScan) -> Result<()> {
+    let codec = match codec {
+        Codec::ByContent => {
+            let start = header_scan.at(0, MARK_BYTES)?;
+            Codec::of_file(&start[..start.len().min(MARK_BYTES)], file.name.text())?
+        }
+        codec => codec,
+    };
+    match codec {
+        Codec::Known(Compression::None) => Ok(()),
+        _ => Err(Error::invalid_argument(format!(
+            "shuffle: {}: the file is compressed, so its records cannot be reached one by one. Use a window, such as \
+             shuffle(window=10_000), or decompress the files",
+            file.name.text()
+        ))),
+    }
+}

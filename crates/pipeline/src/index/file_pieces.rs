@@ -1,0 +1,169 @@
+//! The pieces of files: runs of whole records, or whole files.
+
+use super::borders::Borders;
+use super::shared_handle::SharedHandle;
+use crate::blocks::block::FileProvenance;
+use crate::blocks::file_provenance::Before;
+use crate::formats::{Format, RecordPosition, Scan};
+use crate::index::IndexFiles;
+use bytes::Bytes;
+use headrace_engine::error::Result;
+use headrace_engine::files::ranged::ComingBytes;
+use headrace_engine::sync::Mutex;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The number of remote files that are asked for their sizes at the same time.
+const NUM_ASKED: usize = 64;
+
+/// A piece of a file.
+#[derive(Clone)]
+pub struct FilePiece {
+    /// The borders of the file's pieces.
+    pub borders: Arc<Borders>,
+    /// Its number in the file.
+    pub number: u64,
+    /// The index files that tell borders.
+    pub index_files: Arc<IndexFiles>,
+    /// The file, which its pieces share.
+    pub shared: SharedHandle,
+}
+
+impl FilePiece {
+    /// True unless it is a whole file.
+    pub fn is_of_several(&self) -> bool {
+        self.borders.num_pieces() > 1
+    }
+
+    /// Opens it, at a position that a scan of it has had, if there is one.
+    pub fn open(
+        &self,
+        file: &Arc<FileProvenance>,
+        from: Option<RecordPosition>,
+        coming: Option<ComingBytes>,
+    ) -> Result<Box<dyn Scan>> {
+        self.borders.open_piece(file, self.number, (from, coming), (&self.index_files, &self.shared))
+    }
+
+    /// Begins to read it, if the file is remote: up to `num_bytes`. Does not wait.
+    pub fn begin(&self, from: Option<RecordPosition>, num_bytes: u64) -> Option<ComingBytes> {
+        self.borders.begin(self.number, from, num_bytes)
+    }
+
+    /// The same file, with records as the piece numbers them.
+    pub fn numbered(&self, file: Arc<FileProvenance>) -> Arc<FileProvenance> {
+        match self.borders.counts_pieces() && self.number > 0 {
+            true => file.counted_from(Arc::new(self.clone())),
+            false => file,
+        }
+    }
+}
+
+impl Before for FilePiece {
+    fn num_records(&self) -> Result<u64> {
+        self.borders.num_records_before(self.number, &self.index_files)
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl fmt::Debug for FilePiece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FilePiece {}", self.number)
+    }
+}
+
+/// The pieces of the files of a source.
+pub struct FilePieces {
+    files: Vec<(Arc<Borders>, SharedHandle)>,
+    /// For each file, the number of pieces up to its last one.
+    ends: Vec<u64>,
+    index_files: Arc<IndexFiles>,
+}
+
+impl FilePieces {
+    /// The number of pieces.
+    pub fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The number of the file that has piece `number`, and the piece.
+    pub fn get(&self, number: u64) -> Option<(usize, FilePiece)> {
+        let file = self.ends.partition_point(|end| *end <= number);
+        let first = file.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let (borders, shared) = self.files.get(file)?.clone();
+        let index_files = Arc::clone(&self.index_files);
+        Some((file, FilePiece { borders, number: number - first, index_files, shared }))
+    }
+}
+
+/// The borders of files, for later passes and iterations.
+#[derive(Default)]
+pub struct KeptBorders {
+    files: Mutex<HashMap<(u64, Bytes), Arc<Borders>>>,
+    held_bytes: Arc<AtomicUsize>,
+}
+
+impl KeptBorders {
+    /// The pieces of files of a source, which has the number `source` among others. Fails if a file
+    /// is missing.
+    pub fn of(
+        &self,
+        source: u64,
+        format: &Arc<dyn Format>,
+        files: &[Arc<FileProvenance>],
+        block_bytes: u64,
+        index_files: &Arc<IndexFiles>,
+    ) -> Result<FilePieces> {
+        let mut borders = Vec::new();
+        for files in files.chunks(NUM_ASKED) {
+            let statuses: Vec<_> = match files.iter().any(|file| file.name.url().is_some()) {
+                false => files.iter().map(|file| Ok((None, file.name.status()?))).collect::<Result<_>>()?,
+                true => {
+                    let begun: Vec<_> = files.iter().map(|file| file.begin_parts(None)).collect::<Result<_>>()?;
+                    let opened = |(remote, status)| (Some(Arc::new(remote)), status);
+                    begun.into_iter().map(|begun| begun.wait().map(opened)).collect::<Result<_>>()?
+                }
+            };
+            let mut kept = self.files.lock();
+            for (file, (remote, status)) in files.iter().zip(statuses) {
+                let key = (source, file.name.bytes().clone());
+                let known = kept.get(&key).filter(|known| known.is_of(&status));
+                borders.push(match known {
+                    Some(known) => {
+                        index_files.note(|report| report.num_kept += u64::from(known.are_marked()));
+                        Arc::clone(known)
+                    }
+                    None => {
+                        let new = Arc::new(Borders::new(format, file, (remote, status), block_bytes, &self.held_bytes));
+                        kept.insert(key, Arc::clone(&new));
+                        new
+                    }
+                });
+            }
+        }
+        let ends = borders.iter().scan(0_u64, |end, borders| {
+            *end = end.saturating_add(borders.num_pieces());
+            Some(*end)
+        });
+        let ends = ends.collect();
+        let num_open = Arc::new(AtomicUsize::new(0));
+        let with_handle = |borders| (borders, SharedHandle::new(&num_open));
+        let borders = borders.into_iter().map(with_handle).collect();
+        Ok(FilePieces { files: borders, ends, index_files: Arc::clone(index_files) })
+    }
+
+    /// The memory that the borders take.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+}

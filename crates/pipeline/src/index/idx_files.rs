@@ -1,0 +1,154 @@
+//! Index files of other programs, `NAME.idx`: the places of TFRecords as NVIDIA DALI writes them,
+//! and the places of the files of samples in tar archives as WebDataset's users have them.
+//!
+//! Source: `tfrecord2idx` and `wds2idx` of NVIDIA DALI.
+
+use super::ScanResult;
+use super::sidecar::{self, Identity, Sidecar, Stamp};
+use headrace_engine::files::name::FileName;
+use headrace_engine::tensor::allocate;
+use std::path::PathBuf;
+
+/// The size of a block of a tar archive.
+const BLOCK_BYTES: u64 = 512;
+
+/// The index that another program has made of a file, if it is not older than the file and its
+/// places can be those of all records.
+pub fn find(name: &FileName, identity: &Identity, kind: &str) -> Option<(PathBuf, Sidecar)> {
+    let read = match kind {
+        "tfrecords" => records,
+        "tar" => samples,
+        _ => return None,
+    };
+    names(name).into_iter().find_map(|index| {
+        let (mut input, status) = index.open().ok()?;
+        let is_older = match (Identity::of(&status).map(|index| index.stamp), &identity.stamp) {
+            (Some(Stamp::Modified { seconds, nanos }), Stamp::Modified { seconds: of, nanos: also }) => {
+                (seconds, nanos) < (*of, *also)
+            }
+            // Times are not known of all remote files. What cannot be right is found all the same.
+            _ => name.url().is_none(),
+        };
+        if is_older {
+            return None;
+        }
+        let mut text = Vec::new();
+        allocate::read_to_end(&mut input, &mut text).ok()?;
+        let found = read(str::from_utf8(&text).ok()?, identity.len)?;
+        let mut bytes = Vec::new();
+        sidecar::write(&mut bytes, kind, identity, &found).ok()?;
+        let path = index.url().map_or_else(|| index.path().into_owned(), PathBuf::from);
+        Some((path, Sidecar::open(&bytes.into()).ok()?))
+    })
+}
+
+/// The names that the index of a file may have: `a.tar.idx` and `a.idx`.
+fn names(name: &FileName) -> Vec<FileName> {
+    let bytes = name.bytes();
+    if name.url().is_some_and(|url| url.contains(['?', '#'])) {
+        return Vec::new();
+    }
+    let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let dot = bytes[begin..].iter().rposition(|byte| *byte == b'.').filter(|dot| *dot > 0);
+    let stem = dot.map(|dot| &bytes[..begin + dot]);
+    let named = |stem: &[u8]| FileName::new([stem, b".idx"].concat());
+    std::iter::once(named(bytes)).chain(stem.map(named)).filter(|index| index.bytes() != bytes).collect()
+}
+
+/// A line "OFFSET SIZE" for each record of a file of `len` bytes, without gaps.
+fn records(text: &str, len: u64) -> Option<ScanResult> {
+    let mut found = ScanResult::default();
+    let mut at = 0_u64;
+    for (line, number) in text.lines().zip(0..) {
+        let (offset, size) = line.trim().split_once(' ')?;
+        if offset.parse::<u64>().ok()? != at {
+            return None;
+        }
+        found.push(at, number).ok()?;
+        at = at.checked_add(size.trim().parse().ok()?)?;
+    }
+    found.offsets.push(at).ok()?;
+    (at == len).then_some(found)
+}
+
+/// A line `v1.2 COUNT`, and for each sample a line with the extension, the offset, the size and,
+/// since version 1.2, the name of each of its files.
+fn samples(text: &str, len: u64) -> Option<ScanResult> {
+    let mut lines = text.lines();
+    let (version, count) = lines.next()?.trim().split_once(' ')?;
+    let width = match version {
+        "v1.2" => 4,
+        "v1.1" => 3,
+        _ => return None,
+    };
+    let mut found = ScanResult::default();
+    let mut end = 0_u64;
+    for (line, number) in lines.zip(0..) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        if words.is_empty() || !words.len().is_multiple_of(width) {
+            return None;
+        }
+        // The headers of a sample follow the data of the one before it.
+        found.push(end, number).ok()?;
+        for file in words.chunks_exact(width) {
+            let (offset, size): (u64, u64) = (file[1].parse().ok()?, file[2].parse().ok()?);
+            if offset < end.checked_add(BLOCK_BYTES)? || !offset.is_multiple_of(BLOCK_BYTES) {
+                return None;
+            }
+            end = offset.checked_add(size)?.checked_next_multiple_of(BLOCK_BYTES)?;
+        }
+    }
+    found.offsets.push(end).ok()?;
+    (end <= len && found.offsets.len() == count.trim().parse::<u64>().ok()?).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offsets(found: Option<ScanResult>) -> Option<Vec<u64>> {
+        let offsets = found?.offsets;
+        Some((0..=offsets.len()).map(|index| offsets.get(index)).collect())
+    }
+
+    #[test]
+    fn places_of_records_have_no_gaps_and_end_with_the_file() {
+        assert_eq!(offsets(records("0 17\n17 20\n", 37)), Some(vec![0, 17, 37]));
+        for text in
+            ["0 17\n18 19\n", "0 17\n17 21\n", "0 17\n", "0 x\n", "1 36\n", "0\n", "0 17\n17 99999999999999999999"]
+        {
+            assert_eq!(offsets(records(text, 37)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn samples_begin_where_the_one_before_ends() {
+        let text = "v1.2 2\njpg 512 700 a.jpg cls 2048 1 a.cls\njpg 3072 512 b.jpg\n";
+        assert_eq!(offsets(samples(text, 5120)), Some(vec![0, 2560, 3584]));
+        assert_eq!(offsets(samples("v1.1 1\njpg 512 1\n", 2048)), Some(vec![0, 1024]));
+        for wrong in [
+            text.replace("v1.2 2", "v1.2 3"),
+            text.replace("v1.2", "v9"),
+            text.replace("3072", "2560"),
+            text.replace("3072", "3000"),
+            text.replace(" b.jpg", ""),
+            text.replace("512 b", "9999 b"),
+            String::new(),
+        ] {
+            assert_eq!(offsets(samples(&wrong, 5120)), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_index_has_the_whole_name_of_its_file_or_the_name_without_its_extension() {
+        let found = |name: &'static str| -> Vec<_> {
+            names(&FileName::new(name)).iter().map(|name| String::from_utf8_lossy(name.bytes()).into_owned()).collect()
+        };
+        assert_eq!(found("d.x/a.tar"), ["d.x/a.tar.idx", "d.x/a.idx"]);
+        assert_eq!(found("d.x/a"), ["d.x/a.idx"]);
+        assert_eq!(found("d/.a"), ["d/.a.idx"]);
+        assert_eq!(found("a.idx"), ["a.idx.idx"]);
+        assert_eq!(found("s3://b/a.tar"), ["s3://b/a.tar.idx", "s3://b/a.idx"]);
+        assert!(found("http://h/a?b=c.tar").is_empty());
+    }
+}

@@ -1,0 +1,323 @@
+//! Index files: where they are kept, and which one belongs to a file.
+
+use super::idx_files;
+use super::sidecar::{self, Header, Identity, SUFFIX, Sidecar, Stamp};
+use crate::index::ScanResult;
+use headrace_engine::error::Result;
+use headrace_engine::files::atomic_file::AtomicFile;
+use headrace_engine::files::mapping;
+use headrace_engine::files::name::FileName;
+use headrace_engine::files::output::{Output, WrittenFile};
+use headrace_engine::files::storage::Status;
+use headrace_engine::sync::Mutex;
+use headrace_engine::tensor::allocate;
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::hash::Hasher;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The longest part of a file's name in the name of its index in another directory.
+const MOST_NAME_BYTES: usize = 100;
+/// Two writes within this time may give a file the same time of change.
+const TICK: Duration = Duration::from_millis(20);
+/// The same where times are whole seconds.
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// Bytes written at once.
+const BUFFER_BYTES: usize = 1 << 18;
+/// Bytes of a remote index that are read before it is known to be of the file.
+const START_BYTES: u64 = 64 << 10;
+
+/// The use of index files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They are read, and written after a scan.
+    Auto,
+    /// Places are kept in memory alone.
+    Memory,
+    /// There are no places: nothing is scanned.
+    Off,
+}
+
+/// The index files of one iteration.
+#[derive(Debug)]
+pub struct IndexFiles {
+    mode: Mode,
+    /// The directories for indexes that cannot be beside their files, the preferred one first.
+    directories: Vec<PathBuf>,
+    report: Mutex<Report>,
+}
+
+/// Counts of the ways in which places of records were found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The number of files whose places were known from an earlier iteration.
+    pub num_kept: u64,
+    /// The number of files whose index was opened.
+    pub num_opened: u64,
+    /// The number of files that were scanned, and their bytes.
+    pub num_scanned: u64,
+    /// The bytes of those files.
+    pub scanned_bytes: u64,
+    /// The number of indexes that were written.
+    pub num_written: u64,
+    /// The directories of the indexes that were opened or written.
+    pub directories: BTreeSet<PathBuf>,
+    /// Why an index could not be written, if one could not.
+    pub failure: Option<String>,
+}
+
+/// An index that belongs to a file.
+#[derive(Debug)]
+pub struct FoundIndex {
+    /// Its path on this machine.
+    pub path: PathBuf,
+    /// Its content.
+    pub sidecar: Sidecar,
+}
+
+impl IndexFiles {
+    /// Indexes that cannot be beside their files are in the first of these directories that can be
+    /// written.
+    pub fn new(mode: Mode, directories: Vec<PathBuf>) -> Self {
+        Self { mode, directories, report: Mutex::default() }
+    }
+
+    /// No index files.
+    pub fn none() -> Self {
+        Self::new(Mode::Memory, Vec::new())
+    }
+
+    /// The use of index files.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The report so far.
+    pub fn report(&self) -> Report {
+        self.report.lock().clone()
+    }
+
+    /// Changes the report.
+    pub fn note(&self, change: impl FnOnce(&mut Report)) {
+        change(&mut self.report.lock());
+    }
+
+    fn note_directory(&self, path: &Path) {
+        let directory = path.parent().unwrap_or(Path::new("")).to_owned();
+        self.note(|report| {
+            report.directories.insert(directory);
+        });
+    }
+
+    /// The paths that the index of a file may have, the preferred one first.
+    fn paths(&self, name: &FileName, kind: &str) -> Vec<PathBuf> {
+        let beside = name.url().is_none().then(|| beside(&name.path()));
+        let elsewhere = self.directories.iter().map(|directory| directory.join(name_elsewhere(name, kind)));
+        beside.into_iter().chain(elsewhere).collect()
+    }
+
+    /// The index of the records of this kind in a file of this status, if there is one that is not
+    /// damaged.
+    pub fn find(&self, name: &FileName, status: &Status, kind: &str) -> Option<FoundIndex> {
+        let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
+        let is_wanted = |header: &Header| header.kind == kind && header.identity == identity;
+        let here = self.paths(name, kind).into_iter().find_map(|path| {
+            let sidecar = open(&path).ok().filter(|sidecar| is_wanted(sidecar.header()))?;
+            Some(FoundIndex { path, sidecar })
+        });
+        let found = here.or_else(|| self.find_remote(name, kind, is_wanted));
+        let found = found.or_else(|| {
+            let (path, sidecar) = idx_files::find(name, &identity, kind)?;
+            Some(FoundIndex { path, sidecar })
+        })?;
+        self.note_directory(&found.path);
+        Some(found)
+    }
+
+    /// The index beside a remote file, copied to a directory of this machine.
+    fn find_remote(&self, name: &FileName, kind: &str, is_wanted: impl Fn(&Header) -> bool) -> Option<FoundIndex> {
+        let beside = remote_beside(name)?;
+        let (mut input, _) = FileName::new(beside.clone()).open().ok()?;
+        let mut start = Vec::new();
+        allocate::read_to_end(&mut (&mut input).take(START_BYTES), &mut start).ok()?;
+        sidecar::header_of(&start).ok().filter(is_wanted)?;
+        for path in self.paths(name, kind) {
+            let Ok((mut file, mut output)) = replacement(&path) else { continue };
+            let copied = output.write_all(&start).and_then(|()| io::copy(&mut input, &mut output));
+            if copied.and_then(|_| output.flush()).and_then(|()| file.publish()).is_err() {
+                // Some of it was read.
+                return None;
+            }
+            return open(&path).ok().map(|sidecar| FoundIndex { path, sidecar });
+        }
+        allocate::read_to_end(&mut input, &mut start).ok()?;
+        Sidecar::open(&start.into()).ok().map(|sidecar| FoundIndex { path: beside.into(), sidecar })
+    }
+
+    /// Waits until a change of a file would change its time, so that what is read from now on is
+    /// the content at that time. `None` if that cannot be told of a file of this status.
+    pub fn begin(&self, status: &Status) -> Option<Identity> {
+        let identity = Identity::of(status).filter(|_| self.mode == Mode::Auto)?;
+        let rest = rest_of_tick(&identity);
+        // Nobody waits for seconds unasked; a later start writes the index.
+        (rest <= TICK).then(|| std::thread::sleep(rest))?;
+        Some(identity)
+    }
+
+    /// Writes the index of a file after a scan without faults, where it can be written. A failure
+    /// stands in the report.
+    pub fn write(&self, name: &FileName, kind: &str, identity: &Identity, found: &ScanResult) -> Option<PathBuf> {
+        let mut failure = None;
+        for path in self.paths(name, kind) {
+            if is_of_another_kind(&path, kind, identity) {
+                continue;
+            }
+            match write(&path, kind, identity, found) {
+                Ok(()) => {
+                    self.note_directory(&path);
+                    self.note(|report| report.num_written += 1);
+                    return Some(path);
+                }
+                Err(error) => failure = Some(format!("{}: {error}", path.display())),
+            }
+        }
+        self.note(|report| report.failure = report.failure.take().or(failure));
+        None
+    }
+}
+
+impl FoundIndex {
+    /// Removes it. A failure is ignored: what is damaged or foreign is not believed then either.
+    pub fn remove(&self) {
+        if self.path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes()) {
+            fs::remove_file(&self.path).unwrap_or_default();
+        }
+    }
+}
+
+/// Opens an index.
+pub fn open(path: &Path) -> io::Result<Sidecar> {
+    let file = File::open(path)?;
+    let bytes = match file.metadata()? {
+        metadata if metadata.is_file() && metadata.len() > 0 => mapping::map(&file)?,
+        _ => return Err(io::ErrorKind::InvalidData.into()),
+    };
+    Sidecar::open(&bytes).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
+}
+
+/// The time until a change of a file would give it another time of change than it has.
+pub fn rest_of_tick(identity: &Identity) -> Duration {
+    let Stamp::Modified { seconds, nanos } = identity.stamp else { return Duration::ZERO };
+    let since = Duration::new(u64::try_from(seconds).unwrap_or_default(), nanos);
+    let modified = SystemTime::UNIX_EPOCH.checked_add(since);
+    // A time in the future was set by somebody, or by another clock.
+    let age = modified.and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    let tick = if nanos == 0 { COARSE_TICK } else { TICK };
+    age.map_or(Duration::ZERO, |age| tick.saturating_sub(age))
+}
+
+/// Writes an index beside and renames it, so that others find the old one or the new one. It need
+/// not be on the disk at once: after a crash, its checksums tell.
+pub fn write(path: &Path, kind: &str, identity: &Identity, found: &ScanResult) -> io::Result<()> {
+    let (file, output) = replacement(path)?;
+    finish(file, output, kind, identity, found)
+}
+
+/// As [`write`], for a name that may be a URL.
+pub fn write_named(name: &FileName, kind: &str, identity: &Identity, found: &ScanResult) -> io::Result<()> {
+    if name.url().is_none() {
+        return write(&name.path(), kind, identity, found);
+    }
+    let (file, output) = AtomicFile::create(name)?;
+    finish(file, BufWriter::with_capacity(BUFFER_BYTES, output), kind, identity, found)
+}
+
+fn replacement(path: &Path) -> io::Result<(AtomicFile, BufWriter<Output<WrittenFile>>)> {
+    let directory = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    if !directory.as_os_str().is_empty() {
+        fs::create_dir_all(directory)?;
+    }
+    let (file, output) = AtomicFile::over(path.to_owned())?;
+    Ok((file, BufWriter::with_capacity(BUFFER_BYTES, output)))
+}
+
+fn finish(
+    mut file: AtomicFile,
+    mut output: BufWriter<Output<WrittenFile>>,
+    kind: &str,
+    identity: &Identity,
+    found: &ScanResult,
+) -> io::Result<()> {
+    sidecar::write(&mut output, kind, identity, found)?;
+    output.flush()?;
+    file.publish()
+}
+
+/// The name of the index to be made of a file, in a directory or beside it; `None` if there is no
+/// name beside it.
+pub fn target(name: &FileName, kind: &str, directory: Option<&Path>) -> Option<Vec<u8>> {
+    if let Some(directory) = directory {
+        return Some(directory.join(name_elsewhere(name, kind)).into_os_string().into_encoded_bytes());
+    }
+    match name.url() {
+        Some(_) => remote_beside(name).map(String::into_bytes),
+        None => Some(beside(&name.path()).into_os_string().into_encoded_bytes()),
+    }
+}
+
+/// The URL of an index beside a remote file, unless the URL is a query.
+fn remote_beside(name: &FileName) -> Option<String> {
+    name.url().filter(|url| !url.contains(['?', '#'])).map(|url| format!("{url}{SUFFIX}"))
+}
+
+/// The path of an index beside its file.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(SUFFIX);
+    beside.into()
+}
+
+/// True if there is an index of this file for records of another kind, which somebody may use.
+fn is_of_another_kind(path: &Path, kind: &str, identity: &Identity) -> bool {
+    open(path).is_ok_and(|sidecar| sidecar.header().kind != kind && sidecar.header().identity == *identity)
+}
+
+/// The name of an index in a directory of many: no two files share one.
+fn name_elsewhere(name: &FileName, kind: &str) -> String {
+    let mut hasher = SipHasher13::new();
+    match name.url() {
+        Some(url) => hasher.write(url.as_bytes()),
+        None => {
+            let path = name.path();
+            let path = std::path::absolute(&path).unwrap_or_else(|_| path.to_path_buf());
+            hasher.write(path.as_os_str().as_encoded_bytes());
+        }
+    }
+    hasher.write_u8(0);
+    hasher.write(kind.as_bytes());
+    let hash = hasher.finish128().as_u128();
+    let last = name.text().rsplit('/').next().unwrap_or_default();
+    let is_plain = |letter: &char| letter.is_alphanumeric() || "-_.".contains(*letter);
+    let mut short = String::new();
+    for letter in last.chars().filter(is_plain) {
+        if short.len() + letter.len_utf8() > MOST_NAME_BYTES {
+            break;
+        }
+        short.push(letter);
+    }
+    format!("{short}-{hash:032x}{SUFFIX}")
+}
+
+/// True if a file has not changed since it had this status. A remote file cannot change while it
+/// is read.
+pub fn is_unchanged(name: &FileName, status: &Status) -> Result<bool> {
+    if name.url().is_some() {
+        return Ok(true);
+    }
+    let now = name.status()?;
+    Ok(now.len == status.len && now.version == status.version)
+}

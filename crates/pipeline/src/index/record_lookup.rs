@@ -1,0 +1,248 @@
+//! The records of files by their numbers.
+
+use super::sidecar::Place;
+use super::{FileIndex, RandomAccess};
+use crate::blocks::block::{Block, FileProvenance};
+use crate::blocks::column::{Span, Text};
+use crate::blocks::provenance::{ProvenanceBuilder, RowProvenance};
+use crate::formats::RecordPosition;
+use crate::nodes::sources::indexed::Indexed;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::positioned::Positioned;
+use headrace_engine::order;
+use headrace_engine::tensor::allocate;
+use smallvec::SmallVec;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Number of files kept open while their records are read. Others are opened for each read.
+const MAX_OPEN: usize = 256;
+/// A gap between two records is read too if it is at most this long, or at most as long as the
+/// first record.
+const SMALL_GAP_BYTES: u64 = 512;
+/// The first line of a text may begin behind that.
+const BYTE_ORDER_MARK_BYTES: u64 = 3;
+/// The same for a remote file, where a request takes as long as reading many bytes.
+const REMOTE_GAP_BYTES: u64 = 64 * 1024;
+
+/// The records of several files, one file after the other.
+pub struct RecordLookup {
+    access: Arc<dyn RandomAccess>,
+    files: Vec<IndexedFile>,
+    num_open: AtomicUsize,
+    len: u64,
+    row_bytes: usize,
+}
+
+struct IndexedFile {
+    file: Arc<FileProvenance>,
+    index: Arc<FileIndex>,
+    /// The number of its first record among those of all files.
+    first: u64,
+    handle: OnceLock<Positioned>,
+}
+
+/// A requested record.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// Its position among the requested records.
+    row: usize,
+    file: usize,
+    /// Its index among the records of the file, and its number there.
+    index: u64,
+    record: u64,
+    /// The number of bytes before it that are read too.
+    lead: u64,
+    start: u64,
+    end: u64,
+    /// The position of its frame in the buffer.
+    at: usize,
+}
+
+impl RecordLookup {
+    /// A lookup over these files, each with its index.
+    pub fn new(access: Arc<dyn RandomAccess>, files: Vec<(Arc<FileProvenance>, Arc<FileIndex>)>) -> Self {
+        let mut len = 0;
+        let mut total_bytes = 0;
+        let indexed_file = |(file, index): (Arc<FileProvenance>, Arc<FileIndex>)| {
+            let first = len;
+            len += index.len();
+            total_bytes += index.total_bytes();
+            let file = match index.layout() {
+                Some(layout) => file.laid_out(layout),
+                None => file,
+            };
+            let file = file.with_locate(Arc::<FileIndex>::clone(&index));
+            IndexedFile { file, index, first, handle: OnceLock::new() }
+        };
+        let files = files.into_iter().map(indexed_file).collect();
+        let row_bytes = usize::try_from(total_bytes / len.max(1)).unwrap_or(usize::MAX);
+        Self { access, files, num_open: AtomicUsize::new(0), len, row_bytes }
+    }
+
+    /// The records of these numbers, in the order of their positions in the files.
+    fn wanted(&self, numbers: &[u64]) -> Result<Vec<Wanted>> {
+        let wanted = |(row, number): (usize, &u64)| {
+            let file = self.files.partition_point(|file| file.first <= *number) - 1;
+            let IndexedFile { index, first, .. } = &self.files[file];
+            let Place { range, number: record } = index.place(&*self.access, number - first)?;
+            // An index file is believed only if the byte before a record agrees.
+            let lead = match index.path().is_some() && self.access.has_lead() {
+                true if range.start <= BYTE_ORDER_MARK_BYTES => range.start,
+                has_lead => u64::from(has_lead),
+            };
+            Ok(Wanted { row, file, index: number - first, record, lead, start: range.start, end: range.end, at: 0 })
+        };
+        let unsorted: Vec<_> = numbers.iter().enumerate().map(wanted).collect::<Result<_>>()?;
+        let places = order::by_key(unsorted.len(), |place| (unsorted[place].file, unsorted[place].start));
+        Ok(places.into_iter().map(|place| unsorted[place]).collect())
+    }
+
+    /// Reads the requested records into one buffer.
+    fn fetch(&self, wanted: &mut [Wanted]) -> Result<Vec<u8>> {
+        let is_near = |one: &Wanted, other: &Wanted| self.is_near(one, other);
+        let mut num_bytes = 0;
+        for run in wanted.chunk_by_mut(is_near) {
+            let start = run[0].start - run[0].lead;
+            run.iter_mut().for_each(|wanted| wanted.at = num_bytes + (wanted.start - start) as usize);
+            num_bytes += (run[run.len() - 1].end - start) as usize;
+        }
+        let mut buffer = allocate::zeros(num_bytes).map_err(|refusal| refusal.at("records of files"))?;
+        let mut coming = Vec::new();
+        let mut rest = &mut buffer[..];
+        for of_file in wanted.chunk_by(|one, other| one.file == other.file) {
+            let (first, indexed_file) = (&of_file[0], &self.files[of_file[0].file]);
+            let range = |run: &[Wanted]| run[0].start - run[0].lead..run[run.len() - 1].end;
+            let ranges = || of_file.chunk_by(is_near).map(range);
+            let mut parts = SmallVec::<[&mut [u8]; 8]>::new();
+            for range in ranges() {
+                let (bytes, behind) = rest.split_at_mut((range.end - range.start) as usize);
+                rest = behind;
+                parts.push(bytes);
+            }
+            let read = self.with_handle(indexed_file, |handle| {
+                // All remote files are requested before the first is waited for.
+                if let Some(begun) = handle.begin(ranges()) {
+                    coming.push((first, begun, parts));
+                    return Ok(());
+                }
+                ranges().zip(&mut parts).try_for_each(|(range, bytes)| handle.read(bytes, range.start))
+            });
+            read?.map_err(|error| failed(&indexed_file.file, first, &error))?;
+        }
+        for (first, begun, mut parts) in coming {
+            begun.wait(&mut parts).map_err(|error| failed(&self.files[first.file].file, first, &error))?;
+        }
+        Ok(buffer)
+    }
+
+    /// Fails if an index file is not of its file, which is why a record cannot be read.
+    fn check_indexes(&self, wanted: &[Wanted]) -> Result<()> {
+        wanted.iter().try_for_each(|wanted| self.check_place(wanted))
+    }
+
+    fn check_place(&self, wanted: &Wanted) -> Result<()> {
+        let place = Place { range: wanted.start..wanted.end, number: wanted.record };
+        self.files[wanted.file].index.check(&*self.access, wanted.index, &place)
+    }
+
+    /// The records in a buffer.
+    fn block(&self, wanted: &[Wanted], buffer: Vec<u8>) -> Result<Block> {
+        let mut places: Vec<_> = wanted.iter().map(|_| 0).collect();
+        wanted.iter().enumerate().for_each(|(place, wanted)| places[wanted.row] = place);
+        let wanted = || places.iter().map(|place| &wanted[*place]);
+        let mut spans = allocate::room(places.len()).map_err(|refusal| refusal.at("records of files"))?;
+        let mut provenance = ProvenanceBuilder::default();
+        for wanted in wanted() {
+            let file = &self.files[wanted.file].file;
+            let frame = &buffer[wanted.at..][..(wanted.end - wanted.start) as usize];
+            let at = RecordPosition { offset_bytes: wanted.start, record: wanted.record };
+            self.check(wanted, &buffer[..wanted.at], frame)?;
+            let Span { start, length } = self.access.unframe(file, frame, at)?;
+            spans.push(Span { start: wanted.at + start, length });
+            provenance.push_record(file, wanted.record);
+        }
+        let provenance = provenance.finish();
+        let offsets: Vec<_> = wanted().map(|wanted| wanted.start).collect();
+        let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &provenance)?;
+        Block::new(columns, places.len(), provenance)
+    }
+
+    /// Fails if an index file has given the place of something else than this record. `before` ends
+    /// where the record begins.
+    fn check(&self, wanted: &Wanted, before: &[u8], frame: &[u8]) -> Result<()> {
+        let index = &self.files[wanted.file].index;
+        if index.path().is_none() {
+            return Ok(());
+        }
+        let lead = &before[before.len() - (wanted.lead as usize).min(before.len())..];
+        let is_last = wanted.end == index.status().len;
+        if self.access.is_record(lead, frame, is_last) {
+            return Ok(());
+        }
+        self.check_place(wanted)
+    }
+
+    /// True if two records are read at once; the first must not come after the second.
+    fn is_near(&self, one: &Wanted, other: &Wanted) -> bool {
+        if one.file != other.file {
+            return false;
+        }
+        let small = match self.files[one.file].file.name.url() {
+            Some(_) => REMOTE_GAP_BYTES,
+            None => SMALL_GAP_BYTES,
+        };
+        other.start.saturating_sub(one.end) <= small.max(one.end - one.start)
+    }
+
+    fn with_handle<T>(&self, indexed_file: &IndexedFile, work: impl FnOnce(&Positioned) -> T) -> Result<T> {
+        if let Some(handle) = indexed_file.handle.get() {
+            return Ok(work(handle));
+        }
+        let (handle, _) = indexed_file.file.begin_parts(Some(indexed_file.index.status()))?.wait()?;
+        if indexed_file.index.len() <= 1 || self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
+            return Ok(work(&handle));
+        }
+        Ok(work(indexed_file.handle.get_or_init(|| handle)))
+    }
+}
+
+fn failed(file: &FileProvenance, first: &Wanted, error: &io::Error) -> Error {
+    let name = file.name.text();
+    match error.kind() {
+        ErrorKind::UnexpectedEof => Error::data_loss(format!(
+            "{name}: {}, at {}, or a later one ends past the end of the file, which became shorter while it was \
+             read. Write the files before they are read",
+            file.record_name(first.record),
+            first.start
+        )),
+        _ => Error::io(name, error),
+    }
+}
+
+impl Indexed for RecordLookup {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, numbers: &[u64]) -> Result<Block> {
+        let mut wanted = self.wanted(numbers)?;
+        let buffer = self.fetch(&mut wanted)?;
+        self.block(&wanted, buffer).map_err(|error| match self.check_indexes(&wanted) {
+            Ok(()) => error,
+            Err(foreign) => foreign,
+        })
+    }
+
+    fn row_provenance(&self, number: u64) -> Option<RowProvenance> {
+        let file = self.files.partition_point(|file| file.first <= number).checked_sub(1)?;
+        let IndexedFile { file, index, first, .. } = &self.files[file];
+        Some(RowProvenance { file: Arc::clone(file), record: index.number(number - first)?, sub: 0 })
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+}

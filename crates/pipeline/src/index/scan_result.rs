@@ -1,0 +1,146 @@
+//! The result of scanning a file.
+
+use crate::blocks::file_provenance::Layout;
+use crate::formats::RecordPosition;
+use crate::index::Offsets;
+use crate::skip_event::Rest;
+use headrace_engine::error::{Error, Result};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The records of a file.
+#[derive(Debug, Default)]
+pub struct ScanResult {
+    /// The offsets of the records.
+    pub offsets: Offsets,
+    /// Their numbers.
+    pub numbers: Numbers,
+    /// For a table: the columns of its records.
+    pub layout: Option<Arc<Layout>>,
+    /// The parts of it that cannot be read.
+    pub faults: Vec<ScanFault>,
+}
+
+/// Damage found by a scan.
+#[derive(Debug)]
+pub struct ScanFault {
+    /// The position.
+    pub at: RecordPosition,
+    /// The error.
+    pub error: Error,
+    /// The rest of the file, if that cannot be read either.
+    pub rest: Option<Rest>,
+}
+
+impl ScanFault {
+    /// Damage after which nothing can be read, in a file of `len` bytes.
+    pub fn end(at: RecordPosition, error: Error, len: u64) -> Self {
+        Self { at, error, rest: Some(Rest { num_bytes: len.checked_sub(at.offset_bytes) }) }
+    }
+}
+
+impl From<Offsets> for ScanResult {
+    /// Records with consecutive numbers.
+    fn from(offsets: Offsets) -> Self {
+        Self { offsets, ..Self::default() }
+    }
+}
+
+impl ScanResult {
+    /// Adds a record. At the end of the scan, the end of the last record is added to the offsets
+    /// only.
+    pub fn push(&mut self, offset: u64, number: u64) -> Result<()> {
+        // So far there is one offset for each number, so none of them is an end.
+        let index = self.offsets.num_pushed();
+        self.numbers.push(index, number)?;
+        self.offsets.push(offset)
+    }
+
+    /// The memory that this takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let numbers = match &self.numbers {
+            Numbers::From(_) => 0,
+            Numbers::Each(numbers) => numbers.memory_bytes(),
+        };
+        self.offsets.memory_bytes() + numbers
+    }
+}
+
+/// The numbers of records, in ascending order: lines may be skipped, and a record may span several.
+#[derive(Debug)]
+pub enum Numbers {
+    /// Consecutive numbers from this one on, which take no memory for each record.
+    From(u64),
+    /// One number for each record.
+    Each(Offsets),
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::From(0)
+    }
+}
+
+impl Numbers {
+    /// Adds the number of record `index`, the next one.
+    fn push(&mut self, index: u64, number: u64) -> Result<()> {
+        if let Self::From(first) = self {
+            if index == 0 {
+                *first = number;
+            }
+            if *first + index == number {
+                return Ok(());
+            }
+            let mut each = Offsets::new();
+            (*first..*first + index).try_for_each(|number| each.push(number))?;
+            *self = Self::Each(each);
+        }
+        match self {
+            Self::Each(each) => each.push(number),
+            Self::From(_) => Ok(()),
+        }
+    }
+
+    /// The index of record `number`, if that is one of the first `len`.
+    pub fn find(&self, number: u64, len: u64) -> Option<u64> {
+        let (mut first, mut end) = (0, len);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            match self.get(middle).cmp(&number) {
+                Ordering::Less => first = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
+    }
+
+    /// The number of record `index`.
+    pub fn get(&self, index: u64) -> u64 {
+        match self {
+            Self::From(first) => first + index,
+            Self::Each(each) => each.get(index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_memory_only_if_some_are_skipped() {
+        for (numbers, takes_memory) in [(&[4, 5, 6][..], false), (&[4, 5, 7, 8], true), (&[], false), (&[9, 8], true)] {
+            let mut result = ScanResult::default();
+            numbers.iter().for_each(|number| result.push(number * 10, *number).unwrap());
+            let found: Vec<_> = (0..numbers.len() as u64).map(|index| result.numbers.get(index)).collect();
+            assert_eq!(found, numbers);
+            if numbers.is_sorted() {
+                let len = numbers.len() as u64;
+                assert!((0..len).all(|index| result.numbers.find(found[index as usize], len) == Some(index)));
+                assert_eq!(result.numbers.find(99, len), None);
+            }
+            assert_eq!(matches!(result.numbers, Numbers::Each(_)), takes_memory);
+        }
+    }
+}

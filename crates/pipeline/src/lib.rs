@@ -1,0 +1,27 @@
+//! Pipelines: from files to batches, in blocks of rows. The order depends only on the description.
+//!
+//! A pipeline is a chain of [nodes](node), serial steps that move row numbers. Slow work (reading,
+//! decoding, gathering) is a [task](execution::task) that a node starts and a worker of the pool
+//! does; results are used in the order in which their tasks were started. The
+//! [executor](execution::executor) polls the nodes whenever a task has ended.
+//!
+//! It does not depend on Python. See `DESIGN.md` at the root of the repository for the map.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
+
+pub mod blocks;
+pub mod checkpoint;
+pub mod execution;
+pub mod formats;
+pub mod function_states;
+pub mod index;
+pub mod native;
+pub mod node;
+pub mod nodes;
+pub mod order_digest;
+pub mod permutation;
+pub mod plan;
+pub mod skip_event;
+pub mod stages;
+
+#[cfg(test)]
+mod tests;

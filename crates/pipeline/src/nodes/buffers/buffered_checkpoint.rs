@@ -1,0 +1,185 @@
+//! Checkpoints for nodes whose buffered rows must be listed one by one.
+
+use crate::checkpoint::{Checkpoint, State, damaged};
+use headrace_engine::error::Result;
+use headrace_engine::order;
+use std::cmp::Reverse;
+
+/// The average number of rows for each position that rows are read again from.
+const ROWS_OF_A_PART: usize = 8;
+const LEAST_PARTS: usize = 4;
+
+/// The state of a node with `N` numbers of its own, which buffers rows of its input.
+pub struct BufferedCheckpoint<const N: usize> {
+    /// The node's own numbers.
+    pub numbers: [u64; N],
+    /// The numbers of the buffered rows, ascending.
+    pub rows: Vec<u64>,
+    /// A tag for each of them, or none at all.
+    pub tags: Vec<u64>,
+    /// The number of the next row.
+    pub next_row: u64,
+    /// The positions from which rows are read again, each with its row number and checkpoint,
+    /// ascending. The last is the next row's.
+    pub parts: Vec<(u64, Checkpoint)>,
+}
+
+impl<const N: usize> BufferedCheckpoint<N> {
+    /// The checkpoint: the node's own numbers, the buffered rows with their tags if any, the next
+    /// row with its checkpoint, and the checkpoints of earlier rows from which the others can be
+    /// read, ascending.
+    pub fn checkpoint<'a>(
+        numbers: [u64; N],
+        rows: &[u64],
+        tags: &[u64],
+        next: (u64, Checkpoint),
+        arrivals: impl Iterator<Item = (u64, &'a Checkpoint)>,
+    ) -> Checkpoint {
+        let mut parts = few(parts(rows, arrivals), (rows.len() / ROWS_OF_A_PART).max(LEAST_PARTS));
+        parts.push((next.0, &next.1));
+        let mut all = numbers.to_vec();
+        all.extend([parts.len() as u64, rows.len() as u64]);
+        all.extend(differences(parts.iter().map(|part| part.0)));
+        all.extend(differences(rows.iter().copied()));
+        all.extend_from_slice(tags);
+        Checkpoint::new(all, parts.into_iter().map(|part| part.1.clone()))
+    }
+
+    /// Reads a checkpoint; `None` for the beginning.
+    pub fn of(checkpoint: &Checkpoint) -> Result<Option<Self>> {
+        let Some(State { numbers: all, inputs, .. }) = checkpoint.state() else { return Ok(None) };
+        let (numbers, rest) = all.split_first_chunk::<N>().ok_or_else(damaged)?;
+        let ([num_parts, num_rows], rest) = rest.split_first_chunk().ok_or_else(damaged)?;
+        if *num_parts == 0 || *num_parts != inputs.len() as u64 {
+            return Err(damaged());
+        }
+        let (firsts, rest) = rest.split_at_checked(inputs.len()).ok_or_else(damaged)?;
+        let num_rows = usize::try_from(*num_rows).map_err(|_| damaged())?;
+        let (rows, tags) = rest.split_at_checked(num_rows).ok_or_else(damaged)?;
+        let (firsts, rows, tags) = (sums(firsts)?, sums(rows)?, tags.to_vec());
+        let next_row = firsts.last().copied().ok_or_else(damaged)?;
+        let parts = firsts.into_iter().zip(inputs.iter().cloned()).collect();
+        Ok(Some(Self { numbers: *numbers, rows, tags, next_row, parts }))
+    }
+}
+
+/// A position to read rows from: the number of a row, its checkpoint, and the number of rows that
+/// reading from it skips.
+type Part<'a> = (u64, &'a Checkpoint, u64);
+
+/// The last possible position before each row.
+fn parts<'a>(rows: &[u64], arrivals: impl Iterator<Item = (u64, &'a Checkpoint)>) -> Vec<Part<'a>> {
+    let mut arrivals = arrivals.peekable();
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    let mut before = 0;
+    for row in rows {
+        let mut last = None;
+        while let Some(arrival) = arrivals.next_if(|arrival| arrival.0 <= *row) {
+            last = Some(arrival);
+        }
+        if let Some((first, checkpoint)) = last {
+            parts.push((first, checkpoint, first.saturating_sub(before)));
+        }
+        before = *row;
+    }
+    parts
+}
+
+/// The first position, and those of the others that skip the most rows, in their order: at most
+/// `most` in all.
+fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Checkpoint)> {
+    if let Some(first) = parts.first_mut() {
+        first.2 = u64::MAX;
+    }
+    let mut is_kept: Vec<_> = parts.iter().map(|_| parts.len() <= most).collect();
+    if parts.len() > most {
+        let sparing = order::by_key(parts.len(), |place| Reverse(parts[place].2));
+        sparing[..most].iter().for_each(|place| is_kept[*place] = true);
+    }
+    let kept = parts.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept);
+    kept.map(|((first, checkpoint, _), _)| (first, checkpoint)).collect()
+}
+
+/// The first number, and the differences between neighbours.
+fn differences(numbers: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    numbers.scan(0, |before, number| Some(number - std::mem::replace(before, number)))
+}
+
+fn sums(differences: &[u64]) -> Result<Vec<u64>> {
+    let mut sum: u64 = 0;
+    let add = |difference: &u64| {
+        sum = sum.checked_add(*difference)?;
+        Some(sum)
+    };
+    differences.iter().map(add).collect::<Option<_>>().ok_or_else(damaged)
+}
+
+/// Makes checkpoints for batches: a state now and then, and the number of batches returned since.
+#[derive(Default)]
+pub struct BatchCheckpoints {
+    last: Checkpoint,
+    num_batches: u64,
+    num_rows: usize,
+}
+
+impl BatchCheckpoints {
+    /// True if another state is due: as many rows were returned since the last one as `num_waiting`
+    /// rows wait now.
+    pub fn is_due(&self, num_waiting: usize) -> bool {
+        self.num_rows >= num_waiting.max(LEAST_ROWS)
+    }
+
+    /// Sets the state from which the following batches can be made again.
+    pub fn set(&mut self, checkpoint: Checkpoint) {
+        *self = Self { last: checkpoint, num_batches: 0, num_rows: 0 };
+    }
+
+    /// The checkpoint of the next batch, which has `num_rows` rows.
+    pub fn next(&mut self, num_rows: usize) -> Checkpoint {
+        let checkpoint = self.last.behind(self.num_batches);
+        self.num_batches += 1;
+        self.num_rows += num_rows;
+        checkpoint
+    }
+}
+
+/// The least number of rows between two states.
+const LEAST_ROWS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_lists_the_buffered_rows_and_the_positions_to_read_them_from() {
+        let checkpoints: Vec<_> = (0..40).map(|number| Checkpoint::new([number], [])).collect();
+        let arrivals = || (0..40_u64).map(|number| (10 * number, &checkpoints[number as usize]));
+        let waiting = |rows: &[u64]| {
+            let checkpoint = BufferedCheckpoint::checkpoint([7], rows, &[9], (400, Checkpoint::default()), arrivals());
+            BufferedCheckpoint::<1>::of(&checkpoint).unwrap().unwrap()
+        };
+        let few = waiting(&[3, 55, 58, 399]);
+        assert_eq!((few.numbers, few.next_row), ([7], 400));
+        assert_eq!((&few.rows[..], &few.tags[..]), (&[3, 55, 58, 399][..], &[9][..]));
+        assert_eq!(few.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 50, 390, 400]);
+        assert_eq!(few.parts[1].1, checkpoints[5]);
+        // The positions that save the most reading are kept.
+        let many = waiting(&[3, 15, 25, 35, 45, 95, 105, 395]);
+        assert_eq!(many.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 10, 90, 390, 400]);
+        assert_eq!(waiting(&[]).parts.len(), 1);
+    }
+
+    #[test]
+    fn a_state_of_another_shape_is_refused() {
+        let state = |numbers: &[u64], num_inputs: usize| {
+            let inputs = (0..num_inputs).map(|_| Checkpoint::default());
+            BufferedCheckpoint::<1>::of(&Checkpoint::new(numbers.iter().copied(), inputs)).map(drop)
+        };
+        assert!(state(&[0, 1, 2, 5, 1, 2], 1).is_ok());
+        assert!(state(&[], 0).is_err());
+        assert!(state(&[0, 0, 0], 0).is_err());
+        assert!(state(&[0, 2, 0, 1], 2).is_err());
+        assert!(state(&[0, 1, 3, 5, 1, 2], 1).is_err());
+        assert!(state(&[0, 1, 2, 5, 1, u64::MAX], 1).is_err());
+    }
+}

@@ -1,0 +1,448 @@
+//! Blocks with pending rows. A block with few of them is replaced by a copy of these rows.
+
+use crate::blocks::block::Block;
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::{Budget, Charge};
+use headrace_engine::error::Result;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A block is replaced once at most this fraction of its rows is pending.
+const KEPT_PART: usize = 4;
+/// The same where memory is short.
+const TIGHT_PART: usize = 2;
+
+/// Blocks of at most this size are replaced only where memory is short: a copy takes longer than
+/// it is worth.
+const SMALL_BYTES: usize = 16 << 10;
+
+/// A pending row: the number of its block, and its row number in the original block.
+pub type PendingRow = (u32, u32);
+
+/// The blocks, by number.
+#[derive(Default)]
+pub struct PendingRows {
+    blocks: Vec<PendingBlock>,
+    /// Free numbers of `blocks`.
+    free: Vec<u32>,
+    /// The blocks that were used last; more of their rows may come.
+    open: Vec<u32>,
+    /// The largest number of open blocks beside the last one.
+    more_open: usize,
+    /// The number of runs of rows that were added.
+    num_runs: u64,
+    /// The number of the current group of rows.
+    group: u64,
+    /// Arrivals whose rows may be pending, the oldest first.
+    arrivals: VecDeque<Arrival>,
+    /// The number of the current arrival.
+    arrival: u64,
+    is_tight: bool,
+    /// The charge for the tables beside the blocks.
+    charge: Option<Charge>,
+}
+
+/// Rows that came together.
+struct Arrival {
+    /// Its number; arrivals are counted from 1.
+    number: u64,
+    /// The number of their blocks that are held.
+    num_blocks: usize,
+    /// The number of the first of the rows among all rows of the input, and its checkpoint.
+    first: u64,
+    checkpoint: Checkpoint,
+}
+
+/// A block with pending rows.
+#[derive(Default)]
+struct PendingBlock {
+    /// The number of the arrival of its first rows.
+    arrival: u64,
+    block: Option<Arc<Block>>,
+    /// The number of rows of the block.
+    num_rows: usize,
+    num_waiting: usize,
+    /// True if more of its rows may come.
+    is_open: bool,
+    /// True if it has few bytes.
+    is_small: bool,
+    /// The number of the run of rows that was added last.
+    last_run: u64,
+    /// For each row of the original block, true if it is pending.
+    waits: Bits,
+    /// The rows that were kept when the block was replaced by a smaller one.
+    kept: Option<Ranks>,
+    /// The index of the block in the current group of rows, and the number of that group; groups
+    /// are counted from 1.
+    known: (usize, u64),
+}
+
+/// A bit for each row.
+#[derive(Clone, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(len: usize) -> Self {
+        Self(std::iter::repeat_n(0, len.div_ceil(64)).collect())
+    }
+
+    fn set(&mut self, row: usize) {
+        self.0[row / 64] |= 1 << (row % 64);
+    }
+
+    #[inline]
+    fn unset(&mut self, row: usize) {
+        self.0[row / 64] &= !(1 << (row % 64));
+    }
+
+    /// The rows whose bits are set.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let row = 64 * index + rest.trailing_zeros() as usize;
+                let is_set = rest != 0;
+                rest &= rest.wrapping_sub(1);
+                is_set.then_some(row)
+            })
+        })
+    }
+}
+
+/// The number of set bits before each position.
+struct Ranks {
+    bits: Bits,
+    /// The number before each word.
+    before: Vec<u32>,
+}
+
+impl Ranks {
+    fn new(bits: Bits) -> Self {
+        let mut count = 0;
+        let counted = |word: &u64| {
+            count += word.count_ones();
+            count - word.count_ones()
+        };
+        let before = bits.0.iter().map(counted).collect();
+        Self { bits, before }
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> usize {
+        let below = self.bits.0[row / 64] & ((1 << (row % 64)) - 1);
+        (self.before[row / 64] + below.count_ones()) as usize
+    }
+}
+
+impl PendingBlock {
+    fn new(block: Arc<Block>, arrival: u64) -> Self {
+        let (num_rows, is_small) = (block.num_rows(), block.held_bytes() <= SMALL_BYTES);
+        let waits = Bits::new(num_rows);
+        Self { arrival, block: Some(block), num_rows, is_open: true, is_small, waits, ..Self::default() }
+    }
+
+    /// The address of its block.
+    fn address(&self) -> Option<*const Block> {
+        self.block.as_ref().map(Arc::as_ptr)
+    }
+
+    /// Notes that these rows are pending, which come in this run.
+    fn add(&mut self, rows: Range<usize>, run: u64) {
+        self.num_waiting += rows.len();
+        self.last_run = run;
+        rows.for_each(|row| self.waits.set(row));
+    }
+
+    /// The position of a row in the current block.
+    #[inline]
+    fn current_row(&self, row: usize) -> usize {
+        self.kept.as_ref().map_or(row, |kept| kept.get(row))
+    }
+
+    /// True if few of the block's rows are pending.
+    #[inline]
+    fn are_few(&self, is_tight: bool) -> bool {
+        match is_tight {
+            true => self.num_waiting * TIGHT_PART <= self.num_rows,
+            false if self.is_small => self.num_waiting == 0,
+            false => self.num_waiting * KEPT_PART <= self.num_rows,
+        }
+    }
+
+    /// The share of its memory that belongs to the pending rows.
+    fn num_bytes(&self) -> usize {
+        let bytes = |block: &Arc<Block>| block.held_bytes() * self.num_waiting / self.num_rows.max(1);
+        self.block.as_ref().map_or(0, bytes)
+    }
+
+    /// The memory of the tables beside the block.
+    fn table_bytes(&self) -> usize {
+        let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
+        8 * self.waits.0.len() + ranks
+    }
+
+    /// Replaces the block by a copy of the pending rows, if there are any.
+    fn compact(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
+        let mut kept = Rows::new();
+        self.waits.iter().for_each(|row| kept.push(block, self.current_row(row), 1));
+        let copy = kept.copy()?;
+        self.kept = Some(Ranks::new(self.waits.clone()));
+        let charge = budget.charge(copy.held_bytes() + self.table_bytes());
+        self.num_rows = copy.num_rows();
+        self.block = Some(Arc::new(copy.charged(charge)));
+        self.known = (0, 0);
+        Ok(())
+    }
+}
+
+impl PendingRows {
+    /// Lets the rows of `num_open` blocks come in turn, at least 1.
+    pub fn keep_open(&mut self, num_open: usize) {
+        self.more_open = num_open.saturating_sub(1);
+    }
+
+    /// Adds pending rows of a block; returns its number. The rows of one block are added in
+    /// succession, or in turn with those of other open blocks.
+    pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
+        let address = Some(Arc::as_ptr(block));
+        let open = self.open.iter().copied().find(|number| self.blocks[*number as usize].address() == address);
+        let number = open.unwrap_or_else(|| self.hold(Arc::clone(block)));
+        self.num_runs += 1;
+        self.blocks[number as usize].add(rows, self.num_runs);
+        self.close(budget)?;
+        Ok(number)
+    }
+
+    /// Adds pending rows as [`PendingRows::add`] does; sets `numbers` to the number of each of their
+    /// blocks.
+    pub fn add_all(&mut self, rows: &Rows, numbers: &mut Vec<u32>, budget: &Arc<Budget>) -> Result<()> {
+        const NONE: u32 = u32::MAX;
+        let blocks = rows.blocks();
+        numbers.clear();
+        numbers.extend(std::iter::repeat_n(NONE, blocks.len()));
+        let address = |number: &u32| self.blocks[*number as usize].address().map(|address| (address, *number));
+        let open: HashMap<_, _> = self.open.iter().filter_map(address).collect();
+        let mut run = 0;
+        while let Some((block, start, length)) = rows.numbered_run(run) {
+            if numbers[block] == NONE {
+                let open = open.get(&Arc::as_ptr(&blocks[block])).copied();
+                numbers[block] = open.unwrap_or_else(|| self.hold(Arc::clone(&blocks[block])));
+            }
+            self.num_runs += 1;
+            self.blocks[numbers[block] as usize].add(start..start + length, self.num_runs);
+            run += 1;
+        }
+        self.close(budget)
+    }
+
+    /// Begins an arrival: the rows added from now on came together, the first of them with this
+    /// number and this checkpoint.
+    pub fn begin_arrival(&mut self, first: u64, checkpoint: Checkpoint) {
+        self.forget_arrivals();
+        self.arrival += 1;
+        self.arrivals.push_back(Arrival { number: self.arrival, num_blocks: 0, first, checkpoint });
+    }
+
+    /// Forgets arrivals without pending rows, except for the last one.
+    fn forget_arrivals(&mut self) {
+        while self.arrivals.front().is_some_and(|arrival| arrival.num_blocks == 0 && arrival.number < self.arrival) {
+            self.arrivals.pop_front();
+        }
+    }
+
+    /// The positions from which rows may be pending, the oldest first: the number of a row and its
+    /// checkpoint.
+    pub fn arrivals(&mut self) -> impl Iterator<Item = (u64, &Checkpoint)> {
+        self.forget_arrivals();
+        self.arrivals.iter().map(|arrival| (arrival.first, &arrival.checkpoint))
+    }
+
+    /// Updates the number of held blocks of an arrival.
+    fn count_block(&mut self, arrival: u64, count: impl FnOnce(usize) -> usize) {
+        let index = self.arrivals.partition_point(|other| other.number < arrival);
+        if let Some(found) = self.arrivals.get_mut(index).filter(|found| found.number == arrival) {
+            found.num_blocks = count(found.num_blocks);
+        }
+    }
+
+    /// The number of a block, whose rows become pending.
+    fn hold(&mut self, block: Arc<Block>) -> u32 {
+        let pending_block = PendingBlock::new(block, self.arrival);
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.blocks[number as usize] = pending_block;
+                number
+            }
+            None => {
+                self.blocks.push(pending_block);
+                self.blocks.len() as u32 - 1
+            }
+        };
+        self.count_block(self.arrival, |count| count + 1);
+        self.open.push(number);
+        number
+    }
+
+    /// Closes the blocks that were used longest ago: all of their rows have come, and most of them
+    /// may have left.
+    fn close(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        let Some(num_closed) = self.open.len().checked_sub(self.more_open + 1).filter(|count| *count > 0) else {
+            return Ok(());
+        };
+        let mut open = std::mem::take(&mut self.open);
+        open.sort_unstable_by_key(|number| self.blocks[*number as usize].last_run);
+        self.open = open.split_off(num_closed);
+        for number in open {
+            self.blocks[number as usize].is_open = false;
+            self.thin_out(number, budget)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a new group of returned rows.
+    pub fn begin_group(&mut self) {
+        self.group += 1;
+    }
+
+    /// Moves a pending row to the end of `rows`, the rows of the current group.
+    #[inline]
+    pub fn give(&mut self, (number, row): PendingRow, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        let pending_block = &mut self.blocks[number as usize];
+        if pending_block.known.1 != self.group
+            && let Some(block) = &pending_block.block
+        {
+            pending_block.known = (rows.add_block(block), self.group);
+        }
+        rows.push_run(pending_block.known.0, pending_block.current_row(row as usize), 1);
+        pending_block.waits.unset(row as usize);
+        pending_block.num_waiting -= 1;
+        match pending_block.are_few(self.is_tight) {
+            true => self.thin_out(number, budget),
+            false => Ok(()),
+        }
+    }
+
+    /// Drops the rows of a block that are not pending, if they are most of it and no more of its
+    /// rows may come.
+    fn thin_out(&mut self, number: u32, budget: &Arc<Budget>) -> Result<()> {
+        let pending_block = &mut self.blocks[number as usize];
+        if pending_block.are_few(self.is_tight) && !pending_block.is_open {
+            pending_block.compact(budget)?;
+            self.release(number);
+        }
+        Ok(())
+    }
+
+    /// Drops a block without pending rows.
+    fn release(&mut self, number: u32) {
+        let pending_block = &mut self.blocks[number as usize];
+        if pending_block.num_waiting == 0 && pending_block.block.is_some() {
+            let arrival = std::mem::take(pending_block).arrival;
+            self.free.push(number);
+            self.count_block(arrival, |count| count - 1);
+        }
+    }
+
+    /// Replaces blocks sooner from now on if more than half of the memory is used; charges the
+    /// tables beside the blocks, and `num_bytes` for the row numbers.
+    pub fn look_at(&mut self, budget: &Arc<Budget>, num_bytes: usize) -> Result<()> {
+        let num_bytes = num_bytes + self.blocks.capacity() * size_of::<PendingBlock>();
+        self.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
+        if self.is_tight || budget.used_bytes() <= budget.room_bytes() / 2 {
+            return Ok(());
+        }
+        self.is_tight = true;
+        let numbers = 0..self.blocks.len() as u32;
+        numbers
+            .filter(|number| self.blocks[*number as usize].block.is_some())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|number| self.thin_out(number, budget))
+    }
+
+    /// The memory of all blocks, including rows that are not pending.
+    pub fn held_bytes(&self) -> usize {
+        self.blocks
+            .iter()
+            .filter_map(|pending_block| pending_block.block.as_ref())
+            .map(|block| block.held_bytes())
+            .sum()
+    }
+
+    /// The average memory of a pending row, without the other rows of its block.
+    pub fn row_bytes(&self) -> usize {
+        let sum = |sum: (usize, usize), pending_block: &PendingBlock| {
+            (sum.0 + pending_block.num_waiting, sum.1 + pending_block.num_bytes())
+        };
+        let (num_rows, num_bytes) = self.blocks.iter().fold((0, 0), sum);
+        num_bytes.div_ceil(num_rows.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::block::Provenance;
+    use crate::blocks::column::Column;
+    use headrace_engine::tensor::Tensor;
+    use headrace_engine::tensor::shape::Shape;
+
+    const NUM_ROWS: u32 = 200;
+    /// The length of a row. Blocks are not small.
+    const LENGTH: usize = 32;
+
+    fn block() -> Arc<Block> {
+        let values: Vec<_> = (0..NUM_ROWS).flat_map(|row| [row; LENGTH]).collect();
+        let tensor = Tensor::from_values(Shape::new(&[NUM_ROWS as usize, LENGTH]), values).unwrap();
+        Arc::new(Block::new(vec![Column::Dense(tensor)], NUM_ROWS as usize, Provenance::Unknown).unwrap())
+    }
+
+    fn given(pending: &mut PendingRows, places: &[PendingRow], budget: &Arc<Budget>) -> Vec<u32> {
+        let mut rows = Rows::new();
+        pending.begin_group();
+        places.iter().for_each(|place| pending.give(*place, &mut rows, budget).unwrap());
+        let gathered = rows.gather().unwrap();
+        gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().iter().step_by(LENGTH).copied().collect()
+    }
+
+    #[test]
+    fn rows_are_found_after_their_block_was_replaced() {
+        for limit_bytes in [usize::MAX, 0] {
+            let budget = Budget::new(limit_bytes);
+            let mut pending = PendingRows::default();
+            let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
+            let other = pending.add(&block(), 10..20, &budget).unwrap();
+            pending.look_at(&budget, 0).unwrap();
+            assert_ne!(number, other);
+            // The rows are taken modulo seven, so that they are spread over the block.
+            let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
+            for rows in order.chunks(9) {
+                let places: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
+                assert_eq!(given(&mut pending, &places, &budget), rows);
+            }
+            assert_eq!(pending.free, [number]);
+            assert_eq!(pending.blocks[other as usize].num_waiting, 10);
+        }
+    }
+
+    #[test]
+    fn a_block_with_few_pending_rows_takes_little_memory() {
+        let budget = Budget::new(usize::MAX);
+        let mut pending = PendingRows::default();
+        let number = pending.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
+        pending.add(&block(), 0..1, &budget).unwrap();
+        let row_bytes = pending.row_bytes();
+        let places: Vec<_> = (0..NUM_ROWS - 10).map(|row| (number, row)).collect();
+        given(&mut pending, &places, &budget);
+        let replaced = pending.blocks[number as usize].block.as_ref().unwrap();
+        assert_eq!(replaced.num_rows(), 12);
+        assert!(budget.used_bytes() < block().held_bytes() / 2);
+        assert!((4..200).contains(&row_bytes) && pending.row_bytes() >= row_bytes);
+        assert!(budget.used_bytes() > 0);
+        drop(pending);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Replays an input: reads some of its rows again by number, and then all that follow.
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::node::{Context, Node, Poll};
+use crate::skip_event::SkipEvent;
+use headrace_engine::error::{Error, Result};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Makes the node of an input from a checkpoint on.
+pub type Restart = Box<dyn Fn(&Checkpoint) -> Result<Box<dyn Node>> + Send>;
+
+/// An input. It returns all rows; after resuming, some of the earlier rows and all that follow.
+pub struct Replay {
+    node: Box<dyn Node>,
+    /// The number of the next row of `node`.
+    next: u64,
+    /// The rows of `node` still to be processed.
+    rows: Rows,
+    /// The wanted row numbers, ascending; the last range has no end.
+    wanted: VecDeque<Range<u64>>,
+    /// Later positions from which the rows can be read sooner, with their row numbers.
+    parts: VecDeque<(u64, Checkpoint)>,
+    restart: Option<Restart>,
+}
+
+/// The result of polling an input.
+pub enum Given {
+    /// Rows with consecutive numbers, from this one on.
+    Rows(u64, Rows),
+    /// A report of rows skipped before the next row.
+    SkipEvent(SkipEvent),
+    /// Nothing until a task has ended.
+    Pending,
+    /// No more rows.
+    End,
+}
+
+impl Replay {
+    /// All rows.
+    pub fn new(node: Box<dyn Node>) -> Self {
+        let (rows, mut wanted, parts) = (Rows::new(), VecDeque::new(), VecDeque::new());
+        wanted.push_back(0..u64::MAX);
+        Self { node, next: 0, rows, wanted, parts, restart: None }
+    }
+
+    /// The rows of the numbers `wanted`, ascending, and all rows from number `next` on. They are
+    /// read from the checkpoints in `parts`, ascending too.
+    pub fn recalled(parts: Vec<(u64, Checkpoint)>, wanted: &[u64], next: u64, restart: Restart) -> Result<Self> {
+        let mut parts = VecDeque::from(parts);
+        let Some((first, checkpoint)) = parts.pop_front() else { return Err(damaged()) };
+        let is_rising = wanted.windows(2).all(|pair| pair[0] < pair[1]) && parts.iter().is_sorted_by_key(|part| part.0);
+        let least = wanted.first().copied().unwrap_or(next);
+        if !is_rising || first > least || wanted.last().is_some_and(|last| *last >= next) {
+            return Err(damaged());
+        }
+        let mut ranges: VecDeque<Range<u64>> = VecDeque::new();
+        for number in wanted {
+            match ranges.back_mut() {
+                Some(last) if last.end == *number => last.end += 1,
+                _ => ranges.push_back(*number..number + 1),
+            }
+        }
+        match ranges.back_mut() {
+            Some(last) if last.end == next => last.end = u64::MAX,
+            _ => ranges.push_back(next..u64::MAX),
+        }
+        let node = restart(&checkpoint)?;
+        Ok(Self { node, next: first, rows: Rows::new(), wanted: ranges, parts, restart: Some(restart) })
+    }
+
+    /// The next wanted rows.
+    pub fn pull(&mut self, context: &mut Context) -> Result<Given> {
+        loop {
+            let Some(wanted) = self.wanted.front().cloned() else { return Err(Error::internal("nothing is wanted")) };
+            if wanted.start >= self.next + self.rows.len() as u64 {
+                self.next += std::mem::take(&mut self.rows).len() as u64;
+                self.go_to(wanted.start)?;
+                match self.node.pull(context)? {
+                    Poll::Ready(rows) => self.rows = rows,
+                    Poll::SkipEvent(skip_event) => return Ok(Given::SkipEvent(skip_event)),
+                    Poll::Pending => return Ok(Given::Pending),
+                    Poll::End => return Ok(Given::End),
+                }
+                continue;
+            }
+            if wanted.start > self.next {
+                let before = self.rows.take_front((wanted.start - self.next) as usize);
+                self.next += before.len() as u64;
+            }
+            let rows = self.rows.take_front(usize::try_from(wanted.end - self.next).unwrap_or(usize::MAX));
+            let first = self.next;
+            self.next += rows.len() as u64;
+            match self.wanted.front_mut() {
+                Some(wanted) if self.next < wanted.end => wanted.start = self.next,
+                _ => drop(self.wanted.pop_front()),
+            }
+            return Ok(Given::Rows(first, rows));
+        }
+    }
+
+    /// Restarts at the last position that is not after row `number`, if there is a later one than
+    /// now.
+    fn go_to(&mut self, number: u64) -> Result<()> {
+        let mut found = None;
+        while self.parts.front().is_some_and(|(first, _)| *first <= number) {
+            found = self.parts.pop_front();
+        }
+        if let (Some((first, checkpoint)), Some(restart)) = (found, &self.restart)
+            && first > self.next
+        {
+            (self.node, self.next) = (restart(&checkpoint)?, first);
+        }
+        Ok(())
+    }
+}

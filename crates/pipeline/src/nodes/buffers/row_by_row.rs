@@ -1,0 +1,113 @@
+//! An input whose rows are taken one by one.
+
+use crate::blocks::block::Block;
+use crate::blocks::rows::{Cursor, Rows};
+use crate::checkpoint::Checkpoint;
+use crate::node::{Context, Node, Poll};
+use crate::skip_event::SkipEvent;
+use headrace_engine::error::Error;
+use std::sync::Arc;
+
+/// One of several inputs, whose rows are taken one by one.
+pub struct Input {
+    /// `None` after its end.
+    pub node: Option<Box<dyn Node>>,
+    rows: Cursor,
+    /// The checkpoint of its first row.
+    pub first: Checkpoint,
+    has_come: bool,
+    /// True if no more of its rows are taken.
+    pub is_left_out: bool,
+    /// Returned after the rows before it.
+    pub error: Option<Error>,
+    /// A report of rows skipped before its next row. It must be returned before the input is polled
+    /// again.
+    pub skip_event: Option<SkipEvent>,
+    /// The block of its last row, and the number of that in the current group of rows.
+    known: Option<(Arc<Block>, usize)>,
+}
+
+impl Input {
+    /// The rows of a node, which begins at a checkpoint.
+    pub fn new(node: Box<dyn Node>, first: Checkpoint) -> Self {
+        Self {
+            node: Some(node),
+            rows: Cursor::default(),
+            first,
+            has_come: false,
+            is_left_out: false,
+            error: None,
+            skip_event: None,
+            known: None,
+        }
+    }
+
+    /// Moves the next row to the end of `rows`, if it is available. Returns its size: the length of
+    /// its column `measured`, 1 without one.
+    pub fn push_next(&mut self, rows: &mut Rows, measured: Option<usize>) -> Option<u64> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let (block, row) = self.take_run(rows, 1);
+        rows.push_run(block, row, 1);
+        let column = measured.and_then(|number| self.known.as_ref()?.0.columns.get(number));
+        Some(column.map_or(1, |column| column.row_length(row) as u64))
+    }
+
+    /// The number of rows at least that come next and are consecutive in their block.
+    pub fn run_length(&self) -> usize {
+        self.rows.run_length()
+    }
+
+    /// Takes so many rows, at most [`Input::run_length`] and at least 1. Returns the number of their
+    /// block in `rows`, to be used with [`Rows::push_run`], and the first row.
+    pub fn take_run(&mut self, rows: &mut Rows, count: usize) -> (usize, usize) {
+        let Some((block, row)) = self.rows.next_run(count) else { return (0, 0) };
+        match &self.known {
+            Some((known, number)) if Arc::ptr_eq(known, block) => (*number, row),
+            _ => {
+                let number = rows.add_block(block);
+                self.known = Some((Arc::clone(block), number));
+                (number, row)
+            }
+        }
+    }
+
+    /// True if more rows may come, but none is there.
+    pub fn is_pending(&self) -> bool {
+        self.node.is_some() && self.rows.is_empty() && self.skip_event.is_none()
+    }
+
+    /// Begins a new group of rows, which has no blocks yet.
+    pub fn begin_group(&mut self) {
+        self.known = None;
+    }
+
+    /// True if no row is waiting.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The checkpoint of its next row.
+    pub fn checkpoint(&self) -> Checkpoint {
+        if self.has_come { self.rows.checkpoint() } else { self.first.clone() }
+    }
+
+    /// Polls for more rows.
+    pub fn fill(&mut self, context: &mut Context) {
+        let Some(node) = self.node.as_mut().filter(|_| self.skip_event.is_none()) else { return };
+        match node.pull(context) {
+            Ok(Poll::SkipEvent(skip_event)) => self.skip_event = Some(skip_event),
+            Ok(Poll::Ready(rows)) => {
+                self.rows = Cursor::new(rows);
+                self.has_come = true;
+            }
+            Ok(Poll::Pending) => {}
+            Ok(Poll::End) => self.node = None,
+            Err(error) => {
+                self.node = None;
+                self.error = Some(error);
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Counts the rows of a stage.
+
+use crate::node::{Context, Ended, Node, Poll};
+use headrace_engine::error::Result;
+
+/// Passes its input through.
+pub struct Counted {
+    input: Box<dyn Node>,
+    stage: usize,
+}
+
+impl Counted {
+    /// Counts the rows of `input` as those of stage number `stage`.
+    pub fn new(input: Box<dyn Node>, stage: usize) -> Self {
+        Self { input, stage }
+    }
+}
+
+impl Node for Counted {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        let poll = self.input.pull(context)?;
+        if let (Poll::Ready(rows), Some(meter)) = (&poll, context.meters.stage(self.stage)) {
+            meter.count(rows.len(), 0);
+        }
+        Ok(poll)
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        self.input.ended()
+    }
+}

@@ -1,0 +1,46 @@
+//! Lets a digest see the rows of the global order.
+
+use crate::checkpoint::Checkpoint;
+use crate::node::{Context, Node, Poll};
+use crate::order_digest::OrderDigest;
+use headrace_engine::error::Result;
+use std::sync::Arc;
+
+/// Passes its input through. Its checkpoints say how many rows, or batches, were before.
+pub struct Digested {
+    input: Box<dyn Node>,
+    /// `None` where rows are made again that were seen before.
+    digest: Option<Arc<OrderDigest>>,
+    pass: u64,
+    /// The number of rows, or batches, before the next one in the pass.
+    place: u64,
+}
+
+impl Digested {
+    /// The rows of `input`, the first of which is at this place of a pass.
+    pub fn new(input: Box<dyn Node>, digest: Option<Arc<OrderDigest>>, pass: u64, place: u64) -> Self {
+        Self { input, digest, pass, place }
+    }
+}
+
+impl Node for Digested {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        match self.input.pull(context)? {
+            Poll::Ready(rows) => {
+                if let Some(digest) = &self.digest {
+                    digest.push(self.pass, self.place, &rows, context.budget);
+                }
+                let checkpoint = Checkpoint::new([self.place], [rows.checkpoint(0)]);
+                self.place += if rows.group().is_some() { 1 } else { rows.len() as u64 };
+                Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
+            }
+            Poll::End => {
+                if let Some(digest) = &self.digest {
+                    digest.end(self.pass, self.place);
+                }
+                Ok(Poll::End)
+            }
+            poll => Ok(poll),
+        }
+    }
+}

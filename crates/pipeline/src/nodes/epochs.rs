@@ -1,0 +1,312 @@
+//! Passes: a pipeline several times over, and pipelines one after the other.
+
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::function_states::FunctionStates;
+use crate::node::{Context, Ended, Node, Poll};
+use headrace_engine::error::{Error, Result};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+/// Makes the node of pass number `n` from a checkpoint on, or `None` if there are no more passes.
+/// With `true`, its rows were returned before: it works in step, so that it polls for rows, and
+/// begins tasks, only when their results are requested.
+pub type NextPass = Box<dyn FnMut(u64, &Checkpoint, bool) -> Option<Result<Box<dyn Node>>> + Send>;
+
+/// Returns the rows of one pass after the other. The next pass begins as soon as the last row of
+/// one is requested.
+pub struct Passes {
+    next: NextPass,
+    /// The number of the next pass.
+    number: u64,
+    current: Option<Box<dyn Node>>,
+    /// The checkpoint at which the next pass begins.
+    first: Checkpoint,
+    /// True once the current pass has returned anything.
+    has_rows: bool,
+    ends_after_nothing: bool,
+    /// True if the pass before `number` has ended in this run.
+    has_ended: bool,
+    /// The states that nodes begin with.
+    states: Option<Arc<FunctionStates>>,
+    /// Python functions that keep a state from one pass to the next.
+    keeping: Option<Keeping>,
+    shards: Option<Shards>,
+}
+
+/// The state of all shards, for passes over one of them.
+struct Shards {
+    /// The number of shards.
+    count: u64,
+    /// The number of shards when the checkpoint was made.
+    old_count: u64,
+    /// True if, in an earlier pass, another shard would have had a different number of rows, so
+    /// that shards are at different positions.
+    is_uneven: bool,
+    /// The number of rows of each old shard to skip, from the state of the current pass's
+    /// checkpoint on, if the number of shards has changed.
+    skip: u64,
+    /// The number of further rows before them.
+    num_before: u64,
+}
+
+/// The Python functions that keep a state from one pass to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Keepers {
+    /// Their Python workers.
+    pub python_workers: Vec<usize>,
+    /// The workers whose last row may have been requested in vain, because an input zipped with it
+    /// has ended.
+    pub zipped: Vec<usize>,
+    /// True if a pass may end before all rows that they made are used, so that their states are
+    /// ahead of the used rows.
+    pub are_cut_short: bool,
+    /// The number of passes after which their states are needed.
+    pub num_passes: u64,
+    /// True if all nodes work in step.
+    pub in_step: bool,
+}
+
+struct Keeping {
+    keepers: Keepers,
+    /// The states of the functions at the end of the last pass, once they are known.
+    outer: Arc<FunctionStates>,
+    /// The states at the beginning of the current pass.
+    begin: Arc<FunctionStates>,
+    /// The states in the current pass.
+    inner: Arc<FunctionStates>,
+    /// The checkpoint of the rows returned last, and their number.
+    last: (Checkpoint, usize),
+    settling: Option<Settling>,
+}
+
+/// Makes the last rows of a pass again, in step, to find the states of functions after them.
+struct Settling {
+    node: Box<dyn Node>,
+    states: Arc<FunctionStates>,
+    /// The number of rows still to come.
+    num_rows: usize,
+    /// The states of the functions after the last row.
+    behind_rows: Option<Arc<FunctionStates>>,
+}
+
+impl Settling {
+    /// True once all states are known.
+    fn poll(&mut self, context: &mut Context) -> Result<bool> {
+        loop {
+            if self.num_rows == 0 && self.behind_rows.is_none() {
+                self.behind_rows = Some(self.states.copy());
+            }
+            match self.node.pull(context)? {
+                Poll::Ready(rows) => self.num_rows = self.num_rows.saturating_sub(rows.len()),
+                // It was returned before.
+                Poll::SkipEvent(_) => {}
+                Poll::Pending => return Ok(false),
+                Poll::End => return Ok(true),
+            }
+        }
+    }
+}
+
+impl Keeping {
+    fn new(keepers: Keepers, outer: Arc<FunctionStates>) -> Self {
+        let (begin, inner) = (outer.copy(), outer.copy());
+        Self { keepers, outer, begin, inner, last: (Checkpoint::default(), 0), settling: None }
+    }
+
+    /// The checkpoint at which the pass that starts now begins.
+    fn begin(&mut self, first: &Checkpoint) -> Checkpoint {
+        self.begin = self.outer.copy();
+        self.inner = if self.keepers.in_step { Arc::clone(&self.outer) } else { self.outer.copy() };
+        self.last = (first.clone(), 0);
+        first.clone().with_states(Some(Arc::clone(&self.inner)))
+    }
+
+    /// Makes sure that the states of the functions at the end of pass `number` are known; false
+    /// until they are.
+    fn settle(&mut self, number: u64, next: &mut NextPass, context: &mut Context) -> Result<bool> {
+        if self.keepers.in_step || number >= self.keepers.num_passes {
+            return Ok(true);
+        }
+        if !self.keepers.are_cut_short {
+            self.keepers
+                .python_workers
+                .iter()
+                .for_each(|python_worker| self.outer.set(*python_worker, self.inner.get(*python_worker)));
+            return Ok(true);
+        }
+        if self.settling.is_none() {
+            let states = self.begin.copy();
+            let (checkpoint, num_rows) = (self.last.0.clone().with_states(Some(Arc::clone(&states))), self.last.1);
+            let Some(node) = next(number, &checkpoint, true) else { return Ok(true) };
+            self.settling = Some(Settling { node: node?, states, num_rows, behind_rows: None });
+        }
+        let Some(settling) = &mut self.settling else { return Ok(true) };
+        if !settling.poll(context)? {
+            return Ok(false);
+        }
+        let behind_rows = settling.behind_rows.as_ref().unwrap_or(&settling.states);
+        for python_worker in &self.keepers.python_workers {
+            let states = if self.keepers.zipped.contains(python_worker) { behind_rows } else { &settling.states };
+            self.outer.set(*python_worker, states.get(*python_worker));
+        }
+        self.settling = None;
+        Ok(true)
+    }
+}
+
+impl Passes {
+    /// With `ends_after_nothing` a pass without rows is the last one: endless passes over nothing
+    /// would never end.
+    pub fn new(next: NextPass, ends_after_nothing: bool) -> Self {
+        Self {
+            next,
+            number: 0,
+            current: None,
+            first: Checkpoint::default(),
+            has_rows: true,
+            ends_after_nothing,
+            has_ended: false,
+            states: None,
+            keeping: None,
+            shards: None,
+        }
+    }
+
+    /// The number of shards when a checkpoint of passes over one shard was made.
+    pub fn old_shards(checkpoint: &Checkpoint) -> Result<Option<u64>> {
+        Ok(checkpoint.numbers()?.map(|[_, old_count, _]| old_count))
+    }
+
+    /// The passes of one of `count` shards; see [`Passes::skips`].
+    pub fn over_shards(mut self, count: Option<u64>) -> Self {
+        self.shards = count.map(|count| Shards { count, old_count: count, is_uneven: false, skip: 0, num_before: 0 });
+        self
+    }
+
+    /// True if it skips the rows after the checkpoint's state by itself: rows of another number of
+    /// shards.
+    pub fn skips(&self) -> bool {
+        self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
+    }
+
+    /// The checkpoint at which the next pass begins, after one that has ended.
+    fn after(&mut self, ended: Option<Ended>) -> Result<Checkpoint> {
+        let (Some(shards), Some(ended)) = (&mut self.shards, ended) else { return Ok(Checkpoint::default()) };
+        let (is_uneven, skip) = (ended.fewest != ended.most, shards.skip);
+        (shards.is_uneven, shards.skip) = (shards.is_uneven || is_uneven, 0);
+        if shards.old_count == shards.count || !ended.is_within_skip {
+            return Ok(Checkpoint::default());
+        }
+        if is_uneven {
+            return Err(shards.uneven(self.number));
+        }
+        let num_skipped = ended.mine.saturating_sub(std::mem::take(&mut shards.num_before));
+        self.has_rows = ended.mine > 0;
+        shards.skip = skip.saturating_sub(num_skipped);
+        Ok(Checkpoint::default().behind(shards.skip))
+    }
+
+    /// Sets the Python functions that keep a state from one pass to the next.
+    pub fn keeping(mut self, keepers: Keepers, states: Option<&Arc<FunctionStates>>) -> Self {
+        self.states = states.cloned();
+        if let Some(states) = states.filter(|_| !keepers.python_workers.is_empty()) {
+            self.keeping = Some(Keeping::new(keepers, Arc::clone(states)));
+        }
+        self
+    }
+
+    /// Continues from a checkpoint, without the rows to be skipped after its state.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let number = match (&mut self.shards, checkpoint.state()) {
+            (_, None) => return Ok(self),
+            (None, Some(_)) => checkpoint.numbers()?.map_or(0, |[number]| number),
+            (Some(shards), Some(_)) => {
+                let [number, old_count, is_uneven] = checkpoint.numbers()?.unwrap_or_default();
+                (shards.old_count, shards.is_uneven) = (old_count, is_uneven > 0);
+                number
+            }
+        };
+        (self.number, self.first) = (number, checkpoint.input(0)?);
+        if let Some(shards) = &mut self.shards
+            && shards.old_count != shards.count
+        {
+            if shards.is_uneven {
+                return Err(shards.uneven(number));
+            }
+            (shards.skip, shards.num_before) = (checkpoint.skip(), self.first.skip());
+            self.first = self.first.behind(checkpoint.skip());
+        }
+        if let Some(keeping) = &self.keeping {
+            for (index, python_worker) in keeping.keepers.python_workers.iter().enumerate() {
+                keeping.outer.set(*python_worker, checkpoint.input(index + 1)?.text());
+            }
+        } else if checkpoint.state().is_some_and(|state| state.inputs.len() > 1) {
+            return Err(damaged());
+        }
+        Ok(self)
+    }
+}
+
+impl Shards {
+    fn uneven(&self, number: u64) -> Error {
+        let Self { count, old_count, .. } = self;
+        Error::invalid_argument(format!(
+            "it was taken after {number} epochs of one of {old_count} shards of different lengths, so the shards are at different \
+             positions, and the state of one cannot be used for shard(..., {count}). Continue with shard(..., {old_count}); or \
+             write epochs(...) before shard(...), or give all shards equally many with shard(..., even='drop')"
+        ))
+    }
+}
+
+impl Node for Passes {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            if let Some(current) = &mut self.current {
+                match current.pull(context)? {
+                    Poll::Ready(rows) => {
+                        self.has_rows = true;
+                        let inner = rows.checkpoint(0);
+                        let mut numbers: SmallVec<[u64; 3]> = smallvec![self.number - 1];
+                        if let Some(Shards { count, is_uneven, .. }) = &self.shards {
+                            numbers.extend([*count, u64::from(*is_uneven)]);
+                        }
+                        let Some(keeping) = &mut self.keeping else {
+                            return Ok(Poll::Ready(rows.with_checkpoint(Checkpoint::new(numbers, [inner]))));
+                        };
+                        keeping.last = (inner.clone(), rows.len());
+                        let states =
+                            keeping.begin.texts(&keeping.keepers.python_workers).into_iter().map(Checkpoint::of_text);
+                        let checkpoint = Checkpoint::new(numbers, std::iter::once(inner).chain(states));
+                        return Ok(Poll::Ready(rows.with_checkpoint(checkpoint)));
+                    }
+                    Poll::SkipEvent(skip_event) => return Ok(Poll::SkipEvent(skip_event)),
+                    Poll::Pending => return Ok(Poll::Pending),
+                    Poll::End => {
+                        let ended = current.ended();
+                        (self.current, self.has_ended) = (None, true);
+                        self.first = self.after(ended)?;
+                    }
+                }
+            }
+            if self.has_ended
+                && let Some(keeping) = &mut self.keeping
+                && !keeping.settle(self.number - 1, &mut self.next, context)?
+            {
+                return Ok(Poll::Pending);
+            }
+            if self.has_ended && self.ends_after_nothing && !self.has_rows {
+                return Ok(Poll::End);
+            }
+            let first = std::mem::take(&mut self.first);
+            let start = match &mut self.keeping {
+                Some(keeping) => keeping.begin(&first),
+                None => first.clone().with_states(self.states.clone()),
+            };
+            let Some(node) = (self.next)(self.number, &start, false) else { return Ok(Poll::End) };
+            self.number += 1;
+            // The resumed pass has returned something before.
+            self.has_rows = first != Checkpoint::default();
+            self.current = Some(node?);
+        }
+    }
+}

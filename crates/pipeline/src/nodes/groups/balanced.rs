@@ -1,0 +1,117 @@
+//! Puts packed rows in an order in which ranks get rows of equal cost.
+
+use crate::nodes::groups::group_by::{Group, Waits};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// The number of rows of each rank that are put in order together.
+const ROWS_OF_RANK: usize = 8;
+
+impl Group {
+    /// Adds a row.
+    pub(super) fn add(&mut self, row: Waits, length: usize) {
+        self.rows.push(row);
+        self.length += length;
+        self.cost += (length as u128).pow(2);
+    }
+}
+
+/// Whole groups that wait until there are enough of them.
+///
+/// They are returned in rounds, a group for each rank, of groups whose costs are close together.
+/// Within a round the rank that had the least so far gets the most. So any number of rounds is
+/// balanced, whatever the size of batches.
+pub struct Balanced {
+    num_ranks: usize,
+    /// In the order of their completion.
+    pub waiting: Vec<Group>,
+}
+
+impl Balanced {
+    /// For one rank, nothing waits.
+    pub fn new(num_ranks: usize) -> Self {
+        Self { num_ranks: num_ranks.max(1), waiting: Vec::new() }
+    }
+
+    /// The largest number of groups that wait.
+    pub fn num_waiting(&self) -> usize {
+        if self.num_ranks == 1 { 0 } else { self.num_ranks.saturating_mul(ROWS_OF_RANK) }
+    }
+
+    /// Adds a group, and appends those that are complete to `whole`.
+    pub fn push(&mut self, group: Group, whole: &mut VecDeque<Group>) {
+        self.waiting.push(group);
+        if self.waiting.len() >= self.num_waiting() {
+            whole.extend(in_rounds(std::mem::take(&mut self.waiting), self.num_ranks));
+        }
+    }
+
+    /// The remaining groups at the end, and those that are still open.
+    pub fn finish(&mut self, open: Vec<Group>) -> Vec<Group> {
+        let mut whole = VecDeque::new();
+        let open = open.into_iter().filter(|group| !group.rows.is_empty());
+        open.for_each(|group| self.push(group, &mut whole));
+        whole.extend(in_rounds(std::mem::take(&mut self.waiting), self.num_ranks));
+        whole.into()
+    }
+}
+
+/// Groups in rounds. Rounds come in the order of their first groups; one that is not full is last.
+fn in_rounds(groups: Vec<Group>, num_ranks: usize) -> Vec<Group> {
+    if num_ranks == 1 {
+        return groups;
+    }
+    // Fewer groups than ranks are one round.
+    let num_ranks = num_ranks.min(groups.len());
+    let mut places: Vec<_> = groups.into_iter().enumerate().collect();
+    places.sort_by_key(|(place, group)| (Reverse(group.cost), *place));
+    let mut rounds: Vec<Vec<_>> = Vec::new();
+    let mut places = places.into_iter().peekable();
+    while places.peek().is_some() {
+        rounds.push(places.by_ref().take(num_ranks).collect());
+    }
+    rounds.sort_by_key(|round| (Reverse(round.len()), round.iter().map(|(place, _)| *place).min()));
+    let mut costs: Vec<_> = (0..num_ranks).map(|_| 0_u128).collect();
+    let mut ordered = Vec::new();
+    for round in rounds {
+        // The groups have descending costs.
+        let mut ranks: Vec<_> = (0..num_ranks).collect();
+        ranks.sort_by_key(|rank| (costs[*rank], *rank));
+        ranks.truncate(round.len());
+        let mut of_ranks: Vec<_> = ranks.into_iter().zip(round).collect();
+        of_ranks.iter().for_each(|(rank, (_, group))| costs[*rank] += group.cost);
+        of_ranks.sort_by_key(|(rank, _)| *rank);
+        ordered.extend(of_ranks.into_iter().map(|(_, (_, group))| group));
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(costs: &[u128]) -> Vec<Group> {
+        costs.iter().map(|cost| Group { cost: *cost, ..Group::default() }).collect()
+    }
+
+    #[test]
+    fn rounds_have_groups_of_similar_cost_and_ranks_take_turns() {
+        let ordered = in_rounds(groups(&[1, 9, 2, 8, 7, 3]), 2);
+        let costs: Vec<_> = ordered.iter().map(|group| group.cost).collect();
+        assert_eq!(costs, [2, 1, 8, 9, 7, 3]);
+        let sum = |rank: usize| costs.iter().skip(rank).step_by(2).sum::<u128>();
+        assert_eq!((sum(0), sum(1)), (17, 13));
+    }
+
+    #[test]
+    fn a_round_that_is_not_full_comes_last_and_none_is_lost() {
+        let costs: Vec<u128> = (0..11).map(|number| number * number % 7).collect();
+        let ordered = in_rounds(groups(&costs), 4);
+        assert_eq!(ordered.len(), 11);
+        let (mut found, mut wanted): (Vec<_>, _) = (ordered.iter().map(|group| group.cost).collect(), costs);
+        assert!(found[8..].iter().all(|cost| *cost <= found[..8].iter().copied().max().unwrap_or(0)));
+        found.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted);
+    }
+}

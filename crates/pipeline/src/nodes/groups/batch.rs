@@ -1,0 +1,124 @@
+//! Groups rows into batches of one size.
+
+use crate::blocks::block::{FileProvenance, Pass};
+use crate::blocks::part_counts::Remembered;
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::node::{Context, Ended, Node, Poll};
+use headrace_engine::error::Result;
+use std::sync::Arc;
+
+/// Returns `size` rows at a time. The last group may be smaller.
+pub struct Batch {
+    input: Box<dyn Node>,
+    size: usize,
+    drops_remainder: bool,
+    waiting: Rows,
+    /// True once the end of the input was seen.
+    is_over: bool,
+    /// The provenance that counts the batches.
+    file_provenance: Arc<FileProvenance>,
+    /// The number of the first batch in the current turn of all shares.
+    next: u64,
+    turn: Turn,
+    /// The size of the batches that are skipped, and the number of rows of the input's checkpoint
+    /// before them.
+    skipped: (u64, u64),
+    /// The things that a batch remembers of its rows.
+    remembered: Remembered,
+}
+
+/// The batches of this share among those of all shares: number `index` of each `count`.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// From 0.
+    pub index: u64,
+    /// 1 for all batches.
+    pub count: u64,
+}
+
+impl Turn {
+    /// All batches.
+    pub const ALL: Self = Self { index: 0, count: 1 };
+}
+
+impl Batch {
+    /// With `drops_remainder` the last rows are dropped if they are fewer than `size`.
+    pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
+        let file_provenance = FileProvenance::unnamed("batch", pass);
+        let (waiting, turn, skipped) = (Rows::new(), Turn::ALL, (size as u64, 0));
+        Self {
+            input,
+            size,
+            drops_remainder,
+            waiting,
+            is_over: false,
+            file_provenance,
+            next: 0,
+            turn,
+            skipped,
+            remembered: Remembered::default(),
+        }
+    }
+
+    /// Sets the number `next` of the first of the `count` batches of all shares to which the first
+    /// batch belongs.
+    pub fn numbered_from(mut self, next: u64) -> Self {
+        self.next = next;
+        self
+    }
+
+    /// Skips batches of `size` rows, which begin `num_before` rows after the state of the input's
+    /// checkpoint.
+    pub fn skipping(mut self, size: u64, num_before: u64) -> Self {
+        self.skipped = (size.max(1), num_before);
+        self
+    }
+
+    /// Sets what a batch remembers of its rows.
+    pub fn remembering(mut self, remembered: Remembered) -> Self {
+        self.remembered = remembered;
+        self
+    }
+
+    /// Numbers the batches as those of one share.
+    pub fn in_turn(mut self, turn: Turn) -> Self {
+        self.turn = turn;
+        self
+    }
+}
+
+impl Node for Batch {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        while self.waiting.len() < self.size && !self.is_over {
+            match self.input.pull(context)? {
+                Poll::Ready(rows) if self.waiting.is_empty() => self.waiting = rows,
+                Poll::Ready(rows) => self.waiting.append(&rows),
+                Poll::SkipEvent(skip_event) => return Ok(Poll::SkipEvent(skip_event)),
+                Poll::Pending => return Ok(Poll::Pending),
+                Poll::End => self.is_over = true,
+            }
+        }
+        let rows = self.waiting.take_front(self.size);
+        match rows.len() {
+            0 => Ok(Poll::End),
+            length if length < self.size && self.drops_remainder => Ok(Poll::End),
+            _ => {
+                let checkpoint = Checkpoint::new([self.next, self.size as u64], [rows.checkpoint(0)]);
+                let number = self.next + self.turn.index;
+                self.next += self.turn.count;
+                let file = self.remembered.of(&self.file_provenance, &rows);
+                Ok(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint)))
+            }
+        }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        let ended = self.input.ended()?;
+        let (size, num_before) = if ended.is_within_skip { self.skipped } else { (self.size as u64, 0) };
+        Some(ended.map(|num_rows| match num_rows.saturating_sub(num_before) {
+            num_rows if self.drops_remainder => num_rows / size,
+            num_rows => num_rows.div_ceil(size),
+        }))
+    }
+}

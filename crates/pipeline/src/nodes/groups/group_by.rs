@@ -1,0 +1,217 @@
+//! Groups rows, with several groups filling up at the same time: by similar lengths, or to fill a
+//! length together.
+
+use crate::blocks::block::{Block, FileProvenance};
+use crate::blocks::part_counts::Remembered;
+use crate::blocks::rows::{Cursor, Rows};
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::execution::budget::Budget;
+use crate::execution::meters::Meter;
+use crate::node::{Context, Node, Poll, Position};
+use crate::nodes::buffers::buffered_checkpoint::{BatchCheckpoints, BufferedCheckpoint};
+use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
+use crate::nodes::buffers::replay::{Given, Replay, Restart};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::order;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The rule by which rows are grouped.
+pub trait Grouping: Send {
+    /// The word for groups in messages.
+    const WORD: &'static str;
+
+    /// The length of a row; `None` if it is dropped.
+    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>>;
+
+    /// Puts a row of this length into a group. `tag` is the tag of the group that it
+    /// was in at the checkpoint, if there is one. Complete groups are appended to `whole`.
+    fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()>;
+
+    /// The groups that wait, each with its tag.
+    fn open(&self) -> impl Iterator<Item = (u64, &Group)>;
+
+    /// Takes the remaining groups at the end.
+    fn finish(&mut self) -> Vec<Group>;
+
+    /// True if [`Grouping::add`] needs to know the open group in which a row was.
+    fn has_tags(&self) -> bool {
+        false
+    }
+
+    /// Counts a complete group.
+    fn count(&self, _group: &Group, _meter: &Meter) {}
+}
+
+/// A buffered row: its number and its position.
+pub type Waits = (u64, PendingRow);
+
+/// Rows that belong together.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// In the order of arrival.
+    pub rows: Vec<Waits>,
+    /// The length of the group, as the grouping counts it.
+    pub length: usize,
+    /// The sum of the squares of the lengths of its rows.
+    pub cost: u128,
+}
+
+/// A node that groups rows.
+pub struct GroupBy<G> {
+    input: Replay,
+    grouping: G,
+    stage: usize,
+    pending: PendingRows,
+    incoming: Cursor,
+    /// The number of the next row.
+    next_row: u64,
+    /// Complete groups.
+    whole: VecDeque<Group>,
+    is_over: bool,
+    /// Returned after the groups completed before it.
+    error: Option<Error>,
+    /// The provenance that counts the groups.
+    file_provenance: Arc<FileProvenance>,
+    next: u64,
+    checkpoints: BatchCheckpoints,
+    /// The number of groups to skip.
+    skip: u64,
+    /// The things that a batch remembers of its rows.
+    remembered: Remembered,
+    /// The tags of the next rows, which were buffered at the checkpoint.
+    tags: VecDeque<u64>,
+}
+
+impl<G: Grouping> GroupBy<G> {
+    /// Groups of the rows of an input, from a checkpoint on, whose skip counts groups.
+    pub fn from_checkpoint(checkpoint: &Checkpoint, restart: Restart, grouping: G, position: Position) -> Result<Self> {
+        let (input, next, tags) = match BufferedCheckpoint::of(checkpoint)? {
+            None => (Replay::new(restart(&checkpoint.beginning())?), 0, Vec::new()),
+            Some(BufferedCheckpoint { numbers: [next], rows, tags, next_row, parts }) => {
+                if grouping.has_tags() && tags.len() != rows.len() {
+                    return Err(damaged());
+                }
+                let states = checkpoint.states();
+                let within = |(first, part): (u64, Checkpoint)| (first, part.with_states(states.cloned()));
+                let parts = parts.into_iter().map(within).collect();
+                (Replay::recalled(parts, &rows, next_row, restart)?, next, tags)
+            }
+        };
+        let mut checkpoints = BatchCheckpoints::default();
+        checkpoints.set(checkpoint.base());
+        Ok(Self {
+            input,
+            grouping,
+            stage: position.stage,
+            pending: PendingRows::default(),
+            incoming: Cursor::default(),
+            next_row: 0,
+            whole: VecDeque::new(),
+            is_over: false,
+            error: None,
+            file_provenance: FileProvenance::unnamed(G::WORD, position.pass),
+            next,
+            checkpoints,
+            skip: checkpoint.skip(),
+            remembered: Remembered::default(),
+            tags: tags.into(),
+        })
+    }
+
+    /// Sets what a group remembers of its rows.
+    pub fn remembering(self, remembered: Remembered) -> Self {
+        Self { remembered, ..self }
+    }
+
+    fn num_waiting(&self) -> usize {
+        self.grouping.open().map(|(_, group)| group.rows.len()).sum()
+    }
+
+    /// The state with the currently buffered rows.
+    fn state(&mut self) -> Checkpoint {
+        let groups = self.grouping.open();
+        let rows: Vec<_> = groups.flat_map(|(tag, group)| group.rows.iter().map(move |row| (row.0, tag))).collect();
+        let places = order::by_key(rows.len(), |place| rows[place]);
+        let (rows, mut tags): (Vec<_>, Vec<_>) = places.into_iter().map(|place| rows[place]).unzip();
+        if !self.grouping.has_tags() {
+            tags.clear();
+        }
+        let next = (self.next_row, self.incoming.checkpoint());
+        BufferedCheckpoint::checkpoint([self.next], &rows, &tags, next, self.pending.arrivals())
+    }
+
+    /// Puts the arrived rows into groups, until one is complete.
+    fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        while self.whole.is_empty()
+            && let Some((block, row)) = self.incoming.next_run(1)
+        {
+            let length = self.grouping.length(block, row)?;
+            let (number, tag) = (self.next_row, self.tags.pop_front());
+            self.next_row += 1;
+            if let Some(length) = length {
+                let place = (self.pending.add(block, row..row + 1, budget)?, row as u32);
+                self.grouping.add((number, place), length, tag, &mut self.whole)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a complete group.
+    fn give(&mut self, group: Group, context: &Context) -> Result<Rows> {
+        if let Some(meter) = context.meters.stage(self.stage) {
+            self.grouping.count(&group, meter);
+        }
+        let mut rows = Rows::new();
+        self.pending.begin_group();
+        group.rows.into_iter().try_for_each(|(_, place)| self.pending.give(place, &mut rows, context.budget))?;
+        Ok(rows)
+    }
+}
+
+impl<G: Grouping> Node for GroupBy<G> {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
+                let checkpoint = self.state();
+                self.checkpoints.set(checkpoint);
+            }
+            if self.error.is_none() {
+                self.error = self.sort(context.budget).err();
+            }
+            if let Some(group) = self.whole.pop_front() {
+                let (number, checkpoint) = (self.next, self.checkpoints.next(group.rows.len()));
+                self.next += 1;
+                let rows = self.give(group, context)?;
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    continue;
+                }
+                let file = self.remembered.of(&self.file_provenance, &rows);
+                return Ok(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint)));
+            }
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            if self.is_over {
+                return Ok(Poll::End);
+            }
+            match self.input.pull(context)? {
+                Given::Rows(first, rows) => {
+                    let num_waiting: usize = self.grouping.open().map(|(_, group)| group.rows.capacity()).sum();
+                    self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
+                    self.pending.begin_arrival(first, rows.checkpoint(0));
+                    self.next_row = first;
+                    self.incoming = Cursor::new(rows);
+                }
+                Given::SkipEvent(skip_event) => return Ok(Poll::SkipEvent(skip_event)),
+                Given::Pending => return Ok(Poll::Pending),
+                Given::End => {
+                    self.is_over = true;
+                    let left = self.grouping.finish();
+                    self.whole.extend(left.into_iter().filter(|group| !group.rows.is_empty()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Packs rows: groups them so that their lists together fill a given length.
+
+use crate::blocks::block::Block;
+use crate::checkpoint::damaged;
+use crate::execution::meters::Meter;
+use crate::nodes::groups::balanced::Balanced;
+use crate::nodes::groups::group_by::{Group, Grouping, Waits};
+use crate::stages::pack::{misfit, unequal, vector_length};
+use headrace_engine::error::Result;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+/// The rules for packing rows.
+#[derive(Clone, Debug)]
+pub struct Packing {
+    /// The names of the columns with lists, which have equal lengths within a row.
+    pub names: Vec<String>,
+    /// The largest total length of the lists of a group.
+    pub length: usize,
+    /// The largest number of groups open at the same time.
+    pub max_open: usize,
+    /// The number of ranks that get groups of equal cost, at least 1.
+    pub balance: usize,
+}
+
+/// Groups of rows. Each row goes into the first group that has room for it (first fit). If none
+/// has, a new group is opened; if too many are open, the fullest is returned. The length of a group
+/// is the total length of its rows. To balance ranks, whole groups wait until there are some for
+/// each rank.
+///
+/// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open
+/// bins, Csirik and Johnson, "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA
+/// 1991).
+pub struct FirstFit {
+    packing: Packing,
+    open: Vec<Group>,
+    /// Whole groups that wait to be put in order.
+    balanced: Balanced,
+}
+
+impl FirstFit {
+    /// No groups.
+    pub fn new(packing: Packing) -> Self {
+        let balanced = Balanced::new(packing.balance);
+        Self { packing, open: Vec::new(), balanced }
+    }
+
+    /// The number of the open group that takes a row.
+    fn first_fit(&mut self, length: usize, whole: &mut VecDeque<Group>) -> usize {
+        let has_room = |group: &Group| group.length + length <= self.packing.length;
+        if let Some(number) = self.open.iter().position(has_room) {
+            return number;
+        }
+        if self.open.len() >= self.packing.max_open {
+            let fullest = (0..self.open.len()).rev().max_by_key(|number| self.open[*number].length);
+            let fullest = fullest.map(|number| self.open.remove(number));
+            fullest.into_iter().for_each(|group| self.balanced.push(group, whole));
+        }
+        self.open.push(Group::default());
+        self.open.len() - 1
+    }
+
+    /// The group in which a row was: an open one, or one that waited.
+    fn recalled(&mut self, tag: u64) -> Result<&mut Group> {
+        let number = usize::try_from(tag).map_err(|_| damaged())?;
+        let (groups, number) = match number.checked_sub(self.packing.max_open) {
+            None => (&mut self.open, number),
+            Some(number) if number < self.balanced.num_waiting() => (&mut self.balanced.waiting, number),
+            Some(_) => return Err(damaged()),
+        };
+        while groups.len() <= number {
+            groups.push(Group::default());
+        }
+        Ok(&mut groups[number])
+    }
+}
+
+impl Grouping for FirstFit {
+    const WORD: &'static str = "packed row";
+
+    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>> {
+        let mut first = None;
+        for (column, name) in block.columns.iter().zip(&self.packing.names) {
+            let length = vector_length(column, row, name, block)?;
+            if *first.get_or_insert(length) != length {
+                return Err(unequal(first.unwrap_or(0), length, block.row_provenance(row)));
+            }
+        }
+        let first = first.unwrap_or(0);
+        if first > self.packing.length {
+            let text = format!(
+                "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
+                self.packing.length
+            );
+            return Err(misfit(text, block.row_provenance(row)));
+        }
+        Ok((first > 0).then_some(first))
+    }
+
+    fn add(&mut self, row: Waits, length: usize, tag: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
+        let most = self.packing.length;
+        if let Some(tag) = tag {
+            // The open groups at the checkpoint were incomplete.
+            let most = if tag < self.packing.max_open as u64 { most.saturating_sub(1) } else { most };
+            let group = self.recalled(tag)?;
+            group.add(row, length);
+            return if group.length <= most { Ok(()) } else { Err(damaged()) };
+        }
+        let number = self.first_fit(length, whole);
+        let group = &mut self.open[number];
+        group.add(row, length);
+        match group.length.cmp(&most) {
+            Ordering::Less => {}
+            Ordering::Equal => {
+                let group = self.open.remove(number);
+                self.balanced.push(group, whole);
+            }
+            Ordering::Greater => return Err(damaged()),
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> impl Iterator<Item = (u64, &Group)> {
+        let waiting = (self.packing.max_open as u64..).zip(&self.balanced.waiting);
+        (0..).zip(&self.open).chain(waiting)
+    }
+
+    fn finish(&mut self) -> Vec<Group> {
+        let open = std::mem::take(&mut self.open);
+        self.balanced.finish(open)
+    }
+
+    fn has_tags(&self) -> bool {
+        true
+    }
+
+    fn count(&self, group: &Group, meter: &Meter) {
+        meter.note_padding(self.packing.length - group.length, self.packing.length);
+    }
+}

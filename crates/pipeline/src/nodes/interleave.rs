@@ -1,0 +1,329 @@
+//! Interleaves several inputs in a given order.
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::{Checkpoint, Choice, Choices, damaged};
+use crate::node::{Context, Node, Poll};
+use crate::nodes::buffers::row_by_row::Input;
+use crate::permutation::Permutation;
+use headrace_engine::error::{Error, Result};
+use std::sync::{Arc, OnceLock};
+
+/// Number of rows returned at a time.
+const GROUP_ROWS: usize = 1024;
+
+/// The rule that chooses the input of the next row.
+pub trait Choose: Send {
+    /// The number of the input of the next row; `None` after the last row.
+    fn next(&mut self) -> Option<usize>;
+
+    /// Marks the input chosen last as ended. Returns whether others continue.
+    fn leave_out(&mut self, input: usize) -> Result<bool>;
+
+    /// The number from which [`Choose::go_on`] can continue, apart from the ended inputs.
+    fn number(&self) -> u64;
+
+    /// Continues from a state in which `number` had this value.
+    fn go_on(&mut self, number: u64);
+
+    /// The number of the column whose lengths are the sizes of rows; `None` if all have size 1.
+    fn measured(&self) -> Option<usize> {
+        None
+    }
+
+    /// Notes that a row of this size was taken. Returns true if sizes are counted anew from there.
+    fn took(&mut self, _input: usize, _size: u64) -> bool {
+        false
+    }
+
+    /// More numbers of the state, beside those of the inputs.
+    fn shares(&self) -> Option<Shares> {
+        None
+    }
+
+    /// Continues from a state with these numbers, as far as the inputs are the same.
+    fn go_on_with(&mut self, _shares: &Shares) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The rows that a mixture has taken of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// The number of rows taken.
+    pub place: u64,
+    /// A number for each part that tells it from others.
+    pub ids: Vec<u64>,
+    /// The sizes taken of each since they are counted.
+    pub taken: Vec<u64>,
+}
+
+/// The numbers of a mixture's checkpoint.
+struct Numbers<'a> {
+    /// The input of the next row, if it is chosen.
+    chosen: Option<usize>,
+    number: u64,
+    /// 1 for each input that has ended.
+    left_out: &'a [u64],
+    shares: Option<Shares>,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(numbers: &'a [u64], num_inputs: usize) -> Result<Self> {
+        let [chosen, number, rest @ ..] = numbers else { return Err(damaged()) };
+        if rest.len() < num_inputs || *chosen > num_inputs as u64 {
+            return Err(damaged());
+        }
+        let (left_out, more) = rest.split_at(num_inputs);
+        let shares = match more {
+            [] => None,
+            [place, more @ ..] if more.len() == 2 * num_inputs => {
+                let (ids, taken) = more.split_at(num_inputs);
+                Some(Shares { place: *place, ids: ids.to_vec(), taken: taken.to_vec() })
+            }
+            _ => return Err(damaged()),
+        };
+        let chosen = chosen.checked_sub(1).map(|chosen| chosen as usize);
+        Ok(Self { chosen, number: *number, left_out, shares })
+    }
+
+    fn written(
+        chosen: Option<usize>,
+        number: u64,
+        left_out: impl IntoIterator<Item = u64>,
+        shares: Option<Shares>,
+    ) -> Vec<u64> {
+        let chosen = chosen.map_or(0, |chosen| chosen as u64 + 1);
+        let mut numbers: Vec<_> = [chosen, number].into_iter().chain(left_out).collect();
+        if let Some(Shares { place, ids, taken }) = shares {
+            numbers.push(place);
+            numbers.extend(ids.into_iter().chain(taken));
+        }
+        numbers
+    }
+}
+
+/// For each part of a mixture, the number of the input that it was at a checkpoint: the same one
+/// unless parts have names. `None` for one that was not there.
+pub fn old_inputs(checkpoint: &Checkpoint, num_inputs: usize, ids: Option<&[u64]>) -> Result<Vec<Option<usize>>> {
+    let same = || Ok((0..num_inputs).map(Some).collect());
+    let (Some(state), Some(ids)) = (checkpoint.state(), ids) else { return same() };
+    match Numbers::of(&state.numbers, state.inputs.len())?.shares {
+        None => same(),
+        Some(old) => Ok(ids.iter().map(|id| old.ids.iter().position(|other| other == id)).collect()),
+    }
+}
+
+/// The checkpoint of a mixture that is directly at a row, where the rows between are remembered.
+pub fn exact(from: &Checkpoint) -> Option<Checkpoint> {
+    let (mut base, mut skip) = (from.clone(), from.skip());
+    loop {
+        let choices = Arc::clone(base.choices()?);
+        let num_rows = choices.of_rows.len() as u64;
+        if skip > num_rows {
+            if let Some(next) = choices.next.get()? {
+                (base, skip) = (next.clone(), skip - num_rows);
+                continue;
+            }
+            // An incomplete last batch ends with the rows.
+            skip = num_rows;
+        }
+        let state = base.state()?;
+        let mut inputs = state.inputs.clone();
+        let Numbers { mut chosen, mut number, left_out, mut shares } =
+            Numbers::of(&state.numbers, inputs.len()).ok()?;
+        for choice in &choices.of_rows[..skip as usize] {
+            let input = inputs.get_mut(choice.input)?;
+            *input = input.behind(1);
+            (chosen, number) = (None, choice.number);
+            if let Some(Shares { place, taken, .. }) = &mut shares {
+                *place += 1;
+                *taken.get_mut(choice.input)? += choice.size;
+                if choice.is_border {
+                    taken.fill(0);
+                }
+            }
+        }
+        let numbers = Numbers::written(chosen, number, left_out.iter().copied(), shares);
+        return Some(Checkpoint::new(numbers, inputs));
+    }
+}
+
+/// A node that interleaves inputs.
+pub struct Interleave {
+    inputs: Vec<Input>,
+    choose: Box<dyn Choose>,
+    /// The input of the next row, if it is chosen and the row has not arrived.
+    chosen: Option<usize>,
+    is_over: bool,
+    /// Returned after the rows before it.
+    error: Option<Error>,
+    /// True if an input is polled only for a row that is next.
+    in_step: bool,
+    /// The choices of the rows returned last.
+    last: Option<Arc<Choices>>,
+}
+
+impl Interleave {
+    /// The rows of `inputs` in the order of `choose`.
+    pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
+        let inputs = inputs.into_iter().map(|node| Input::new(node, Checkpoint::default())).collect();
+        Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false, last: None }
+    }
+
+    /// With `in_step`, rows are returned one by one, and an input is polled only for a row that is
+    /// next.
+    pub fn in_step(mut self, in_step: bool) -> Self {
+        self.in_step = in_step;
+        self
+    }
+
+    /// Continues from a checkpoint, which has the checkpoints of the inputs; without the rows to be
+    /// skipped after its state.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let Some(state) = checkpoint.state() else { return Ok(self) };
+        let ids = self.choose.shares().map(|shares| shares.ids);
+        let old = old_inputs(checkpoint, self.inputs.len(), ids.as_deref())?;
+        let Numbers { chosen, number, left_out, shares } = Numbers::of(&state.numbers, state.inputs.len())?;
+        if ids.is_none() && state.inputs.len() != self.inputs.len() {
+            return Err(damaged());
+        }
+        self.choose.go_on(number);
+        if let Some(shares) = &shares {
+            self.choose.go_on_with(shares)?;
+        }
+        self.chosen = chosen.and_then(|chosen| old.iter().position(|old| *old == Some(chosen)));
+        for (index, (input, old)) in self.inputs.iter_mut().zip(old).enumerate() {
+            let Some(old) = old else { continue };
+            input.first = checkpoint.input(old)?;
+            if left_out[old] > 0 {
+                (input.is_left_out, input.node) = (true, None);
+                self.choose.leave_out(index)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The checkpoint of the next row.
+    fn checkpoint(&self) -> Checkpoint {
+        let left_out = self.inputs.iter().map(|input| u64::from(input.is_left_out));
+        let numbers = Numbers::written(self.chosen, self.choose.number(), left_out, self.choose.shares());
+        Checkpoint::new(numbers, self.inputs.iter().map(Input::checkpoint))
+    }
+
+    /// Takes rows as long as they are available.
+    fn take(&mut self, rows: &mut Rows, choices: &mut Vec<Choice>, context: &mut Context) -> Result<()> {
+        let measured = self.choose.measured();
+        let most = if self.in_step { 1 } else { GROUP_ROWS };
+        while rows.len() < most && !self.is_over {
+            let Some(chosen) = self.chosen.take().or_else(|| self.choose.next()) else {
+                self.is_over = true;
+                return Ok(());
+            };
+            let missing = || Error::internal(format!("there is no input {chosen}"));
+            let input = self.inputs.get_mut(chosen).ok_or_else(missing)?;
+            if input.is_empty() {
+                input.fill(context);
+            }
+            if let Some(size) = input.push_next(rows, measured) {
+                let is_border = self.choose.took(chosen, size);
+                choices.push(Choice { input: chosen, size, number: self.choose.number(), is_border });
+                continue;
+            }
+            if input.skip_event.is_some() {
+                self.chosen = Some(chosen);
+                return Ok(());
+            }
+            if let Some(error) = input.error.take() {
+                return Err(error);
+            }
+            if input.node.is_some() {
+                self.chosen = Some(chosen);
+                return Ok(());
+            }
+            input.is_left_out = true;
+            self.is_over = !self.choose.leave_out(chosen)?;
+            if !rows.is_empty() {
+                // The next checkpoint says that it has ended.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Node for Interleave {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        // The other inputs continue while one is waited for.
+        if !self.in_step {
+            self.inputs.iter_mut().filter(|input| input.is_empty()).for_each(|input| input.fill(context));
+        }
+        self.inputs.iter_mut().for_each(Input::begin_group);
+        let (mut rows, mut of_rows, checkpoint) = (Rows::new(), Vec::new(), self.checkpoint());
+        match self.take(&mut rows, &mut of_rows, context) {
+            Err(error) if !rows.is_empty() => self.error = Some(error),
+            result => result?,
+        }
+        if rows.is_empty()
+            && let Some(skip_event) = self.chosen.and_then(|chosen| self.inputs.get_mut(chosen)?.skip_event.take())
+        {
+            return Ok(Poll::SkipEvent(skip_event));
+        }
+        match (rows.is_empty(), self.is_over) {
+            (false, _) => {
+                let choices = Arc::new(Choices { of_rows, next: OnceLock::new() });
+                let checkpoint = checkpoint.with_choices(Arc::clone(&choices));
+                if let Some(last) = self.last.replace(choices) {
+                    // It is set once.
+                    let _ = last.next.set(Some(checkpoint.clone()));
+                }
+                Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
+            }
+            (true, true) => {
+                if let Some(last) = self.last.take() {
+                    let _ = last.next.set(None);
+                }
+                Ok(Poll::End)
+            }
+            (true, false) => Ok(Poll::Pending),
+        }
+    }
+}
+
+/// A permutation of all rows, each input having a consecutive part of them.
+pub struct Permuted {
+    order: Arc<Permutation>,
+    next: u64,
+    /// For each input, the number after its last row.
+    ends: Vec<u64>,
+}
+
+impl Permuted {
+    /// `ends` has the number after the last row of each input.
+    pub fn new(order: Arc<Permutation>, ends: Vec<u64>) -> Self {
+        Self { order, next: 0, ends }
+    }
+}
+
+impl Choose for Permuted {
+    fn next(&mut self) -> Option<usize> {
+        let place = self.next;
+        let number = (place < self.order.len()).then(|| self.order.get(place))?;
+        self.next += 1;
+        Some(self.ends.partition_point(|end| *end <= number))
+    }
+
+    fn leave_out(&mut self, input: usize) -> Result<bool> {
+        Err(Error::internal(format!("part {input} of a full shuffle has fewer examples than its index")))
+    }
+
+    fn number(&self) -> u64 {
+        self.next
+    }
+
+    fn go_on(&mut self, number: u64) {
+        self.next = number;
+    }
+}

@@ -1,0 +1,429 @@
+//! Maps rows in parallel, with results in the order of the rows.
+
+use crate::blocks::block::{Block, RowProvenance};
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::Charge;
+use crate::execution::meters::{Meter, Meters, Stopwatch, enter_stage};
+use crate::execution::task::{Outcome, PythonTask, Ring};
+use crate::function_states::FunctionState;
+use crate::node::{Context, Ended, Node, Poll, Position};
+use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
+use crate::nodes::size_estimate::SizeEstimate;
+use crate::skip_event::{SkipEvents, Skipped, is_of_example};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::run::catch_panic;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Work on rows, done by a worker. It is a pure function of them.
+pub trait Stage: Send + Sync {
+    /// The result rows for some rows.
+    fn apply(&self, rows: Rows) -> Result<Rows>;
+
+    /// The number of the stage in the description that it is measured as, if any.
+    fn number(&self) -> Option<usize> {
+        None
+    }
+
+    /// True if its result for some rows consists of its results for each of them.
+    fn is_row_wise(&self) -> bool {
+        true
+    }
+
+    /// True if it makes one row of each, or, if not row-wise, one row of all.
+    fn keeps_count(&self) -> bool {
+        false
+    }
+
+    /// True if it reads files.
+    fn waits_for_storage(&self) -> bool {
+        false
+    }
+}
+
+/// The worker that does the work.
+#[derive(Clone)]
+pub enum Worker {
+    /// The pool: these stages, in order; then the rows are gathered into one block.
+    Pool(Arc<[Arc<dyn Stage>]>),
+    /// Threads of Python, each with a task of its own.
+    Python {
+        /// The number of the Python worker.
+        python_worker: usize,
+        /// True if it makes one row of each, and keeps no state.
+        keeps_count: bool,
+        /// Number of threads that work on its tasks at the same time.
+        num_callers: usize,
+        /// The number of functions that it calls one behind the other.
+        num_functions: usize,
+    },
+}
+
+impl Worker {
+    /// True if it makes one row of each row, or of each batch of them: then rows can be skipped
+    /// before the work.
+    pub fn keeps_count(&self) -> bool {
+        match self {
+            Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
+            // A function that keeps a state must see the same rows as before.
+            Self::Python { keeps_count, .. } => *keeps_count,
+        }
+    }
+}
+
+/// A node that maps rows.
+pub struct Map {
+    input: Input,
+    /// Rows of the input that are not in a task yet.
+    waiting: Rows,
+    worker: Worker,
+    /// The number of tasks begun before their results are requested.
+    ahead: usize,
+    position: Position,
+    /// The time since which the input has had nothing while no task was left.
+    starving_since: Option<Instant>,
+    ring: Ring<Outcome>,
+    size_estimate: SizeEstimate,
+    /// The state of the function of a Python worker.
+    state: FunctionState,
+    /// Results of a task still to be returned.
+    ready: VecDeque<Poll>,
+    /// The row counts of the input at its end.
+    ended: Option<Ended>,
+}
+
+enum Input {
+    Open(Box<dyn Node>),
+    Ended,
+    /// An error after the results of all rows before it.
+    Failed(Error),
+}
+
+impl Map {
+    /// Up to `ahead` tasks are begun before their results are requested.
+    pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
+        let (input, ring) = (Input::Open(input), Ring::new());
+        let (waiting, size_estimate) = (Rows::new(), SizeEstimate::default());
+        let ahead = match worker {
+            Worker::Python { num_callers, .. } if num_callers > 1 => ahead.max(num_callers.saturating_mul(2)),
+            _ => ahead.max(1),
+        };
+        Self {
+            input,
+            waiting,
+            worker,
+            ahead: if position.in_step { 1 } else { ahead },
+            position,
+            starving_since: None,
+            ring,
+            size_estimate,
+            state: FunctionState::default(),
+            ready: VecDeque::new(),
+            ended: None,
+        }
+    }
+
+    /// Sets the state of the Python worker's function before the first task.
+    pub fn with_state(mut self, state: FunctionState) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// Sets the size estimate from other passes.
+    pub fn with_size_estimate(mut self, size_estimate: SizeEstimate) -> Self {
+        self.size_estimate = size_estimate;
+        self
+    }
+
+    /// With `in_any_order`, results come as soon as they are finished.
+    pub fn in_any_order(mut self, in_any_order: bool) -> Self {
+        self.ring = Ring::in_any_order(in_any_order);
+        self
+    }
+
+    /// Starts as many tasks as possible.
+    fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
+        while self.ring.len() < self.ahead && self.fill(context) {
+            let (num_rows, num_bytes) = self.next_part(context.budget.room_bytes());
+            // The estimate may exceed the limit; then nothing else fits.
+            let num_bytes = num_bytes.min(context.budget.room_bytes());
+            let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { return Ok(()) };
+            self.note_start(context.meters);
+            let rows = self.waiting.take_front(num_rows);
+            self.start(rows, charge, context)?;
+        }
+        Ok(())
+    }
+
+    /// Polls for rows if there are none; returns whether there are some now.
+    fn fill(&mut self, context: &mut Context) -> bool {
+        if !self.waiting.is_empty() {
+            return true;
+        }
+        let Input::Open(input) = &mut self.input else { return false };
+        match input.pull(context) {
+            Ok(Poll::Ready(rows)) => self.waiting = rows,
+            Ok(Poll::SkipEvent(skip_event)) => {
+                // It keeps its position among the results.
+                self.ring.start(Checkpoint::default()).set(Ok(Outcome::of_skip_event(skip_event)));
+                return self.ring.len() < self.ahead && self.fill(context);
+            }
+            Ok(Poll::Pending) => {
+                if self.ring.is_empty() {
+                    self.starving_since.get_or_insert_with(Instant::now);
+                }
+            }
+            Ok(Poll::End) => {
+                self.ended = input.ended();
+                self.input = Input::Ended;
+            }
+            Err(error) => self.input = Input::Failed(error),
+        }
+        !self.waiting.is_empty()
+    }
+
+    /// True if rows that came together may be split between tasks.
+    fn is_row_wise(&self) -> bool {
+        match &self.worker {
+            Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
+            Worker::Python { .. } => true,
+        }
+    }
+
+    /// The checkpoint for the result of a task that begins at a checkpoint of the input. Where
+    /// failures are skipped it has a level for each function, as if each had a node of its own.
+    fn checkpoint(&self, input: Checkpoint) -> Checkpoint {
+        let num_levels = match (&self.worker, self.position.skipper) {
+            (Worker::Python { num_functions, .. }, Some(_)) => *num_functions,
+            _ => usize::from(!self.worker.keeps_count() || self.position.skipper.is_some()),
+        };
+        (0..num_levels).fold(input, |input, _| Checkpoint::new([], [input]))
+    }
+
+    /// The number of waiting rows for the next task, and the estimated size of its result.
+    fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
+        match (self.is_row_wise(), self.size_estimate.task_bytes()) {
+            (true, _) if self.position.in_step => (1, self.size_estimate.bytes_of(1, &self.waiting)),
+            (true, _) => {
+                let num_rows = match self.worker {
+                    Worker::Python { num_callers, .. } => {
+                        let wanted_bytes = SizeEstimate::wanted_bytes_of_call(limit_bytes);
+                        self.size_estimate.part_for(num_callers, &self.waiting, wanted_bytes)
+                    }
+                    Worker::Pool(_) => {
+                        self.size_estimate.part_of(&self.waiting, SizeEstimate::wanted_bytes(limit_bytes))
+                    }
+                };
+                (num_rows, self.size_estimate.bytes_of(num_rows, &self.waiting))
+            }
+            (false, Some(num_bytes)) => (self.waiting.len(), num_bytes),
+            (false, None) => (self.waiting.len(), self.size_estimate.bytes_of(self.waiting.len(), &self.waiting)),
+        }
+    }
+
+    fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
+        let (slot, size_estimate) = (self.ring.start(self.checkpoint(rows.checkpoint(0))), self.size_estimate.clone());
+        let stages = match &self.worker {
+            Worker::Pool(stages) => Arc::clone(stages),
+            Worker::Python { python_worker, .. } => {
+                let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
+                let Position { stage, skipper, .. } = self.position;
+                let state = self.state.clone();
+                let task = PythonTask {
+                    rows,
+                    pass: 0,
+                    first: 0,
+                    state,
+                    stage,
+                    charge,
+                    wanted_bytes,
+                    size_estimate,
+                    skipper,
+                    slot,
+                };
+                return context.start_python(*python_worker, task);
+            }
+        };
+        let (meters, position) = (Arc::clone(context.meters), self.position);
+        let work = move || {
+            let watch = Stopwatch::start_with_processor(Some(&meters.tasks));
+            let result = catch_panic(|| {
+                let num_rows = rows.len();
+                let work = Work { stages: &stages, rows, meters: &meters, position };
+                let Applied { block, skip_events, error } = work.apply()?;
+                charge.correct(block.held_bytes());
+                size_estimate.add(num_rows, block.held_bytes());
+                Ok(Outcome { skip_events, ..Outcome::new(Rows::all(block.charged(charge)), error) })
+            });
+            drop(watch);
+            slot.set(result);
+        };
+        context.start(self.position.distance, Box::new(work));
+        Ok(())
+    }
+
+    /// Measures a task that is about to be started.
+    fn note_start(&mut self, meters: &Meters) {
+        let Some(meter) = meters.stage(self.position.stage) else { return };
+        meter.note_fill(self.ring.len(), self.ahead);
+        if let Some(since) = self.starving_since.take() {
+            meter.starving.add(since.elapsed());
+        }
+    }
+}
+
+/// The stages of a task, and its rows.
+struct Work<'a> {
+    stages: &'a [Arc<dyn Stage>],
+    rows: Rows,
+    meters: &'a Meters,
+    position: Position,
+}
+
+/// The rows after all stages, as a block with a single owner.
+struct Applied {
+    block: Block,
+    /// The reports of skipped rows.
+    skip_events: SkipEvents,
+    /// The error at the row after the block's.
+    error: Option<Error>,
+}
+
+/// An error, and the number of the stage in which it happened, if that is measured.
+type Failure = (Error, Option<usize>);
+
+impl Work<'_> {
+    /// After an error, returns the rows before it if the stages are row-wise; or, if failures may
+    /// be skipped, all rows but the failed ones.
+    fn apply(mut self) -> Result<Applied> {
+        let failure = match self.apply_to(self.rows.clone()) {
+            Ok(block) => return Ok(Applied { block, skip_events: Vec::new(), error: None }),
+            Err(failure) => failure,
+        };
+        let is_row_wise = self.stages.iter().all(|stage| stage.is_row_wise());
+        match (is_row_wise, self.position.skipper) {
+            (true, None) => self.apply_before_error(failure.0),
+            (false, None) => Err(failure.0),
+            (_, Some(_)) => {
+                let num_parts = if is_row_wise { self.rows.len() } else { 1 };
+                let (good, skip_events) = bisect_failures(&mut self, num_parts, failure)?;
+                Ok(Applied { block: good.copy()?, skip_events, error: None })
+            }
+        }
+    }
+
+    /// The rows before the first that fails.
+    fn apply_before_error(mut self, error: Error) -> Result<Applied> {
+        let mut good = Rows::new();
+        let mut met = None;
+        while met.is_none() && !self.rows.is_empty() {
+            let row = self.rows.take_front(1);
+            match self.apply_to(row) {
+                Ok(block) => good.append(&Rows::all(block)),
+                Err((error, _)) => met = Some(error),
+            }
+        }
+        match good.is_empty() {
+            true => Err(met.unwrap_or(error)),
+            false => Ok(Applied { block: good.copy()?, skip_events: Vec::new(), error: met.or(Some(error)) }),
+        }
+    }
+
+    /// Measures the stages if none of them fails.
+    fn apply_to(&self, mut rows: Rows) -> std::result::Result<Block, Failure> {
+        let mut counts: SmallVec<[(&Meter, usize, usize); 8]> = SmallVec::new();
+        for stage in self.stages {
+            let group = rows.group().cloned();
+            let meter = stage.number().and_then(|number| self.meters.stage(number));
+            stage.number().inspect(|number| enter_stage(*number));
+            let watch = match stage.waits_for_storage() {
+                true => Stopwatch::start_with_processor(meter),
+                false => Stopwatch::start(meter),
+            };
+            rows = stage.apply(rows).map_err(|error| (error, stage.number()))?.in_group(group);
+            drop(watch);
+            // The rows combined here were measured one by one before.
+            let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
+            counts.extend(meter.map(|meter| (meter, num_rows, rows.num_bytes())));
+        }
+        let block = rows.gather().map_err(|error| (error, None))?;
+        drop(rows);
+        counts.iter().for_each(|(meter, num_rows, num_bytes)| meter.count(*num_rows, *num_bytes));
+        Ok(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share()).settled())
+    }
+
+    /// The origin of row `row`; for rows that form a batch, the batch.
+    fn row_provenance(&self, row: usize) -> Option<RowProvenance> {
+        match self.rows.group() {
+            Some((file, number)) => Some(RowProvenance { file: Arc::clone(file), record: *number, sub: 0 }),
+            None => self.rows.row_provenance(row),
+        }
+    }
+}
+
+impl Bisectable for Work<'_> {
+    type Failure = Failure;
+
+    fn work(&mut self, range: Range<usize>) -> std::result::Result<Block, Failure> {
+        let mut rows = self.rows.clone();
+        rows.take_front(range.start);
+        self.apply_to(rows.take_front(range.len()))
+    }
+
+    fn leave_out(&mut self, row: usize, (error, stage): Failure) -> Result<Skipped> {
+        match self.position.skipper.filter(|_| is_of_example(&error)) {
+            Some(skipper) => {
+                let stage = stage.unwrap_or(self.position.stage);
+                Ok(Skipped::row(skipper, stage, self.row_provenance(row), error))
+            }
+            None => Err(error),
+        }
+    }
+}
+
+impl Node for Map {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            if let Some(poll) = self.ready.pop_front() {
+                return Ok(poll);
+            }
+            // Nodes before this one may take some time to produce the rows for the tasks that are
+            // started.
+            let mut result = if context.is_starving { self.ring.pop() } else { None };
+            if result.is_none() {
+                self.start_tasks(context)?;
+                result = self.ring.pop();
+            }
+            let Some((checkpoint, result)) = result else { break };
+            let Outcome { rows, skip_events, error, state } = result?;
+            if let Some(error) = error {
+                self.input = Input::Failed(error);
+                self.waiting = Rows::new();
+                if !self.ring.is_in_any_order() {
+                    self.ring = Ring::new();
+                }
+            }
+            self.ready.extend(polls(rows, skip_events, checkpoint.with_text(state)));
+        }
+        // The waiting rows did not fit into the budget.
+        if !self.ring.is_empty() || !self.waiting.is_empty() {
+            return Ok(Poll::Pending);
+        }
+        match std::mem::replace(&mut self.input, Input::Ended) {
+            Input::Failed(error) => Err(error),
+            Input::Ended => Ok(Poll::End),
+            open @ Input::Open(_) => {
+                self.input = open;
+                Ok(Poll::Pending)
+            }
+        }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+}

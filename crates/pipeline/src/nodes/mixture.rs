@@ -1,0 +1,205 @@
+//! The choice of the part of a mixture that the next row comes from.
+
+use crate::checkpoint::damaged;
+use crate::nodes::interleave::{Choose, Shares};
+use headrace_engine::error::Result;
+use headrace_engine::philox::Philox;
+use std::sync::Arc;
+
+/// The weights of a mixture.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    /// The places from which weights apply, in ascending order from 0 on, each with a weight for
+    /// each part.
+    pub schedule: Arc<[(u64, Vec<f64>)]>,
+    /// A number for the name of each part; `None` for parts without names.
+    pub ids: Option<Arc<[u64]>>,
+    /// The column whose lengths are shared out; `None` for rows.
+    pub measured: Option<usize>,
+}
+
+/// Draws the input of the next row by weights, or takes the one that is furthest behind its share.
+pub struct Mixture {
+    random: Philox,
+    weights: Weights,
+    has_ended: Vec<bool>,
+    goes_on: bool,
+    /// The number of rows taken.
+    place: u64,
+    /// The sizes of the rows of each input taken with the weights of now.
+    taken: Vec<u64>,
+    /// The weights of now, 0 for inputs that have ended; `None` if none is above 0.
+    current: Option<Vec<f64>>,
+    /// The place from which other weights apply.
+    border: Option<u64>,
+}
+
+impl Mixture {
+    /// If `goes_on`, continues until all inputs have ended, else until one has. The draws depend on
+    /// the pair of seeds.
+    pub fn new(weights: Weights, goes_on: bool, (seed, pass): (u64, u64)) -> Self {
+        let num_inputs = weights.schedule.first().map_or(0, |(_, weights)| weights.len());
+        let random = Philox::new(seed.cast_signed(), pass.cast_signed());
+        let (has_ended, taken) = ((0..num_inputs).map(|_| false).collect(), (0..num_inputs).map(|_| 0).collect());
+        let (current, border) = (None, None);
+        let mut mixture = Self { random, weights, has_ended, goes_on, place: 0, taken, current, border };
+        mixture.look();
+        mixture
+    }
+
+    /// Finds the weights of inputs that have not ended: those of now, or the next of which one is
+    /// above 0.
+    fn look(&mut self) {
+        let schedule = &self.weights.schedule;
+        let behind = schedule.partition_point(|(place, _)| *place <= self.place);
+        let alive = |weights: &[f64]| -> Vec<_> {
+            let weights = weights.iter().zip(&self.has_ended);
+            weights.map(|(weight, has_ended)| if *has_ended { 0.0 } else { *weight }).collect()
+        };
+        let mut weights = schedule[behind.saturating_sub(1)..].iter().map(|(_, weights)| alive(weights));
+        self.current = weights.find(|weights| weights.iter().any(|weight| *weight > 0.0));
+        self.border = schedule.get(behind).map(|(place, _)| *place);
+    }
+
+    /// A number in [0, 1).
+    fn draw(&mut self) -> f64 {
+        let bits = u64::from(self.random.next_u32()) << 32 | u64::from(self.random.next_u32());
+        (bits >> 11) as f64 * (0.5_f64).powi(53)
+    }
+
+    /// The number of the input of which the least was taken for its weight.
+    fn furthest_behind(&self, weights: &[f64]) -> Option<usize> {
+        let share = |input: usize| self.taken[input] as f64 / weights[input];
+        let inputs = (0..weights.len()).filter(|input| weights[*input] > 0.0);
+        inputs.min_by(|one, other| share(*one).total_cmp(&share(*other)))
+    }
+}
+
+/// The number of the input that a draw from [0, 1) hits.
+fn drawn(weights: &[f64], draw: f64) -> Option<usize> {
+    let mut drawn = draw * weights.iter().sum::<f64>();
+    let last = weights.iter().rposition(|weight| *weight > 0.0)?;
+    for (input, weight) in weights[..last].iter().enumerate() {
+        if drawn < *weight {
+            return Some(input);
+        }
+        drawn -= weight;
+    }
+    Some(last)
+}
+
+impl Choose for Mixture {
+    fn next(&mut self) -> Option<usize> {
+        let draw = if self.weights.measured.is_none() { self.draw() } else { 0.0 };
+        let weights = self.current.as_deref()?;
+        match self.weights.measured {
+            None => drawn(weights, draw),
+            Some(_) => self.furthest_behind(weights),
+        }
+    }
+
+    fn leave_out(&mut self, input: usize) -> Result<bool> {
+        if let Some(has_ended) = self.has_ended.get_mut(input) {
+            *has_ended = true;
+        }
+        self.look();
+        Ok(self.goes_on)
+    }
+
+    fn number(&self) -> u64 {
+        self.random.position()
+    }
+
+    fn go_on(&mut self, number: u64) {
+        self.random.move_to(number);
+    }
+
+    fn measured(&self) -> Option<usize> {
+        self.weights.measured
+    }
+
+    fn took(&mut self, input: usize, size: u64) -> bool {
+        self.place += 1;
+        if let Some(taken) = self.taken.get_mut(input) {
+            *taken = taken.saturating_add(size);
+        }
+        let is_border = self.border == Some(self.place);
+        if is_border {
+            self.taken.fill(0);
+            self.look();
+        }
+        is_border
+    }
+
+    fn shares(&self) -> Option<Shares> {
+        let ids = match &self.weights.ids {
+            Some(ids) => ids.to_vec(),
+            None if self.weights.schedule.len() == 1 && self.weights.measured.is_none() => return None,
+            None => (0..self.taken.len() as u64).collect(),
+        };
+        Some(Shares { place: self.place, ids, taken: self.taken.clone() })
+    }
+
+    fn go_on_with(&mut self, shares: &Shares) -> Result<()> {
+        let mine = self.shares().ok_or_else(damaged)?;
+        self.place = shares.place;
+        self.look();
+        // With other parts, sizes are counted anew.
+        if mine.ids == shares.ids {
+            self.taken.clone_from(&shares.taken);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mixture(schedule: &[(u64, &[f64])], measured: Option<usize>) -> Mixture {
+        let schedule = schedule.iter().map(|(place, weights)| (*place, weights.to_vec())).collect();
+        Mixture::new(Weights { schedule, ids: None, measured }, true, (7, 0))
+    }
+
+    fn counts(mixture: &mut Mixture, num_rows: u64, sizes: &[u64]) -> Vec<u64> {
+        let mut counts = vec![0; sizes.len()];
+        for _ in 0..num_rows {
+            let input = mixture.next().unwrap();
+            counts[input] += sizes[input];
+            mixture.took(input, sizes[input]);
+        }
+        counts
+    }
+
+    #[test]
+    fn inputs_are_drawn_in_proportion_to_their_weights() {
+        let mut drawn = mixture(&[(0, &[0.5, 0.25, 0.25])], None);
+        let found = counts(&mut drawn, 10_000, &[1, 1, 1]);
+        assert!((4800..5200).contains(&found[0]) && (2300..2700).contains(&found[1]), "{found:?}");
+        assert!(drawn.leave_out(0).unwrap());
+        assert_eq!(counts(&mut drawn, 100, &[1, 1, 1])[0], 0);
+        assert!(drawn.leave_out(2).unwrap());
+        assert_eq!(counts(&mut drawn, 100, &[1, 1, 1]), [0, 100, 0]);
+        assert!(drawn.leave_out(1).unwrap());
+        assert_eq!(drawn.next(), None);
+    }
+
+    #[test]
+    fn weights_change_at_their_places() {
+        let mut drawn = mixture(&[(0, &[1.0, 0.0]), (10, &[0.0, 1.0]), (15, &[1.0, 0.0])], None);
+        assert_eq!(counts(&mut drawn, 10, &[1, 1]), [10, 0]);
+        assert_eq!(counts(&mut drawn, 5, &[1, 1]), [0, 5]);
+        assert_eq!(counts(&mut drawn, 5, &[1, 1]), [5, 0]);
+        // Weights that only ended inputs have are passed over.
+        let mut drawn = mixture(&[(0, &[1.0, 0.0]), (10, &[0.0, 1.0])], None);
+        drawn.leave_out(0).unwrap();
+        assert_eq!(drawn.next(), Some(1));
+    }
+
+    #[test]
+    fn sizes_are_shared_out_by_weights() {
+        let mut measured = mixture(&[(0, &[3.0, 1.0])], Some(0));
+        let found = counts(&mut measured, 1000, &[10, 1]);
+        assert!((found[0] as f64 / found[1] as f64 - 3.0).abs() < 0.1, "{found:?}");
+    }
+}

@@ -1,0 +1,309 @@
+//! Pieces of a source in a new order, several of them read at once: one row of each in turn.
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::execution::budget::Charge;
+use crate::index::KeptBorders;
+use crate::node::{Context, Node, Poll};
+use crate::nodes::buffers::row_by_row::Input;
+use crate::permutation::Permutation;
+use headrace_engine::error::{Error, Result};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Number of rows returned at a time.
+const GROUP_ROWS: usize = 1024;
+
+/// The number of pieces that follow which are polled each time. Others are when they begin.
+const MOST_POLLED: usize = 4;
+
+/// Makes the node of a piece, by its number, from a checkpoint on.
+pub type StartPiece = Box<dyn Fn(u64, &Checkpoint) -> Result<Box<dyn Node>> + Send>;
+
+/// The order of pieces.
+pub enum PieceOrder {
+    /// By their numbers; holds how many there are.
+    Natural(u64),
+    /// Another one.
+    Permuted(Permutation),
+    /// Every `count`-th piece of another order, from this one on.
+    Shard(Box<Self>, u64, u64),
+}
+
+impl PieceOrder {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Natural(len) => *len,
+            Self::Permuted(permutation) => permutation.len(),
+            Self::Shard(order, index, count) => order.len().saturating_sub(*index).div_ceil(*count),
+        }
+    }
+
+    fn get(&self, place: u64) -> u64 {
+        match self {
+            Self::Natural(_) => place,
+            Self::Permuted(permutation) => permutation.get(place),
+            Self::Shard(order, index, count) => order.get(index + place * count),
+        }
+    }
+}
+
+/// A node that reads pieces. Up to so many are open; each gives a row in turn, and where one ends,
+/// the next in the order takes its turn.
+pub struct Pieces {
+    start: StartPiece,
+    order: PieceOrder,
+    /// The checkpoint at which pieces begin.
+    beginning: Checkpoint,
+    /// The number of pieces in `slots` and before: the place in the order of the next one.
+    num_begun: u64,
+    slots: Vec<Option<Piece>>,
+    /// The slot that gives the next row.
+    turn: usize,
+    /// Pieces that follow, which are read ahead; each with true once its first task was started.
+    upcoming: VecDeque<(Input, bool)>,
+    num_upcoming: usize,
+    /// Returned after the rows before it.
+    error: Option<Error>,
+    in_step: bool,
+    /// The memory of the borders of pieces, and its charge.
+    borders: Option<(Arc<KeptBorders>, Option<Charge>)>,
+}
+
+struct Piece {
+    place: u64,
+    input: Input,
+}
+
+impl Pieces {
+    /// Up to `num_open` pieces at once, and up to `num_upcoming` more are read ahead. Continues
+    /// from a checkpoint, without the rows to be skipped after its state.
+    pub fn new(
+        start: StartPiece,
+        order: PieceOrder,
+        num_open: usize,
+        num_upcoming: usize,
+        checkpoint: &Checkpoint,
+    ) -> Result<Self> {
+        let num_open = usize::try_from(order.len()).map_or(num_open, |len| num_open.min(len)).max(1);
+        let (beginning, slots, upcoming) = (checkpoint.beginning(), Vec::new(), VecDeque::new());
+        let (num_begun, turn, error, in_step, borders) = (0, 0, None, false, None);
+        let mut pieces =
+            Self { start, order, beginning, num_begun, slots, turn, upcoming, num_upcoming, error, in_step, borders };
+        match checkpoint.state() {
+            None => {
+                for _ in 0..num_open {
+                    let piece = pieces.next_piece()?;
+                    pieces.slots.push(piece);
+                }
+            }
+            Some(state) => pieces.restore(&state.numbers, checkpoint, num_open)?,
+        }
+        Ok(pieces)
+    }
+
+    /// The borders of pieces are charged too.
+    pub fn holding(self, borders: Option<Arc<KeptBorders>>) -> Self {
+        Self { borders: borders.map(|borders| (borders, None)), ..self }
+    }
+
+    /// Charges what the borders take now.
+    fn charge_borders(&mut self, context: &Context) {
+        if let Some((borders, charge)) = &mut self.borders {
+            let num_bytes = borders.held_bytes();
+            let charge = charge.get_or_insert_with(|| context.budget.charge(0));
+            if charge.num_bytes() != num_bytes {
+                charge.correct(num_bytes);
+            }
+        }
+    }
+
+    /// With `in_step`, rows are returned one by one, and a piece is polled only for a row that is
+    /// next.
+    pub fn in_step(mut self, in_step: bool) -> Self {
+        self.in_step = in_step;
+        self
+    }
+
+    fn restore(&mut self, numbers: &[u64], checkpoint: &Checkpoint, num_open: usize) -> Result<()> {
+        let [num_begun, turn, places @ ..] = numbers else { return Err(damaged()) };
+        let most = (*num_begun).min(self.order.len());
+        if places.len() != num_open || *num_begun != most || *turn >= num_open as u64 {
+            return Err(damaged());
+        }
+        if places.iter().any(|place| *place > most) {
+            return Err(damaged());
+        }
+        (self.num_begun, self.turn) = (*num_begun, *turn as usize);
+        let mut num_open = 0;
+        for place in places {
+            let piece = match place.checked_sub(1) {
+                None => None,
+                Some(place) => {
+                    let first = checkpoint.input(num_open)?;
+                    num_open += 1;
+                    Some(Piece { place, input: self.input(place, first)? })
+                }
+            };
+            self.slots.push(piece);
+        }
+        Ok(())
+    }
+
+    fn input(&self, place: u64, first: Checkpoint) -> Result<Input> {
+        Ok(Input::new((self.start)(self.order.get(place), &first)?, first))
+    }
+
+    /// The next piece of the order; `None` after the last one.
+    fn next_piece(&mut self) -> Result<Option<Piece>> {
+        let place = self.num_begun;
+        if place >= self.order.len() {
+            return Ok(None);
+        }
+        let input = match self.upcoming.pop_front() {
+            Some((input, _)) => input,
+            None => self.input(place, self.beginning.clone())?,
+        };
+        self.num_begun += 1;
+        Ok(Some(Piece { place, input }))
+    }
+
+    /// The checkpoint of the next row.
+    fn checkpoint(&self) -> Checkpoint {
+        let places = self.slots.iter().map(|slot| slot.as_ref().map_or(0, |piece| piece.place + 1));
+        let numbers = [self.num_begun, self.turn as u64].into_iter().chain(places);
+        Checkpoint::new(numbers, self.slots.iter().flatten().map(|piece| piece.input.checkpoint()))
+    }
+
+    /// Lets all open pieces and those that follow read, the one of the next row first. Only that
+    /// one may go beyond the budget.
+    fn read_ahead(&mut self, context: &mut Context) -> Result<()> {
+        let (later, first) = self.slots.split_at_mut(self.turn);
+        let mut open = first.iter_mut().chain(later).flatten().map(|piece| &mut piece.input);
+        if let Some(next) = open.next().filter(|input| input.is_empty()) {
+            next.fill(context);
+        }
+        let is_stuck = std::mem::take(&mut context.is_stuck);
+        open.filter(|input| input.is_empty()).for_each(|input| input.fill(context));
+        while self.upcoming.len() < self.num_upcoming {
+            let place = self.num_begun + self.upcoming.len() as u64;
+            if place >= self.order.len() {
+                break;
+            }
+            let input = self.input(place, self.beginning.clone())?;
+            self.upcoming.push_back((input, false));
+        }
+        let mut have_started = std::mem::take(&mut context.has_started);
+        for (index, (input, has_begun)) in self.upcoming.iter_mut().enumerate() {
+            if !input.is_empty() || (*has_begun && index >= MOST_POLLED) {
+                continue;
+            }
+            input.fill(context);
+            let has_started = std::mem::take(&mut context.has_started);
+            *has_begun |= has_started || !input.is_pending();
+            have_started |= has_started;
+        }
+        context.has_started = have_started;
+        context.is_stuck = is_stuck;
+        Ok(())
+    }
+
+    /// Takes rows as long as they are available; returns whether none are left. Sets `checkpoint` to
+    /// the checkpoint of the first.
+    fn take(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<bool> {
+        let most = if self.in_step { 1 } else { GROUP_ROWS };
+        let mut num_closed = 0;
+        while rows.len() < most {
+            let num_slots = self.slots.len();
+            let Some(piece) = self.slots.get_mut(self.turn) else { return Ok(true) };
+            let Some(Piece { input, .. }) = piece else {
+                num_closed += 1;
+                if num_closed == num_slots {
+                    return Ok(true);
+                }
+                self.turn = (self.turn + 1) % num_slots;
+                continue;
+            };
+            num_closed = 0;
+            if input.is_empty() {
+                input.fill(context);
+            }
+            if !input.is_empty() {
+                if rows.is_empty() {
+                    *checkpoint = self.checkpoint();
+                }
+                self.take_rounds(rows, most);
+                continue;
+            }
+            if input.skip_event.is_some() {
+                return Ok(false);
+            }
+            if let Some(error) = input.error.take() {
+                return Err(error);
+            }
+            if input.node.is_some() {
+                return Ok(false);
+            }
+            let next = self.next_piece()?;
+            self.slots[self.turn] = next;
+        }
+        Ok(false)
+    }
+}
+
+impl Pieces {
+    /// Takes as many rows of each open piece as all of them have, at most `most` in all; or one row
+    /// of the piece whose turn it is.
+    fn take_rounds(&mut self, rows: &mut Rows, most: usize) {
+        let num_slots = self.slots.len();
+        let (later, first) = self.slots.split_at_mut(self.turn);
+        let mut inputs: SmallVec<[&mut Input; 16]> =
+            first.iter_mut().chain(later).flatten().map(|piece| &mut piece.input).collect();
+        let most = (most - rows.len()) / inputs.len();
+        let num_rounds = inputs.iter().map(|input| input.run_length()).min().unwrap_or(0).min(most);
+        if num_rounds == 0 {
+            inputs[0].push_next(rows, None);
+            self.turn = (self.turn + 1) % num_slots;
+            return;
+        }
+        let runs: SmallVec<[_; 16]> = inputs.iter_mut().map(|input| input.take_run(rows, num_rounds)).collect();
+        if let [(block, start)] = runs[..] {
+            rows.push_run(block, start, num_rounds);
+            return;
+        }
+        for round in 0..num_rounds {
+            runs.iter().for_each(|(block, start)| rows.push_run(*block, start + round, 1));
+        }
+    }
+}
+
+impl Node for Pieces {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        self.charge_borders(context);
+        if !self.in_step {
+            self.read_ahead(context)?;
+        }
+        self.slots.iter_mut().flatten().for_each(|piece| piece.input.begin_group());
+        self.upcoming.iter_mut().for_each(|(input, _)| input.begin_group());
+        let (mut rows, mut checkpoint) = (Rows::new(), Checkpoint::default());
+        let is_over = match self.take(&mut rows, &mut checkpoint, context) {
+            Err(error) if !rows.is_empty() => {
+                self.error = Some(error);
+                false
+            }
+            result => result?,
+        };
+        if !rows.is_empty() {
+            return Ok(Poll::Ready(rows.with_checkpoint(checkpoint)));
+        }
+        let next = self.slots.get_mut(self.turn).and_then(Option::as_mut);
+        if let Some(skip_event) = next.and_then(|piece| piece.input.skip_event.take()) {
+            return Ok(Poll::SkipEvent(skip_event));
+        }
+        Ok(if is_over { Poll::End } else { Poll::Pending })
+    }
+}

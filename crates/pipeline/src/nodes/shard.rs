@@ -1,0 +1,241 @@
+//! Selects the rows of one of several ranks.
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::execution::budget::Budget;
+use crate::node::{Context, Ended, Node, Poll};
+use crate::nodes::take::few;
+use headrace_engine::error::{Error, Result};
+use std::sync::Arc;
+
+/// The treatment of the last rows if there are fewer than shards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Even {
+    /// Some shards get one row more.
+    #[default]
+    Uneven,
+    /// No shard gets one of them.
+    Drop,
+    /// The other shards repeat them, in turn.
+    Pad,
+}
+
+impl Even {
+    /// The rows of the shard with the fewest, and the rows of the shard with the most, where
+    /// `whole` times as many as there are shards have come, and `rest` more.
+    fn fewest_and_most(self, whole: u64, rest: u64) -> (u64, u64) {
+        let most = whole + u64::from(rest > 0);
+        match self {
+            Self::Uneven => (whole, most),
+            Self::Drop => (whole, whole),
+            Self::Pad => (most, most),
+        }
+    }
+}
+
+/// Every `count`-th row, from row `index` on.
+pub struct Shard {
+    input: Box<dyn Node>,
+    index: u64,
+    count: u64,
+    even: Even,
+    /// The number of rows returned.
+    given: u64,
+    /// The number of rows that have come of the next `count` rows of the input.
+    place: u64,
+    /// The checkpoint of the first of these, if it has come.
+    group: Checkpoint,
+    /// The rows of these that may be needed: the own row if it is returned together with the last
+    /// of them, or the rows that may be repeated in its place.
+    kept: Rows,
+    /// The number of whole groups of `count` rows that have come since it was started.
+    num_groups: u64,
+    is_over: bool,
+    skipping: Option<Skipping>,
+}
+
+/// Rows of the input that shards have returned before, while they are skipped.
+struct Skipping {
+    /// The number of old shards.
+    count: u64,
+    /// The number of rows that a shard had returned when they began.
+    given: u64,
+    num_skipped: u64,
+    num_rows: u64,
+}
+
+impl Shard {
+    /// Row `index` of each `count` rows of `input`, with `given` rows returned before.
+    pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
+        Self {
+            input,
+            index,
+            count,
+            even: Even::Uneven,
+            given,
+            place: 0,
+            group: Checkpoint::default(),
+            kept: Rows::new(),
+            num_groups: 0,
+            is_over: false,
+            skipping: None,
+        }
+    }
+
+    /// With another treatment of the last rows.
+    pub fn evenly(mut self, even: Even) -> Self {
+        self.even = even;
+        self
+    }
+
+    /// The same after `skip` more rows of each of `old_count` shards, whose rows are skipped one by
+    /// one, since the end may be among them.
+    pub fn behind(mut self, skip: u64, old_count: u64) -> Result<Self> {
+        let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
+        self.skipping = Some(Skipping { count: old_count, given: self.given, num_skipped: 0, num_rows });
+        Ok(self)
+    }
+
+    /// The rows after the skipped ones.
+    fn unskipped(&mut self, mut rows: Rows) -> Result<Rows> {
+        let Some(skipping) = &mut self.skipping else { return Ok(rows) };
+        let rest = skipping.num_rows - skipping.num_skipped;
+        skipping.num_skipped += rows.take_front(usize::try_from(rest).unwrap_or(usize::MAX)).len() as u64;
+        if rows.is_empty() {
+            return Ok(rows);
+        }
+        let Skipping { count, given, num_rows, .. } = *skipping;
+        self.given = resharded(given.saturating_add(num_rows / count), count, self.count)?;
+        self.skipping = None;
+        Ok(rows)
+    }
+
+    /// True if the own row of the current group has been returned.
+    fn has_given(&self) -> bool {
+        self.place > self.index && self.even != Even::Drop
+    }
+
+    /// The checkpoint of the next row to return, for any shard: at the first of the `count` rows to
+    /// which it belongs. `rows` have come.
+    fn checkpoint(&self, rows: &Rows) -> Checkpoint {
+        let group = match self.place {
+            0 => rows.checkpoint(0),
+            place if self.has_given() => rows.checkpoint((self.count - place) as usize),
+            _ => self.group.clone(),
+        };
+        self.checkpoint_at(group)
+    }
+
+    fn checkpoint_at(&self, group: Checkpoint) -> Checkpoint {
+        Checkpoint::new([self.given, self.count], [group])
+    }
+
+    /// The rows of this shard among these.
+    fn take(&mut self, rows: &Rows) -> Rows {
+        let mut taken = Rows::new();
+        // The own row of a group whose end has not come.
+        let mut own = None;
+        for (number, (block, row)) in rows.iter().enumerate() {
+            if self.place == self.index {
+                match self.even {
+                    Even::Drop => own = Some((block, row)),
+                    Even::Uneven | Even::Pad => taken.push(block, row, 1),
+                }
+                self.kept = Rows::new();
+            } else if self.even == Even::Pad && self.place < self.index {
+                self.kept.push(block, row, 1);
+            }
+            self.place += 1;
+            if self.place == self.count {
+                self.place = 0;
+                self.num_groups += 1;
+                if self.even == Even::Drop {
+                    taken.append(&std::mem::take(&mut self.kept));
+                    if let Some((block, row)) = own.take() {
+                        taken.push(block, row, 1);
+                    }
+                }
+            }
+            if self.place == 1 && number + (self.count as usize) > rows.len() {
+                self.group = rows.checkpoint(number);
+            }
+        }
+        if let Some((block, row)) = own {
+            self.kept.push(block, row, 1);
+        }
+        taken
+    }
+
+    /// The row that is repeated at the end, if the last group has none for this shard.
+    fn repeated(&mut self, budget: &Arc<Budget>) -> Result<Option<Rows>> {
+        if self.even != Even::Pad || self.place == 0 || self.place > self.index {
+            return Ok(None);
+        }
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.take_front((self.index % self.place) as usize);
+        let row = kept.take_front(1).copy()?;
+        let charge = budget.charge(row.held_bytes());
+        let provenance = row.provenance().repeated();
+        let rows = Rows::all(row.charged(charge).with_provenance(provenance));
+        Ok(Some(rows.with_checkpoint(self.checkpoint_at(self.group.clone()))))
+    }
+}
+
+impl Node for Shard {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            if self.is_over {
+                return Ok(Poll::End);
+            }
+            let rows = match self.input.pull(context)? {
+                Poll::Ready(rows) => rows,
+                Poll::End => {
+                    self.is_over = true;
+                    let repeated = self.repeated(context.budget)?;
+                    return Ok(repeated.map_or(Poll::End, Poll::Ready));
+                }
+                poll => return Ok(poll),
+            };
+            let rows = self.unskipped(rows)?;
+            if rows.is_empty() {
+                continue;
+            }
+            let checkpoint = self.checkpoint(&rows);
+            let taken = self.take(&rows);
+            if !self.kept.is_empty() {
+                self.kept = few(std::mem::take(&mut self.kept), context.budget)?;
+            }
+            if !taken.is_empty() {
+                self.given += taken.len() as u64;
+                return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));
+            }
+        }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        if let Some(Skipping { count, num_skipped, num_rows, .. }) = self.skipping
+            && num_skipped < num_rows
+        {
+            let (whole, rest) = (num_skipped / count, num_skipped % count);
+            let (fewest, most) = self.even.fewest_and_most(whole, rest);
+            let mine = fewest + u64::from(fewest < most && count == self.count && self.index < rest);
+            return Some(Ended { fewest, most, mine, is_within_skip: true });
+        }
+        let (fewest, most) = self.even.fewest_and_most(self.num_groups, self.place);
+        let mine = fewest + u64::from(fewest < most && self.index < self.place);
+        Some(Ended { fewest, most, mine, is_within_skip: false })
+    }
+}
+
+/// The number of rows that a shard of `count` has returned where a shard of `old_count` has
+/// returned `given`.
+pub fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
+    let place = given.checked_mul(old_count).ok_or_else(damaged)?;
+    match place % count {
+        0 => Ok(place / count),
+        _ => Err(Error::invalid_argument(format!(
+            "it was taken after {place} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
+             divide. Use a number of shards that divides {place}"
+        ))),
+    }
+}

@@ -1,0 +1,174 @@
+//! Estimates the size of a step's results from earlier results.
+
+use crate::blocks::rows::Rows;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A task gets at most this many times as many rows as the largest task before it, since the first
+/// rows may tell little of the others. The first tasks get one row.
+const GROWTH: usize = 8;
+/// Until results are known, they are estimated as this many times the size of their rows, as for an
+/// image that is decoded.
+const FIRST_TIMES: usize = 16;
+/// The wanted size of a task's results, unless a single row takes more.
+const TASK_BYTES: usize = 1 << 20;
+const LEAST_TASK_BYTES: usize = 64 << 10;
+/// The same for a task of a Python function. A crossing into Python, or a message to a worker
+/// process, takes as long as copying a megabyte.
+const CALL_BYTES: usize = 4 << 20;
+/// The longest task of a Python function, so that each of its threads has one, and results come
+/// steadily.
+const TASK_TIME: Duration = Duration::from_millis(8);
+/// The shortest one, if there are rows for it, since each task costs a crossing into Python.
+const LEAST_TASK_TIME: Duration = Duration::from_micros(500);
+/// The same, as a fraction of the budget.
+const PART_OF_BUDGET: usize = 64;
+
+/// The sizes of the results of one step over all passes. Clones share it. Batches do not depend on
+/// it: it only decides how many rows go into a task, and whether the task has to wait.
+#[derive(Clone, Debug, Default)]
+pub struct SizeEstimate(Arc<Sizes>);
+
+/// Written by the thread that ends a task, and read by the node; 0 before the first.
+#[derive(Debug, Default)]
+struct Sizes {
+    /// The size of a task's result.
+    task_bytes: AtomicUsize,
+    /// The size of one row's result.
+    row_bytes: AtomicUsize,
+    /// The number of rows of the largest task.
+    most_rows: AtomicUsize,
+    /// Time that one row takes, in nanoseconds.
+    row_ns: AtomicUsize,
+}
+
+impl SizeEstimate {
+    /// The wanted size of a task's results, for a budget of `limit_bytes`.
+    pub fn wanted_bytes(limit_bytes: usize) -> usize {
+        (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, TASK_BYTES)
+    }
+
+    /// The wanted size of the results of a task of a Python function.
+    pub fn wanted_bytes_of_call(limit_bytes: usize) -> usize {
+        (limit_bytes / PART_OF_BUDGET).clamp(LEAST_TASK_BYTES, CALL_BYTES)
+    }
+
+    /// Adds a task: `num_rows` rows gave a result of `num_bytes`.
+    pub fn add(&self, num_rows: usize, num_bytes: usize) {
+        raise(&self.0.task_bytes, num_bytes);
+        raise(&self.0.row_bytes, num_bytes.div_ceil(num_rows.max(1)));
+        self.0.most_rows.fetch_max(num_rows, Ordering::Relaxed);
+    }
+
+    /// Adds the time that so many rows took.
+    pub fn add_time(&self, num_rows: usize, time: Duration) {
+        let time = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX);
+        raise(&self.0.row_ns, time.div_ceil(num_rows.max(1)));
+    }
+
+    /// The number of rows for a task of a Python function with `num_threads` threads: at most
+    /// `part_of`, few enough that each thread has some, and for no longer than a few milliseconds.
+    pub fn part_for(&self, num_threads: usize, rows: &Rows, wanted_bytes: usize) -> usize {
+        let most = self.part_of(rows, wanted_bytes);
+        let row_ns = self.0.row_ns.load(Ordering::Relaxed) as u128;
+        let rows_of = |time: Duration| usize::try_from(time.as_nanos() / row_ns.max(1)).unwrap_or(usize::MAX);
+        let share = rows.len().div_ceil(num_threads.max(1));
+        most.min(rows_of(TASK_TIME)).min(share.max(rows_of(LEAST_TASK_TIME))).max(1)
+    }
+
+    /// The size of a task's result; `None` if it is unknown yet.
+    pub fn task_bytes(&self) -> Option<usize> {
+        Some(self.0.task_bytes.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
+    }
+
+    /// The number of these rows for a task whose results should take `wanted_bytes`: such that
+    /// tasks are about equally large.
+    pub fn part_of(&self, rows: &Rows, wanted_bytes: usize) -> usize {
+        let most = match self.0.row_bytes.load(Ordering::Relaxed) {
+            0 => 1,
+            row_bytes => (wanted_bytes / row_bytes).clamp(1, GROWTH * self.0.most_rows.load(Ordering::Relaxed).max(1)),
+        };
+        rows.len().div_ceil(rows.len().div_ceil(most).max(1))
+    }
+
+    /// The size of the result of a task with the first `num_rows` of these rows.
+    pub fn bytes_of(&self, num_rows: usize, rows: &Rows) -> usize {
+        match self.0.row_bytes.load(Ordering::Relaxed) {
+            0 => rows.num_bytes() / rows.len().max(1) * num_rows * FIRST_TIMES,
+            row_bytes => row_bytes.saturating_mul(num_rows),
+        }
+    }
+}
+
+/// Raises an estimate at once, and lowers it slowly.
+fn raise(known: &AtomicUsize, num_bytes: usize) {
+    let before = known.load(Ordering::Relaxed);
+    known.store(num_bytes.max(before - before / 8).max(1), Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::block::{Block, Provenance};
+    use crate::blocks::column::Column;
+    use headrace_engine::tensor::Tensor;
+    use headrace_engine::tensor::shape::Shape;
+
+    fn rows(count: usize) -> Rows {
+        let tensor = Tensor::from_values(Shape::new(&[count]), vec![0_u8; count]).unwrap();
+        Rows::all(Block::new(vec![Column::Dense(tensor)], count, Provenance::Unknown).unwrap())
+    }
+
+    #[test]
+    fn the_first_task_gets_one_row_and_later_ones_more_and_more() {
+        let size_estimate = SizeEstimate::default();
+        assert_eq!(size_estimate.part_of(&rows(1000), 1 << 20), 1);
+        assert_eq!((size_estimate.task_bytes(), size_estimate.bytes_of(10, &rows(1000))), (None, 160));
+        size_estimate.add(1, 10);
+        assert_eq!(size_estimate.part_of(&rows(1000), 1 << 20), 8);
+        size_estimate.add(8, 80);
+        assert_eq!(size_estimate.part_of(&rows(1000), 1 << 20), 63);
+    }
+
+    #[test]
+    fn tasks_get_as_many_rows_as_fit_the_wanted_size() {
+        let size_estimate = SizeEstimate::default();
+        size_estimate.add(10, 1000);
+        assert_eq!((size_estimate.part_of(&rows(1000), 5000), size_estimate.part_of(&rows(1000), 5)), (50, 1));
+        assert_eq!(size_estimate.part_of(&rows(70), 5000), 35);
+        assert_eq!((size_estimate.task_bytes(), size_estimate.bytes_of(3, &rows(5))), (Some(1000), 300));
+    }
+
+    #[test]
+    fn tasks_of_functions_get_rows_for_some_milliseconds_and_leave_some_to_other_threads() {
+        let estimate = SizeEstimate::default();
+        assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
+        estimate.add(1000, 1000);
+        estimate.add_time(1000, Duration::from_millis(200));
+        assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 40);
+        assert_eq!(estimate.part_for(4, &rows(100), 1 << 20), 25);
+        assert_eq!(estimate.part_for(4, &rows(1000), 10), 10);
+        assert_eq!(estimate.part_for(4, &rows(4), 1 << 20), 2);
+        assert_eq!(estimate.part_for(1, &rows(1000), 1 << 20), 40);
+        assert_eq!(estimate.part_for(1, &rows(20), 1 << 20), 20);
+        estimate.add_time(1, Duration::from_secs(1));
+        assert_eq!(estimate.part_for(4, &rows(1000), 1 << 20), 1);
+    }
+
+    #[test]
+    fn the_estimate_rises_at_once_and_falls_slowly() {
+        let size_estimate = SizeEstimate::default();
+        [800, 80].into_iter().for_each(|num_bytes| size_estimate.add(1, num_bytes));
+        assert_eq!(size_estimate.task_bytes(), Some(700));
+        size_estimate.add(1, 9000);
+        assert_eq!(size_estimate.task_bytes(), Some(9000));
+    }
+
+    #[test]
+    fn the_wanted_size_is_a_fraction_of_the_budget() {
+        let limits = [0, 16 << 20, usize::MAX];
+        assert_eq!(limits.map(SizeEstimate::wanted_bytes), [64 << 10, 256 << 10, 1 << 20]);
+        assert_eq!(limits.map(SizeEstimate::wanted_bytes_of_call), [64 << 10, 256 << 10, 4 << 20]);
+    }
+}

@@ -1,0 +1,47 @@
+//! The `skip_errors` stage: counts the rows that pass it.
+
+use crate::checkpoint::Checkpoint;
+use crate::node::{Context, Node, Poll};
+use crate::skip_event::{PassedRows, SkipEvent};
+use headrace_engine::error::Result;
+
+/// Passes its input through; sets in each skip event the number of rows before it, and reports the
+/// number of rows at the end.
+pub struct SkipErrors {
+    input: Box<dyn Node>,
+    /// The number of its stage.
+    stage: usize,
+    passed: PassedRows,
+    is_over: bool,
+}
+
+impl SkipErrors {
+    /// `passed` rows were returned before those of `input`.
+    pub fn new(input: Box<dyn Node>, stage: usize, passed: PassedRows) -> Self {
+        Self { input, stage, passed, is_over: false }
+    }
+}
+
+impl Node for SkipErrors {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if self.is_over {
+            return Ok(Poll::End);
+        }
+        Ok(match self.input.pull(context)? {
+            Poll::Ready(rows) => {
+                let checkpoint = Checkpoint::new([self.passed.count], [rows.checkpoint(0)]);
+                self.passed.count += rows.len() as u64;
+                Poll::Ready(rows.with_checkpoint(checkpoint))
+            }
+            Poll::SkipEvent(SkipEvent::Skipped(mut skipped)) if skipped.skipper == self.stage => {
+                skipped.passed = self.passed;
+                Poll::SkipEvent(SkipEvent::Skipped(skipped))
+            }
+            Poll::End => {
+                self.is_over = true;
+                Poll::SkipEvent(SkipEvent::Passed { skipper: self.stage, rows: self.passed })
+            }
+            other => other,
+        })
+    }
+}

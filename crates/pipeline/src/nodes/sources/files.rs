@@ -1,0 +1,430 @@
+//! Reads the records of files, one file after the other, with several files open at the same time.
+
+use crate::blocks::block::{Block, FileProvenance};
+use crate::blocks::rows::Rows;
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::execution::budget::Charge;
+use crate::execution::meters::{Stopwatch, enter_stage};
+use crate::execution::task::{Ring, Slot};
+use crate::formats::{Format, RecordLocator, RecordPosition, Scan};
+use crate::index::FilePiece;
+use crate::node::{Context, Node, Poll, Position};
+use crate::nodes::size_estimate::SizeEstimate;
+use crate::skip_event::{Rest, SkipEvent, Skipped, is_damage};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::ranged::ComingBytes;
+use headrace_engine::run::catch_panic;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The largest number of waiting blocks: of the file whose records come next, and of each other
+/// file.
+const MAX_BLOCKS: usize = 4;
+/// With fewer waiting blocks, the next block of the file whose records come next is read before
+/// anything else is done. A file is read by one task at a time: if that task began only when
+/// nothing else is left to do, all other workers would wait for it.
+const FEW_BLOCKS: usize = 2;
+/// Limit on the waiting blocks of a part of a file, in bytes.
+const MAX_PART_BYTES: usize = 64 << 20;
+/// The least number of remote files read at the same time: for files of one record each, and for
+/// others.
+const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
+/// The read-ahead of a remote file: an eighth of the pipeline's memory divided by the number of
+/// files, within these limits.
+const AHEAD_BYTES: [usize; 2] = [256 << 10, 32 << 20];
+
+/// A node that reads files.
+pub struct Files {
+    format: Arc<dyn Format>,
+    files: Arc<[Arc<FileProvenance>]>,
+    next_file: usize,
+    /// The number after the last file.
+    end: usize,
+    /// The largest number of waiting blocks of a file.
+    max_blocks: usize,
+    /// True if the files after the first are read ahead as far as memory allows.
+    are_parts: bool,
+    /// The position at which the first file is opened, if it is not the beginning.
+    first_record: Option<RecordPosition>,
+    /// The piece of the only file that is read; `None` for the whole file.
+    piece: Option<FilePiece>,
+    /// The files being read, in order.
+    open: VecDeque<Stream>,
+    max_open: usize,
+    position: Position,
+    /// The estimated size of blocks.
+    size_estimate: SizeEstimate,
+    in_any_order: bool,
+}
+
+/// The result of a task that reads a file.
+struct Part {
+    /// `None` if nothing more can be read.
+    scan: Option<Box<dyn Scan>>,
+    /// The position of its first record.
+    at_record: RecordPosition,
+    given: Option<Given>,
+}
+
+enum Given {
+    Block(Block),
+    SkipEvent(SkipEvent),
+}
+
+struct Stream {
+    /// `None` before the file is opened, while a task has it, and after its end.
+    scan: Option<Box<dyn Scan>>,
+    file: Arc<FileProvenance>,
+    /// The number of the file.
+    number: usize,
+    /// The position at which it is opened, if it is not the beginning.
+    first_record: Option<RecordPosition>,
+    /// The piece of it that is read; `None` for the whole file.
+    piece: Option<FilePiece>,
+    /// The bytes of a piece that are coming.
+    coming: Option<ComingBytes>,
+    is_opened: bool,
+    /// The task that reads the file.
+    reading: Ring<Part>,
+    ready: VecDeque<(RecordPosition, Given)>,
+    /// Remembers the positions of blocks, if damage may be skipped.
+    locator: Option<Arc<RecordLocator>>,
+    /// The charge of the open file beside its blocks; `None` if it is not open.
+    open_charge: Option<Charge>,
+    /// True if nothing more is to be read.
+    is_over: bool,
+    error: Option<Error>,
+}
+
+impl Files {
+    /// Up to `max_open` files are read at the same time.
+    pub fn new(
+        format: Arc<dyn Format>,
+        files: Arc<[Arc<FileProvenance>]>,
+        max_open: usize,
+        position: Position,
+    ) -> Self {
+        let is_remote = files.iter().any(|file| file.name.url().is_some());
+        let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
+        Self::with(format, files, max_open.max(least), position)
+    }
+
+    fn with(format: Arc<dyn Format>, files: Arc<[Arc<FileProvenance>]>, max_open: usize, position: Position) -> Self {
+        let open = VecDeque::new();
+        let (size_estimate, first_record, piece) = (SizeEstimate::default(), None, None);
+        let (end, max_blocks, in_any_order) = (files.len(), MAX_BLOCKS, false);
+        let are_parts = format.has_parts();
+        Self {
+            format,
+            files,
+            next_file: 0,
+            end,
+            max_blocks,
+            are_parts,
+            first_record,
+            piece,
+            open,
+            max_open,
+            position,
+            size_estimate,
+            in_any_order,
+        }
+    }
+
+    /// Reads file number `number` alone, of which `num_open` are read at the same time.
+    pub fn one_of(
+        format: Arc<dyn Format>,
+        files: Arc<[Arc<FileProvenance>]>,
+        number: usize,
+        num_open: usize,
+        position: Position,
+    ) -> Self {
+        let (next_file, end) = (number, number + 1);
+        let max_blocks = if num_open > 1 { FEW_BLOCKS } else { MAX_BLOCKS };
+        let (max_open, are_parts) = (num_open.max(1), false);
+        Self { next_file, end, max_blocks, max_open, are_parts, ..Self::with(format, files, 1, position) }
+    }
+
+    /// Reads one piece of the only file.
+    pub fn of_piece(self, piece: Option<FilePiece>) -> Self {
+        Self { piece, ..self }
+    }
+
+    /// Continues from a checkpoint, without the rows to be skipped after its state.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        if let Some([file, offset_bytes, record]) = checkpoint.numbers()? {
+            self.next_file = usize::try_from(file)
+                .ok()
+                .filter(|file| (self.next_file..self.end).contains(file))
+                .ok_or_else(damaged)?;
+            self.first_record = Some(RecordPosition { offset_bytes, record });
+        }
+        Ok(self)
+    }
+
+    /// With `in_any_order`, blocks come as soon as they are finished.
+    pub fn in_any_order(mut self, in_any_order: bool) -> Self {
+        self.in_any_order = in_any_order;
+        self
+    }
+
+    /// The number of the file whose block comes next.
+    fn next_stream(&self) -> usize {
+        let is_ready = |stream: &Stream| !stream.ready.is_empty() || stream.is_over;
+        match self.in_any_order {
+            true => self.open.iter().position(is_ready).unwrap_or(0),
+            false => 0,
+        }
+    }
+
+    fn open_files(&mut self) {
+        while self.open.len() < self.max_open
+            && self.next_file < self.end
+            && let Some(file) = self.files.get(self.next_file)
+        {
+            let (number, first_record) = (self.next_file, self.first_record.take());
+            self.next_file += 1;
+            let file = file.in_pass(self.position.pass);
+            let file = self.piece.iter().fold(file, |file, piece| piece.numbered(file));
+            let is_located = self.position.skipper.is_some() || self.position.keeps_origins;
+            let locator = is_located.then(|| Arc::new(RecordLocator::new(Arc::clone(&self.format))));
+            let file = match &locator {
+                Some(locator) => file.with_locate(Arc::<RecordLocator>::clone(locator)),
+                None => file,
+            };
+            let file = if file.name.url().is_some() { file.reopened() } else { file };
+            self.open.push_back(Stream::new(file, number, first_record, self.piece.clone(), locator));
+        }
+    }
+
+    /// The largest number of waiting blocks of a file that is not the first. While the parts of a
+    /// file are read in order, that file is read by as many tasks as parts fit into memory.
+    fn max_later_blocks(&self, context: &Context) -> usize {
+        let block_bytes = self.size_estimate.task_bytes().unwrap_or_else(|| self.format.block_bytes());
+        let part_bytes = (context.budget.room_bytes() / (4 * self.max_open)).min(MAX_PART_BYTES);
+        match self.are_parts {
+            true => self.max_blocks.max(part_bytes / block_bytes.max(1)),
+            false => self.max_blocks,
+        }
+    }
+
+    fn start_tasks(&mut self, context: &mut Context) {
+        let max_later_blocks = self.max_later_blocks(context);
+        for (index, stream) in self.open.iter_mut().enumerate() {
+            stream.collect(&self.size_estimate);
+            let is_needed = index == 0 && stream.ready.is_empty();
+            let max_blocks = if index == 0 { self.max_blocks } else { max_later_blocks };
+            if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= max_blocks {
+                continue;
+            }
+            if stream.open_charge.is_none() {
+                let ahead_bytes =
+                    (context.budget.limit_bytes() / (8 * self.max_open)).clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
+                let open_bytes = self.format.open_bytes(&stream.file);
+                let open_bytes = stream.block_bytes().map_or(open_bytes, |block_bytes| open_bytes.min(block_bytes));
+                stream.open_charge = stream.begin(&*self.format, open_bytes, ahead_bytes, context, is_needed);
+            }
+            if stream.open_charge.is_none() {
+                return;
+            }
+            // A worker that waited for it could not do work that others wait for.
+            if !is_needed && !stream.has_begun() {
+                continue;
+            }
+            let most_bytes = self.format.block_bytes();
+            let most_bytes = stream.block_bytes().map_or(most_bytes, |block_bytes| most_bytes.min(2 * block_bytes));
+            let num_bytes = self.size_estimate.task_bytes().unwrap_or(most_bytes);
+            let Some(charge) = context.charge(num_bytes, is_needed) else { return };
+            let is_urgent = index == 0 && stream.ready.len() < FEW_BLOCKS;
+            stream.start(&self.format, charge, context, self.position, is_urgent);
+        }
+    }
+}
+
+impl Stream {
+    fn new(
+        file: Arc<FileProvenance>,
+        number: usize,
+        first_record: Option<RecordPosition>,
+        piece: Option<FilePiece>,
+        locator: Option<Arc<RecordLocator>>,
+    ) -> Self {
+        let (reading, ready, coming) = (Ring::new(), VecDeque::new(), None);
+        Self {
+            scan: None,
+            file,
+            number,
+            first_record,
+            piece,
+            coming,
+            is_opened: false,
+            reading,
+            ready,
+            locator,
+            open_charge: None,
+            is_over: false,
+            error: None,
+        }
+    }
+
+    /// Charges the memory of an open file, and begins to open it if it is remote.
+    fn begin(
+        &mut self,
+        format: &dyn Format,
+        open_bytes: usize,
+        ahead_bytes: usize,
+        context: &Context,
+        is_needed: bool,
+    ) -> Option<Charge> {
+        // What is requested of a part is a part of `open_bytes`.
+        let is_remote = self.file.name.url().is_some() && !format.has_parts();
+        let ahead_bytes = match self.block_bytes() {
+            Some(block_bytes) => ahead_bytes.min(block_bytes.saturating_add(AHEAD_BYTES[0])),
+            None => ahead_bytes,
+        };
+        let charge = context.charge(open_bytes.saturating_add(if is_remote { ahead_bytes } else { 0 }), is_needed)?;
+        match self.piece.as_ref().filter(|piece| piece.is_of_several()) {
+            Some(piece) => self.coming = piece.begin(self.first_record, ahead_bytes as u64),
+            None => format.begin(&self.file, ahead_bytes),
+        }
+        Some(charge)
+    }
+
+    /// True unless the beginning is coming and has not come yet.
+    fn has_begun(&mut self) -> bool {
+        self.coming.as_mut().is_none_or(ComingBytes::is_ready) && self.file.begun.is_ready()
+    }
+
+    /// The largest number of bytes of a piece, unless a single record is larger.
+    fn block_bytes(&self) -> Option<usize> {
+        let piece = self.piece.as_ref().filter(|piece| piece.is_of_several())?;
+        usize::try_from(piece.borders.block_bytes()).ok()
+    }
+
+    /// The checkpoint of a block.
+    fn checkpoint(&self, at_record: RecordPosition) -> Checkpoint {
+        Checkpoint::new([self.number as u64, at_record.offset_bytes, at_record.record], [])
+    }
+
+    /// Starts a task that reads the next block. If it is urgent, it is done before tasks nearer to
+    /// the consumer.
+    fn start(
+        &mut self,
+        format: &Arc<dyn Format>,
+        charge: Charge,
+        context: &mut Context,
+        position: Position,
+        is_urgent: bool,
+    ) {
+        let slot: Slot<Part> = self.reading.start(Checkpoint::default());
+        let (format, file, first_record) = (Arc::clone(format), Arc::clone(&self.file), self.first_record);
+        let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
+        let (piece, coming) = (self.piece.clone(), self.coming.take());
+        let (meters, locator) = (Arc::clone(context.meters), self.locator.clone());
+        let work = move || {
+            let meter = meters.stage(position.stage);
+            let watch = Stopwatch::start_with_processor(meter);
+            enter_stage(position.stage);
+            let read = || {
+                let first = scan.as_ref().map_or(first_record, |scan| Some(scan.position()));
+                let first = first.unwrap_or_default().record;
+                let reading = meters.begin_read(position.stage, &file, first);
+                let scan = match scan {
+                    Some(scan) => Ok(scan),
+                    None if !is_opened => match piece {
+                        Some(piece) => piece.open(&file, first_record, coming),
+                        None => format.open(&file, first_record.unwrap_or_default()),
+                    },
+                    None => return Err(Error::internal("a file is read after its end")),
+                };
+                let mut scan = match scan {
+                    Ok(scan) => scan,
+                    Err(error) => return left_out(None, error, &file, first_record.unwrap_or_default(), position),
+                };
+                let at_record = scan.position();
+                locator.inspect(|locator| locator.remember(at_record));
+                let block = scan.next(charge);
+                drop(reading);
+                let block = match block {
+                    Ok(block) => block,
+                    Err(error) => return left_out(Some(scan), error, &file, at_record, position),
+                };
+                if let (Some(meter), Some(block)) = (meter, &block) {
+                    meter.count(0, block.num_bytes());
+                }
+                Ok(Part { scan: Some(scan), at_record, given: block.map(Given::Block) })
+            };
+            let part = catch_panic(read);
+            drop(watch);
+            slot.set(part);
+        };
+        context.start(if is_urgent { 0 } else { position.distance }, Box::new(work));
+    }
+
+    /// Takes the result of this file's task.
+    fn collect(&mut self, size_estimate: &SizeEstimate) {
+        let Some((_, part)) = self.reading.pop() else { return };
+        match part {
+            Ok(Part { scan, at_record, given }) => {
+                self.is_over = scan.is_none() || given.is_none();
+                self.scan = scan;
+                if let Some(Given::Block(block)) = &given {
+                    size_estimate.add(block.num_rows(), block.held_bytes());
+                }
+                self.ready.extend(given.map(|given| (at_record, given)));
+            }
+            Err(error) => {
+                self.is_over = true;
+                self.error = Some(error);
+            }
+        }
+        if self.is_over {
+            self.scan = None;
+            self.open_charge = None;
+        }
+    }
+}
+
+/// The report for the part of a file skipped because of an error, if it may be skipped.
+fn left_out(
+    scan: Option<Box<dyn Scan>>,
+    error: Error,
+    file: &Arc<FileProvenance>,
+    at_record: RecordPosition,
+    position: Position,
+) -> Result<Part> {
+    let Some(skipper) = position.skipper.filter(|_| is_damage(&error)) else { return Err(error) };
+    let at = scan.as_ref().map_or(at_record, |scan| scan.position());
+    let num_bytes = scan.as_ref().and_then(|scan| scan.rest_bytes());
+    let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
+    let rest = scan.is_none().then_some(Rest { num_bytes });
+    let skipped = Skipped::damage((skipper, position.stage), file, at, error, rest);
+    Ok(Part { scan, at_record, given: Some(Given::SkipEvent(skipped.into())) })
+}
+
+impl Node for Files {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            self.open_files();
+            self.start_tasks(context);
+            let next = self.next_stream();
+            let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
+            match first.ready.pop_front() {
+                Some((at_record, Given::Block(block))) if block.num_rows() > 0 => {
+                    let checkpoint = first.checkpoint(at_record);
+                    self.start_tasks(context);
+                    return Ok(Poll::Ready(Rows::all(block).with_checkpoint(checkpoint)));
+                }
+                Some((_, Given::SkipEvent(skip_event))) => return Ok(Poll::SkipEvent(skip_event)),
+                Some(_) => {}
+                None if first.is_over => {
+                    if let Some(error) = first.error.take() {
+                        return Err(error);
+                    }
+                    self.open.remove(next);
+                }
+                None => return Ok(Poll::Pending),
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Reads rows by number, in a given order.
+
+use crate::blocks::block::{Block, RowProvenance};
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::meters::{Stopwatch, enter_stage};
+use crate::execution::task::{Outcome, Ring};
+use crate::node::{Context, Node, Poll, Position};
+use crate::nodes::bisect_failures::{Bisectable, bisect_failures, polls};
+use crate::permutation::Permutation;
+use crate::skip_event::{SkipEvents, Skipped, is_damage};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::run::catch_panic;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows with random access.
+pub trait Indexed: Send + Sync {
+    /// The number of rows.
+    fn len(&self) -> u64;
+
+    /// True if there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows of these numbers, in this order.
+    fn read(&self, numbers: &[u64]) -> Result<Block>;
+
+    /// The origin of row `number`, if it comes from a file.
+    fn row_provenance(&self, _number: u64) -> Option<RowProvenance> {
+        None
+    }
+
+    /// The approximate number of bytes of a row.
+    fn row_bytes(&self) -> usize;
+
+    /// The number of bytes of a block that count as read.
+    fn counted_bytes(&self, block: &Block) -> usize {
+        block.num_bytes()
+    }
+}
+
+/// The order in which rows are wanted.
+#[derive(Clone)]
+pub enum Order {
+    /// Ascending numbers.
+    Natural,
+    /// A permutation of the numbers.
+    Permuted(Arc<Permutation>),
+    /// A part of a permutation: the numbers from this one on belong to these rows.
+    Part(Arc<Permutation>, u64),
+}
+
+impl Order {
+    /// The number of positions in the order, for `len` rows.
+    fn num_places(&self, len: u64) -> u64 {
+        match self {
+            Self::Natural => len,
+            Self::Permuted(order) | Self::Part(order, _) => order.len(),
+        }
+    }
+
+    /// The numbers of rows at these positions, if they are among the `len` rows.
+    fn numbers(&self, places: Range<u64>, len: u64) -> Vec<u64> {
+        match self {
+            Self::Natural => places.collect(),
+            Self::Permuted(order) => places.map(|place| order.get(place)).collect(),
+            Self::Part(order, first) => {
+                let number = |place| order.get(place).checked_sub(*first).filter(|number| *number < len);
+                places.filter_map(number).collect()
+            }
+        }
+    }
+}
+
+/// Approximate size of a block.
+const BLOCK_BYTES: usize = 256 * 1024;
+const MAX_BLOCK_ROWS: usize = 4096;
+
+/// A node that reads rows by number.
+pub struct IndexedRows {
+    rows: Arc<dyn Indexed>,
+    order: Order,
+    next: u64,
+    num_places: u64,
+    /// The number of positions for one task.
+    block_places: u64,
+    row_bytes: usize,
+    ahead: usize,
+    position: Position,
+    ring: Ring<Outcome>,
+    /// Returned after the rows before it.
+    error: Option<Error>,
+    /// Results of a task still to be returned.
+    ready: VecDeque<Poll>,
+}
+
+impl IndexedRows {
+    /// Up to `ahead` blocks are read before they are requested.
+    pub fn new(rows: Arc<dyn Indexed>, order: Order, ahead: usize, position: Position) -> Self {
+        let (len, row_bytes) = (rows.len(), rows.row_bytes());
+        let num_places = order.num_places(len);
+        let block_rows = (BLOCK_BYTES / row_bytes.max(1)).clamp(1, MAX_BLOCK_ROWS) as u128;
+        // The average number of rows among this many positions.
+        let block_places = (block_rows * u128::from(num_places) / u128::from(len.max(1))) as u64;
+        let block_places = block_places.max(1);
+        let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
+        Self { rows, order, next: 0, num_places, block_places, row_bytes, ahead, position, ring, error, ready }
+    }
+
+    /// With `in_any_order`, blocks come as soon as they are finished.
+    pub fn in_any_order(mut self, in_any_order: bool) -> Self {
+        self.ring = Ring::in_any_order(in_any_order);
+        self
+    }
+
+    /// Continues from a checkpoint.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let [place] = checkpoint.numbers()?.unwrap_or_default();
+        self.next = place;
+        Ok(self)
+    }
+
+    fn start_tasks(&mut self, context: &mut Context) {
+        while self.next < self.num_places && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
+            let places = self.next..self.num_places.min(self.next.saturating_add(self.block_places));
+            let num_rows = (places.end - places.start).min(self.rows.len()) as usize;
+            let num_bytes = self.row_bytes.saturating_mul(num_rows.min(MAX_BLOCK_ROWS));
+            let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
+            self.next = places.end;
+            let slot = self.ring.start(Checkpoint::new([places.start], []));
+            let (rows, order) = (Arc::clone(&self.rows), self.order.clone());
+            let (meters, position) = (Arc::clone(context.meters), self.position);
+            let work = move || {
+                let meter = meters.stage(position.stage);
+                let watch = Stopwatch::start_with_processor(meter);
+                enter_stage(position.stage);
+                let read = || {
+                    let numbers = order.numbers(places, rows.len());
+                    let (block, skip_events, error) = match position.skipper {
+                        Some(skipper) => {
+                            let (block, skip_events) = Reading { rows: &*rows, numbers, skipper, position }.read()?;
+                            (block, skip_events, None)
+                        }
+                        None => {
+                            let (block, error) = read(&*rows, &numbers)?;
+                            (block, Vec::new(), error)
+                        }
+                    };
+                    let Some(block) = block else {
+                        return Ok(Outcome { skip_events, ..Outcome::new(Rows::new(), error) });
+                    };
+                    let num_bytes = block.num_bytes();
+                    meter.inspect(|meter| meter.count(0, rows.counted_bytes(&block)));
+                    let provenance = block.provenance().in_pass(position.pass);
+                    let block = block.with_provenance(provenance);
+                    // The records are kept with their framing.
+                    let frames = rows.row_bytes().saturating_mul(block.num_rows()).saturating_sub(num_bytes);
+                    charge.correct(block.held_bytes().saturating_add(frames));
+                    Ok(Outcome { skip_events, ..Outcome::new(Rows::all(block.charged(charge)), error) })
+                };
+                let outcome = catch_panic(read);
+                drop(watch);
+                slot.set(outcome);
+            };
+            context.start(self.position.distance, Box::new(work));
+        }
+    }
+}
+
+/// The rows of these numbers, up to the first that cannot be read.
+fn read(rows: &dyn Indexed, numbers: &[u64]) -> Result<(Option<Block>, Option<Error>)> {
+    if numbers.is_empty() {
+        return Ok((None, None));
+    }
+    let error = match rows.read(numbers) {
+        Ok(block) => return Ok((Some(block), None)),
+        Err(error) => error,
+    };
+    for (index, number) in numbers.iter().enumerate() {
+        if let Err(error) = rows.read(&[*number]) {
+            let before = match index {
+                0 => None,
+                _ => Some(rows.read(&numbers[..index])?),
+            };
+            return Ok((before, Some(error)));
+        }
+    }
+    Err(error)
+}
+
+/// Reads some rows and skips the damaged ones.
+struct Reading<'a> {
+    rows: &'a dyn Indexed,
+    numbers: Vec<u64>,
+    skipper: usize,
+    position: Position,
+}
+
+impl Reading<'_> {
+    /// The readable rows, and reports of the others at their positions.
+    fn read(mut self) -> Result<(Option<Block>, SkipEvents)> {
+        if self.numbers.is_empty() {
+            return Ok((None, Vec::new()));
+        }
+        let failure = match self.rows.read(&self.numbers) {
+            Ok(block) => return Ok((Some(block), Vec::new())),
+            Err(error) => error,
+        };
+        let num_rows = self.numbers.len();
+        let (good, skip_events) = bisect_failures(&mut self, num_rows, failure)?;
+        let block = (!good.is_empty()).then(|| good.copy()).transpose()?;
+        Ok((block, skip_events))
+    }
+}
+
+impl Bisectable for Reading<'_> {
+    type Failure = Error;
+
+    fn work(&mut self, range: Range<usize>) -> Result<Block> {
+        self.rows.read(&self.numbers[range])
+    }
+
+    fn leave_out(&mut self, row: usize, failure: Error) -> Result<Skipped> {
+        if !is_damage(&failure) {
+            return Err(failure);
+        }
+        let row_provenance = self
+            .rows
+            .row_provenance(self.numbers[row])
+            .map(|row_provenance| row_provenance.in_pass(self.position.pass));
+        Ok(Skipped::row(self.skipper, self.position.stage, row_provenance, failure))
+    }
+}
+
+impl Node for IndexedRows {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            if let Some(poll) = self.ready.pop_front() {
+                return Ok(poll);
+            }
+            self.start_tasks(context);
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            match self.ring.pop() {
+                Some((checkpoint, outcome)) => {
+                    let Outcome { rows, skip_events, error, .. } = outcome?;
+                    self.error = error;
+                    self.start_tasks(context);
+                    self.ready.extend(polls(rows, skip_events, checkpoint));
+                }
+                None if self.ring.is_empty() && self.next >= self.num_places => return Ok(Poll::End),
+                None => return Ok(Poll::Pending),
+            }
+        }
+    }
+}

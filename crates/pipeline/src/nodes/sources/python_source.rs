@@ -1,0 +1,113 @@
+//! Rows made by a Python thread.
+
+use crate::blocks::block::{FileProvenance, Provenance};
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::task::{Outcome, PythonTask, Ring};
+use crate::function_states::FunctionState;
+use crate::node::{Context, Node, Poll, Position};
+use crate::nodes::size_estimate::SizeEstimate;
+use headrace_engine::error::{Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Number of blocks requested before they are needed.
+const AHEAD: usize = 4;
+
+/// Requests one block after the other from a Python worker, until it returns one without rows.
+pub struct PythonSource {
+    python_worker: usize,
+    stage: usize,
+    /// A different number for each node, so that the Python worker knows when a pass begins anew.
+    start: u64,
+    file_provenance: Arc<FileProvenance>,
+    /// The number of rows of the pass to skip.
+    first: u64,
+    /// The number of rows so far, including the skipped ones.
+    num_rows: u64,
+    ring: Ring<Outcome>,
+    size_estimate: SizeEstimate,
+    in_step: bool,
+    is_over: bool,
+    error: Option<Error>,
+    /// The state of the iterator before the first block.
+    state: Option<Arc<str>>,
+}
+
+impl PythonSource {
+    /// The rows of a pass.
+    pub fn new(python_worker: usize, position: Position) -> Self {
+        static STARTS: AtomicU64 = AtomicU64::new(0);
+        let file_provenance = FileProvenance::unnamed("example", position.pass);
+        let start = STARTS.fetch_add(1, Ordering::Relaxed);
+        let (stage, ring, size_estimate) = (position.stage, Ring::new(), SizeEstimate::default());
+        let (first, num_rows, is_over, error, state) = (0, 0, false, None, None);
+        let in_step = position.in_step;
+        Self {
+            python_worker,
+            stage,
+            start,
+            file_provenance,
+            first,
+            num_rows,
+            ring,
+            size_estimate,
+            in_step,
+            is_over,
+            error,
+            state,
+        }
+    }
+
+    /// Continues from a checkpoint. The rows before it are made and skipped, from the beginning or
+    /// from a state of the iterator.
+    pub fn from_checkpoint(mut self, checkpoint: &Checkpoint) -> Result<Self> {
+        let [number] = checkpoint.numbers()?.unwrap_or_default();
+        self.num_rows = number.saturating_add(checkpoint.skip());
+        self.state = checkpoint.text();
+        self.first = if self.state.is_some() { checkpoint.skip() } else { self.num_rows };
+        Ok(self)
+    }
+
+    /// The number of blocks requested before they are needed: one until the size of a block is
+    /// known.
+    fn ahead(&self) -> usize {
+        self.size_estimate.task_bytes().filter(|_| !self.in_step).map_or(1, |_| AHEAD)
+    }
+}
+
+impl Node for PythonSource {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        while !self.is_over && self.error.is_none() && self.ring.len() < self.ahead() {
+            let wanted_bytes = SizeEstimate::wanted_bytes(context.budget.room_bytes());
+            let num_bytes = self.size_estimate.task_bytes().unwrap_or(wanted_bytes);
+            let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
+            let (slot, size_estimate) = (self.ring.start(Checkpoint::default()), self.size_estimate.clone());
+            let (pass, first, stage) = (self.start, self.first, self.stage);
+            let (rows, state) = (Rows::new(), FunctionState::new(self.state.take(), None));
+            let skipper = None;
+            let task =
+                PythonTask { rows, pass, first, state, stage, charge, wanted_bytes, size_estimate, skipper, slot };
+            context.start_python(self.python_worker, task)?;
+        }
+        while self.error.is_none()
+            && let Some((_, outcome)) = self.ring.pop()
+        {
+            let Outcome { rows, error, state, .. } = outcome?;
+            self.is_over |= rows.is_empty();
+            self.error = error;
+            if !rows.is_empty() {
+                let (provenance, checkpoint) = (
+                    Provenance::Run(Arc::clone(&self.file_provenance), self.num_rows),
+                    Checkpoint::new([self.num_rows], []),
+                );
+                self.num_rows += rows.len() as u64;
+                return Ok(Poll::Ready(rows.with_provenance(provenance)?.with_checkpoint(checkpoint.with_text(state))));
+            }
+        }
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        Ok(if self.is_over && self.ring.is_empty() { Poll::End } else { Poll::Pending })
+    }
+}

@@ -1,0 +1,220 @@
+//! A full shuffle: first indexes the rows, then reads them in the order of a permutation.
+
+use crate::blocks::block::{Block, FileProvenance, RowProvenance};
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::Charge;
+use crate::execution::meters::{Stopwatch, enter_stage};
+use crate::execution::task::Ring;
+use crate::index::{FileIndex, IndexFiles, Kept, RandomAccess, RecordLookup, ScanFault};
+use crate::node::{Context, Node, Poll, Position};
+use crate::nodes::cache::{CachedRows, Store};
+use crate::nodes::sources::indexed::Indexed;
+use crate::skip_event::{SkipEvent, Skipped, is_damage};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::positioned::Begun;
+use headrace_engine::run::catch_panic;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The way to get random access to the rows of a part.
+pub enum RowAccess {
+    /// Available already.
+    Known(Arc<dyn Indexed>),
+    /// By scanning and indexing files.
+    Files(Box<Scans>),
+    /// By caching all rows of a node.
+    Cache(Box<dyn Node>, Arc<Store>),
+    /// Impossible.
+    Refused(Error),
+}
+
+impl RowAccess {
+    /// The rows, `None` until a task has ended. Adds reports of skipped rows.
+    fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Arc<dyn Indexed>>> {
+        match self {
+            Self::Known(_) => {}
+            Self::Refused(error) => return Err(error.clone()),
+            Self::Files(scans) => match scans.poll(context, skip_events)? {
+                Some(rows) => *self = Self::Known(Arc::new(rows)),
+                None => return Ok(None),
+            },
+            Self::Cache(node, store) => {
+                while store.get().is_none() {
+                    if let Poll::Pending = node.pull(context)? {
+                        return Ok(None);
+                    }
+                }
+                let cached = store.get().ok_or_else(|| Error::internal("cache: there are no cached rows"))?;
+                skip_events.extend(cached.skip_events().cloned());
+                *self = Self::Known(Arc::new(CachedRows::new(cached, context.budget)?));
+            }
+        }
+        match self {
+            Self::Known(rows) => Ok(Some(Arc::clone(rows))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Number of files scanned by one task.
+const FILES_OF_A_TASK: usize = 16;
+
+/// Scans of files, several at the same time.
+pub struct Scans {
+    access: Arc<dyn RandomAccess>,
+    files: Vec<Arc<FileProvenance>>,
+    kept: Arc<Kept>,
+    index_files: Arc<IndexFiles>,
+    /// The part of the pipeline that the files belong to.
+    part: usize,
+    next: usize,
+    ring: Ring<Vec<Arc<FileIndex>>>,
+    found: Vec<Arc<FileIndex>>,
+    charges: Vec<Charge>,
+    ahead: usize,
+    position: Position,
+}
+
+impl Scans {
+    /// The indexes are kept as those of the part of this number.
+    pub fn new(
+        access: Arc<dyn RandomAccess>,
+        files: Vec<Arc<FileProvenance>>,
+        ((kept, part), index_files): ((Arc<Kept>, usize), Arc<IndexFiles>),
+        ahead: usize,
+        position: Position,
+    ) -> Self {
+        let (ring, found, charges) = (Ring::new(), Vec::new(), Vec::new());
+        Self { access, files, kept, index_files, part, next: 0, ring, found, charges, ahead, position }
+    }
+
+    fn start_tasks(&mut self, context: &mut Context) {
+        while self.next < self.files.len() && self.ring.len() < self.ahead {
+            let end = self.files.len().min(self.next + FILES_OF_A_TASK);
+            let files = self.files[self.next..end].to_vec();
+            self.next = end;
+            let (access, kept, part) = (Arc::clone(&self.access), Arc::clone(&self.kept), self.part);
+            let index_files = Arc::clone(&self.index_files);
+            let slot = self.ring.start(Checkpoint::default());
+            let position = self.position;
+            let scan = move |file: &Arc<FileProvenance>, begun: Begun<'_>| {
+                let index = FileIndex::of(&*access, file, begun, kept.get(part, file), &index_files)?;
+                kept.put(part, &index);
+                let must_end = |fault: &&ScanFault| position.skipper.is_none() || !is_damage(&fault.error);
+                match index.faults().iter().find(must_end) {
+                    Some(fault) => Err(fault.error.clone()),
+                    None => Ok(index),
+                }
+            };
+            let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
+            let work = move || {
+                let watch = Stopwatch::start_with_processor(meters.stage(stage));
+                enter_stage(stage);
+                let found = catch_panic(|| {
+                    let begun = files.iter().map(|file| file.begin_parts(None)).collect::<Result<Vec<_>>>()?;
+                    files.iter().zip(begun).map(|(file, begun)| scan(file, begun)).collect()
+                });
+                drop(watch);
+                slot.set(found);
+            };
+            context.start(self.position.distance, Box::new(work));
+        }
+    }
+
+    /// The records, `None` until all files are scanned. Adds reports of unreadable parts.
+    fn poll(&mut self, context: &mut Context, skip_events: &mut Vec<SkipEvent>) -> Result<Option<Indexes>> {
+        loop {
+            self.start_tasks(context);
+            let Some((_, found)) = self.ring.pop() else { break };
+            for index in found? {
+                self.charges.push(context.budget.charge(index.memory_bytes()));
+                self.found.push(index);
+            }
+        }
+        if !self.ring.is_empty() {
+            return Ok(None);
+        }
+        let files: Vec<_> = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
+        if let Some(skipper) = self.position.skipper {
+            let scanned = files.iter().map(|(_, index)| index.len()).sum();
+            let left_out = |(file, fault): (&Arc<FileProvenance>, &ScanFault)| {
+                let (stages, at, error) = ((skipper, self.position.stage), fault.at, fault.error.clone());
+                Skipped::damage(stages, file, at, error, fault.rest).among(scanned).into()
+            };
+            let faults = files.iter().flat_map(|(file, index)| index.faults().iter().map(move |fault| (file, fault)));
+            skip_events.extend(faults.map(left_out));
+        }
+        let charges = std::mem::take(&mut self.charges);
+        Ok(Some(Indexes { files: RecordLookup::new(Arc::clone(&self.access), files), _charges: charges }))
+    }
+}
+
+/// The records of files, charged for the memory of their index.
+struct Indexes {
+    files: RecordLookup,
+    _charges: Vec<Charge>,
+}
+
+impl Indexed for Indexes {
+    fn len(&self) -> u64 {
+        self.files.len()
+    }
+
+    fn read(&self, numbers: &[u64]) -> Result<Block> {
+        self.files.read(numbers)
+    }
+
+    fn row_provenance(&self, number: u64) -> Option<RowProvenance> {
+        self.files.row_provenance(number)
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.files.row_bytes()
+    }
+}
+
+/// Makes the node that returns the rows, once each part has random access.
+pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Result<Box<dyn Node>> + Send>;
+
+/// A node for a full shuffle.
+pub struct Shuffled {
+    parts: Vec<RowAccess>,
+    begin: Option<Begin>,
+    node: Option<Box<dyn Node>>,
+    /// The reports of each part before its first row.
+    skip_events: Vec<Vec<SkipEvent>>,
+    /// The same, in order, once all parts have random access.
+    left_out: VecDeque<SkipEvent>,
+}
+
+impl Shuffled {
+    /// The rows of all parts, in the order of the node from `begin`.
+    pub fn new(parts: Vec<RowAccess>, begin: Begin) -> Self {
+        let skip_events = parts.iter().map(|_| Vec::new()).collect();
+        Self { parts, begin: Some(begin), node: None, skip_events, left_out: VecDeque::new() }
+    }
+}
+
+impl Node for Shuffled {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(begin) = self.begin.take() {
+            let parts = self.parts.iter_mut().zip(&mut self.skip_events);
+            let lookup: Vec<_> =
+                parts.map(|(part, skip_events)| part.poll(context, skip_events)).collect::<Result<_>>()?;
+            match lookup.into_iter().collect() {
+                Some(lookup) => {
+                    self.node = Some(begin(lookup)?);
+                    self.left_out.extend(self.skip_events.drain(..).flatten());
+                }
+                None => self.begin = Some(begin),
+            }
+        }
+        if let Some(skip_event) = self.left_out.pop_front() {
+            return Ok(Poll::SkipEvent(skip_event));
+        }
+        match &mut self.node {
+            Some(node) => node.pull(context),
+            None => Ok(Poll::Pending),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Selects rows by position: `take`, `skip` and shares of batches.
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::Budget;
+use crate::node::{Context, Ended, Node, Poll};
+use headrace_engine::error::Result;
+use std::sync::Arc;
+
+/// The first rows.
+pub struct Take {
+    input: Box<dyn Node>,
+    given: u64,
+    rest: u64,
+}
+
+impl Take {
+    /// The first `count` rows, `given` of which come before the rows of `input`.
+    pub fn new(input: Box<dyn Node>, count: u64, given: u64) -> Self {
+        Self { input, given, rest: count.saturating_sub(given) }
+    }
+}
+
+impl Node for Take {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if self.rest == 0 {
+            return Ok(Poll::End);
+        }
+        let poll = self.input.pull(context)?;
+        let Poll::Ready(mut rows) = poll else { return Ok(poll) };
+        let rows = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
+        let checkpoint = Checkpoint::new([self.given], [rows.checkpoint(0)]);
+        self.given += rows.len() as u64;
+        self.rest -= rows.len() as u64;
+        Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
+    }
+}
+
+/// All but the first rows.
+pub struct Skip {
+    input: Behind,
+    /// The number of first rows to skip.
+    count: u64,
+}
+
+impl Skip {
+    /// The rows of `input` after the first `rest`, where `count` rows are skipped from the
+    /// beginning.
+    pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
+        Self { input: Behind::new(input, rest), count }
+    }
+}
+
+impl Node for Skip {
+    /// Its checkpoints have a state of their own, even though they only need the input's: a
+    /// checkpoint without a state is the beginning, where rows are skipped, and some inputs count
+    /// their rows from their beginning.
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        Ok(match self.input.pull(context)? {
+            Poll::Ready(rows) => {
+                let checkpoint = Checkpoint::new([self.count], [rows.checkpoint(0)]);
+                Poll::Ready(rows.with_checkpoint(checkpoint))
+            }
+            poll => poll,
+        })
+    }
+}
+
+/// The rows of a resumed node after the first: the checkpoints are the node's.
+pub struct Behind {
+    input: Box<dyn Node>,
+    rest: u64,
+}
+
+impl Behind {
+    /// The rows of `input` after the first `count`.
+    pub fn new(input: Box<dyn Node>, count: u64) -> Self {
+        Self { input, rest: count }
+    }
+}
+
+impl Node for Behind {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            let poll = self.input.pull(context)?;
+            let Poll::Ready(mut rows) = poll else { return Ok(poll) };
+            let skipped = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
+            self.rest -= skipped.len() as u64;
+            if !rows.is_empty() {
+                return Ok(Poll::Ready(rows));
+            }
+        }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        self.input.ended()
+    }
+}
+
+/// The rows of a node after the first `skip`.
+pub fn behind(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
+    if skip == 0 { node } else { Box::new(Behind::new(node, skip)) }
+}
+
+/// The rows, copied if they are few of their blocks, so that the other rows are freed.
+pub(super) fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
+    if !rows.are_few() {
+        return Ok(rows);
+    }
+    let copy = rows.copy()?;
+    let charge = budget.charge(copy.held_bytes());
+    Ok(Rows::all(copy.charged(charge)))
+}
+
+/// Runs of `run` rows; every `count`-th run is kept: the rows of every `count`-th batch, before the
+/// stages that make batches.
+pub struct Share {
+    input: Box<dyn Node>,
+    index: u64,
+    count: u64,
+    run: u64,
+    /// The number of rows that have come of the next `count` runs of the input.
+    place: u64,
+    /// The checkpoint of the first of these.
+    group: Checkpoint,
+}
+
+impl Share {
+    /// Run `index` of each `count` runs of `input`.
+    pub fn new(input: Box<dyn Node>, index: u64, count: u64, run: u64) -> Self {
+        Self { input, index, count, run, place: 0, group: Checkpoint::default() }
+    }
+}
+
+impl Node for Share {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            let poll = self.input.pull(context)?;
+            let Poll::Ready(rows) = poll else { return Ok(poll) };
+            let (mut taken, mut checkpoint) = (Rows::new(), None);
+            for (number, (block, row)) in rows.iter().enumerate() {
+                if self.place == 0 {
+                    self.group = rows.checkpoint(number);
+                }
+                if self.place / self.run == self.index {
+                    // The same number of rows is returned for each of the `count` runs, so the
+                    // skipped rows are counted separately.
+                    let behind = self.place % self.run;
+                    checkpoint
+                        .get_or_insert_with(|| Checkpoint::new([self.count], [self.group.clone()]).behind(behind));
+                    taken.push(block, row, 1);
+                }
+                self.place = (self.place + 1) % (self.run * self.count);
+            }
+            if let Some(checkpoint) = checkpoint {
+                return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));
+            }
+        }
+    }
+}

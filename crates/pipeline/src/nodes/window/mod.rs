@@ -1,0 +1,354 @@
+//! A shuffle over a window: each returned row is drawn from the waiting ones.
+
+mod draws;
+
+use crate::blocks::rows::Rows;
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::execution::budget::Budget;
+use crate::node::{Context, Node, Poll};
+use crate::nodes::buffers::pending_rows::{PendingRow, PendingRows};
+use crate::nodes::buffers::replay::{Given, Replay, Restart};
+use crate::nodes::window::draws::{Draws, below};
+use crate::skip_event::SkipEvent;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::order;
+use headrace_engine::philox::Philox;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Number of rows returned at a time.
+const GROUP_ROWS: usize = 1024;
+/// The memory of a full window's blocks, in percent of its rows, since rows that left stay in
+/// memory until half of their block is gone: the sum of `ln 2 / 2^k`, and a margin for differences
+/// between blocks.
+const SPREAD_PERCENT: u128 = 150;
+
+/// A window node. As long as the input lasts, `size` rows wait and each is equally likely to be
+/// next.
+pub struct Window {
+    input: Replay,
+    size: usize,
+    /// The largest number of rows returned together.
+    group_rows: usize,
+    random: Philox,
+    /// The number of rows drawn.
+    drawn: u64,
+    /// The number of rows of the input so far, including those before a resume.
+    num_rows: u64,
+    /// The position of the random stream when the end of the input was found.
+    end_position: Option<u64>,
+    /// After a resume: the positions of the next rows, the last of them first.
+    refill: Vec<usize>,
+    /// The waiting rows.
+    waiting: Vec<PendingRow>,
+    /// The position in `waiting` of the row drawn last, which the next row of the input takes.
+    hole: Option<usize>,
+    pending: PendingRows,
+    incoming: Incoming,
+    /// True once the window was full and its size was checked.
+    was_full: bool,
+    is_over: bool,
+    /// Returned after the rows drawn before it.
+    error: Option<Error>,
+    /// A report of skipped rows, likewise. Nothing is drawn until it is returned.
+    skip_event: Option<SkipEvent>,
+}
+
+/// Rows of the input that the window has not taken yet.
+#[derive(Default)]
+struct Incoming {
+    rows: Rows,
+    /// The number in `pending` of each block of `rows`.
+    numbers: Vec<u32>,
+    /// The number of the next run of rows.
+    run: usize,
+    /// The remaining rows of the previous run, of block number `block`.
+    rest: Range<u32>,
+    block: u32,
+}
+
+impl Incoming {
+    /// Moves to the next run of the rows that came; false if there is none.
+    #[inline]
+    fn begin_run(&mut self) -> bool {
+        let Some((block, start, length)) = self.rows.numbered_run(self.run) else { return false };
+        self.run += 1;
+        self.block = self.numbers[block];
+        self.rest = start as u32..(start + length) as u32;
+        true
+    }
+}
+
+impl Window {
+    /// The draws depend on the pair of seeds.
+    pub fn new(input: Box<dyn Node>, size: usize, seed: u64, pass: u64) -> Self {
+        let random = Philox::new(seed.cast_signed(), pass.cast_signed());
+        Self::with(Replay::new(input), size, random)
+    }
+
+    /// The same from a checkpoint on, without the rows to be skipped after its state.
+    pub fn from_checkpoint(
+        checkpoint: &Checkpoint,
+        restart: Restart,
+        size: usize,
+        seed: u64,
+        pass: u64,
+    ) -> Result<Self> {
+        let Some([drawn, position, behind_total, end_position, first]) = checkpoint.numbers()? else {
+            return Ok(Self::new(restart(&checkpoint.beginning())?, size, seed, pass));
+        };
+        let mut random = Philox::new(seed.cast_signed(), pass.cast_signed());
+        let end = behind_total.checked_sub(1).map(|total| (total, end_position));
+        let (rows, next) = Draws { drawn, position, end }.waiting(&mut random, size)?;
+        random.move_to(position);
+        let mut places = order::by_key(rows.len(), |place| rows[place]);
+        let wanted: Vec<u64> = places.iter().map(|place| rows[*place]).collect();
+        places.reverse();
+        let input = Replay::recalled(vec![(first, checkpoint.input(0)?)], &wanted, next, restart)?;
+        let mut window = Self::with(input, size, random);
+        window.waiting = places.iter().map(|_| PendingRow::default()).collect();
+        (window.drawn, window.refill) = (drawn, places);
+        (window.num_rows, window.end_position) = (next, end.map(|end| end.1));
+        Ok(window)
+    }
+
+    /// With `in_step`, rows are returned one by one.
+    pub fn in_step(mut self, in_step: bool) -> Self {
+        self.group_rows = if in_step { 1 } else { GROUP_ROWS };
+        self
+    }
+
+    /// Up to `num_open` blocks of the input return rows in turn.
+    pub fn over(mut self, num_open: usize) -> Self {
+        self.pending.keep_open(num_open);
+        self
+    }
+
+    fn with(input: Replay, size: usize, random: Philox) -> Self {
+        Self {
+            input,
+            size,
+            group_rows: GROUP_ROWS,
+            random,
+            drawn: 0,
+            num_rows: 0,
+            end_position: None,
+            refill: Vec::new(),
+            waiting: Vec::new(),
+            hole: None,
+            pending: PendingRows::default(),
+            incoming: Incoming::default(),
+            was_full: false,
+            is_over: false,
+            error: None,
+            skip_event: None,
+        }
+    }
+
+    /// Takes rows of the input until the window is full; stops where the input has none now.
+    fn fill(&mut self, context: &mut Context) -> Result<()> {
+        if !self.refill.is_empty() && !self.refill_places(context)? {
+            return Ok(());
+        }
+        while self.hole.is_some() || self.waiting.len() < self.size {
+            let Some(row) = self.next_row(context)? else { break };
+            match self.hole.take() {
+                Some(hole) => self.waiting[hole] = row,
+                None => self.waiting.push(row),
+            }
+        }
+        if self.is_over
+            && let Some(hole) = self.hole.take()
+        {
+            self.waiting.swap_remove(hole);
+        }
+        Ok(())
+    }
+
+    /// Takes rows that waited at the checkpoint; returns whether all have come.
+    #[cold]
+    fn refill_places(&mut self, context: &mut Context) -> Result<bool> {
+        while let Some(place) = self.refill.last().copied() {
+            if self.incoming.rest.is_empty() && !self.next_run(context)? {
+                return if self.is_over { Err(damaged()) } else { Ok(false) };
+            }
+            if let Some(row) = self.incoming.rest.next() {
+                self.waiting[place] = (self.incoming.block, row);
+                self.refill.pop();
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next row of the input, if it has one now.
+    #[inline]
+    fn next_row(&mut self, context: &mut Context) -> Result<Option<PendingRow>> {
+        loop {
+            if let Some(row) = self.incoming.rest.next() {
+                return Ok(Some((self.incoming.block, row)));
+            }
+            if !self.next_run(context)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Moves to the next run of rows of the input; false if it has none now.
+    fn next_run(&mut self, context: &mut Context) -> Result<bool> {
+        loop {
+            if self.incoming.begin_run() {
+                return Ok(true);
+            }
+            if self.is_over {
+                return Ok(false);
+            }
+            if self.skip_event.is_some() {
+                return Ok(false);
+            }
+            match self.input.pull(context)? {
+                Given::SkipEvent(skip_event) => self.skip_event = Some(skip_event),
+                Given::Rows(first, rows) => {
+                    self.pending.begin_arrival(first, rows.checkpoint(0));
+                    self.num_rows = self.num_rows.max(first + rows.len() as u64);
+                    self.pending.add_all(&rows, &mut self.incoming.numbers, context.budget)?;
+                    (self.incoming.rows, self.incoming.run) = (rows, 0);
+                }
+                Given::Pending => return Ok(false),
+                Given::End => {
+                    self.is_over = true;
+                    self.end_position.get_or_insert(self.random.position());
+                }
+            }
+        }
+    }
+
+    /// The position in `waiting` of the next row.
+    #[inline]
+    fn draw(&mut self) -> usize {
+        below(&mut self.random, self.waiting.len() as u64) as usize
+    }
+
+    /// Fails if the window can never be kept full within the budget.
+    fn check_budget(&self, budget: &Budget) -> Result<()> {
+        let row_bytes = self.pending.row_bytes() as u128 * SPREAD_PERCENT / 100;
+        let needed = (row_bytes + size_of::<PendingRow>() as u128) * self.size as u128;
+        match needed > budget.room_bytes() as u128 {
+            false => Ok(()),
+            true => Err(Error::new(
+                Code::ResourceExhausted,
+                format!(
+                    "shuffle(window={}) needs about {} bytes, expected at most the {} of memory_bytes. Use a smaller \
+                     window, shuffle before the examples are decoded, or raise options(memory_bytes=...)",
+                    self.size,
+                    // Later rows may be larger, and stages before and after the window need some
+                    // memory too.
+                    budget.limit_for(needed + needed / 5),
+                    budget.limit_bytes()
+                ),
+            )),
+        }
+    }
+
+    /// Checks whether the window fits: when it is full for the first time, and when the memory is
+    /// used up. Memory that others hold for a while, such as the window of the previous pass, does
+    /// not count.
+    fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        self.pending.look_at(budget, self.waiting.capacity() * size_of::<PendingRow>())?;
+        let is_full = self.waiting.len() == self.size && !self.is_over;
+        let is_first = is_full && !self.was_full;
+        self.was_full |= is_full;
+        let has_room = self.is_over || budget.used_bytes() <= budget.room_bytes();
+        let is_used_up = !has_room && self.pending.held_bytes() > budget.room_bytes();
+        match is_first || is_used_up {
+            true => self.check_budget(budget),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Node for Window {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let (mut rows, mut checkpoint) = (Rows::new(), Checkpoint::default());
+        self.pending.begin_group();
+        match self.draw_group(&mut rows, &mut checkpoint, context) {
+            Err(error) if !rows.is_empty() => self.error = Some(error),
+            result => result?,
+        }
+        if rows.is_empty()
+            && let Some(skip_event) = self.skip_event.take()
+        {
+            return Ok(Poll::SkipEvent(skip_event));
+        }
+        match (rows.is_empty(), self.is_over && self.num_waiting() == 0) {
+            (false, _) => Ok(Poll::Ready(rows.with_checkpoint(checkpoint))),
+            (true, true) => Ok(Poll::End),
+            (true, false) => Ok(Poll::Pending),
+        }
+    }
+}
+
+impl Window {
+    fn num_waiting(&self) -> usize {
+        self.waiting.len() - usize::from(self.hole.is_some())
+    }
+
+    /// The checkpoint of the next draw. The window is as full as it gets.
+    fn checkpoint(&mut self) -> Checkpoint {
+        // One more than the number of rows, or 0 until that is known.
+        let (behind_total, end_position) = match self.end_position {
+            Some(position) if self.is_over => (self.num_rows + 1, position),
+            _ => (0, 0),
+        };
+        let (first, oldest) =
+            self.pending.arrivals().next().map(|(first, checkpoint)| (first, checkpoint.clone())).unwrap_or_default();
+        Checkpoint::new([self.drawn, self.random.position(), behind_total, end_position, first], [oldest])
+    }
+
+    /// Draws rows for as long as the window can be kept full. Sets `checkpoint` to the checkpoint
+    /// of the first.
+    fn draw_group(&mut self, rows: &mut Rows, checkpoint: &mut Checkpoint, context: &mut Context) -> Result<()> {
+        while rows.len() < self.group_rows {
+            self.fill(context)?;
+            if rows.is_empty() {
+                self.look_at_budget(context.budget)?;
+            }
+            let is_short = self.hole.is_some() || self.waiting.len() < self.size || !self.refill.is_empty();
+            if is_short && !self.is_over {
+                break;
+            }
+            if self.waiting.is_empty() {
+                break;
+            }
+            if rows.is_empty() {
+                *checkpoint = self.checkpoint();
+            }
+            self.draw_from_run(rows, context)?;
+            let hole = self.draw();
+            self.hole = Some(hole);
+            self.drawn += 1;
+            self.pending.give(self.waiting[hole], rows, context.budget)?;
+        }
+        Ok(())
+    }
+
+    /// Draws rows of a full window; each is replaced by the next row of a run of the input.
+    fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
+        // One row is left for the caller, which asks the input for more.
+        while rows.len() + 1 < self.group_rows {
+            let Some(row) = self.incoming.rest.next() else {
+                match self.incoming.begin_run() {
+                    true => continue,
+                    false => break,
+                }
+            };
+            let place = self.draw();
+            self.drawn += 1;
+            let drawn = std::mem::replace(&mut self.waiting[place], (self.incoming.block, row));
+            self.pending.give(drawn, rows, context.budget)?;
+        }
+        Ok(())
+    }
+}

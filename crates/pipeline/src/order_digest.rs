@@ -1,0 +1,462 @@
+//! A digest of the global order: of the identities of all rows up to a place, in order.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::blocks::row_id::RowId;
+use crate::blocks::rows::Rows;
+use crate::execution::budget::{Budget, Charge};
+use headrace_engine::philox::mix;
+use headrace_engine::sync::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The prime that hashes are taken modulo of.
+const PRIME: u64 = (1 << 61) - 1;
+/// The base of the polynomial; any large number.
+const BASE: u64 = 0x0b5a_d4ec_eda1_ce2a;
+/// The least number of consecutive records that are held as a run.
+const LEAST_RUN: usize = 8;
+/// Room for this many times the identities that are held is given back.
+const SPARE: usize = 8;
+/// The part of the hash of a row whose identity is unknown.
+const UNKNOWN: u64 = 0x1d8e_4e27_c47d_124f;
+
+/// The numbers that are hashed at a time.
+const LANES: usize = 8;
+/// `BASE` to the power of the number of lanes, and to those below it, down to 0.
+const POWERS: [u64; LANES + 1] = {
+    let mut powers = [1; LANES + 1];
+    let mut lane = LANES;
+    while lane > 0 {
+        powers[lane - 1] = times(powers[lane], BASE);
+        lane -= 1;
+    }
+    powers
+};
+
+const fn times(one: u64, other: u64) -> u64 {
+    let product = one as u128 * other as u128;
+    reduced((product as u64 & PRIME) + (product >> 61) as u64)
+}
+
+const fn plus(one: u64, other: u64) -> u64 {
+    reduced(one + other)
+}
+
+const fn reduced(number: u64) -> u64 {
+    let number = (number & PRIME) + (number >> 61);
+    if number >= PRIME { number - PRIME } else { number }
+}
+
+/// A hash of a sequence of numbers: a polynomial, so that a run of consecutive numbers takes a few
+/// steps, however long it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SequenceHash {
+    /// Below `PRIME`.
+    pub value: u64,
+    /// The number of numbers.
+    pub len: u64,
+}
+
+/// The hash of `len` consecutive numbers as a function of the hash before and the first number:
+/// `before * power + first * sum + rest`.
+#[derive(Clone, Copy)]
+struct Consecutive {
+    len: u64,
+    power: u64,
+    sum: u64,
+    rest: u64,
+}
+
+impl Consecutive {
+    const ONE: Self = Self { len: 1, power: BASE, sum: 1, rest: 0 };
+
+    fn then(self, next: Self) -> Self {
+        Self {
+            len: self.len.wrapping_add(next.len),
+            power: times(self.power, next.power),
+            sum: plus(times(self.sum, next.power), next.sum),
+            rest: plus(plus(times(self.rest, next.power), times(reduced(self.len), next.sum)), next.rest),
+        }
+    }
+}
+
+impl SequenceHash {
+    fn push(&mut self, number: u64) {
+        self.value = plus(times(self.value, BASE), reduced(number));
+        self.len += 1;
+    }
+
+    /// Adds several numbers, some at a time: their products do not wait for each other.
+    fn push_all(&mut self, numbers: &[u64]) {
+        let (groups, rest) = numbers.as_chunks::<LANES>();
+        for group in groups {
+            let mut sum = u128::from(self.value) * u128::from(POWERS[0]);
+            for (number, power) in group.iter().zip(&POWERS[1..]) {
+                sum += u128::from(reduced(*number)) * u128::from(*power);
+            }
+            let parts = (sum as u64 & PRIME) + ((sum >> 61) as u64 & PRIME) + (sum >> 122) as u64;
+            self.value = reduced(parts);
+        }
+        self.len += (numbers.len() - rest.len()) as u64;
+        rest.iter().for_each(|number| self.push(*number));
+    }
+
+    /// Adds the numbers `first`, `first + 1`, … modulo `PRIME`.
+    fn push_run(&mut self, first: u64, count: u64) {
+        let (mut first, mut step, mut rest) = (reduced(first), Consecutive::ONE, count);
+        while rest > 0 {
+            if rest & 1 == 1 {
+                self.value = plus(plus(times(self.value, step.power), times(first, step.sum)), step.rest);
+                first = plus(first, reduced(step.len));
+            }
+            rest >>= 1;
+            if rest > 0 {
+                step = step.then(step);
+            }
+        }
+        self.len += count;
+    }
+}
+
+/// A place in the order, with the hash of all before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// The number of the pass.
+    pub pass: u64,
+    /// The number of rows, or batches, before it in the pass.
+    pub place: u64,
+    /// The hash of everything before, in all passes.
+    pub hash: SequenceHash,
+}
+
+/// The digest of an iteration. Written by the node that sees the rows of the global order; read by
+/// the consumer, whose place is behind.
+#[derive(Debug, Default)]
+pub struct OrderDigest(Mutex<Log>);
+
+#[derive(Debug, Default)]
+struct Log {
+    /// A point that the consumer has reached.
+    reached: Point,
+    /// The rows behind it that have been seen.
+    later: VecDeque<Seen>,
+    /// The pass and the place up to which rows have been seen.
+    seen: (u64, u64),
+    /// True if that is the end of the pass.
+    is_pass_over: bool,
+    /// The number of identities that are held.
+    num_held: usize,
+    /// The number of those that were left when others were dropped last.
+    num_left: usize,
+    /// The charge for the identities.
+    charge: Option<Charge>,
+}
+
+/// Neighbouring rows.
+#[derive(Debug)]
+struct Seen {
+    pass: u64,
+    place: u64,
+    keys: Keys,
+}
+
+/// The numbers that are hashed for rows.
+#[derive(Debug)]
+enum Keys {
+    /// Consecutive numbers: the first, and how many there are.
+    Run(u64, u64),
+    /// A number for each row.
+    Each(VecDeque<u64>),
+    /// The numbers of all rows of one batch.
+    Batch(Vec<u64>),
+}
+
+impl OrderDigest {
+    /// The number of identities above which those that are not needed are dropped.
+    const MANY: usize = 4096;
+
+    /// Begins at a point, which an earlier iteration has reached.
+    pub fn begin(&self, point: Point) {
+        *self.0.lock() = Log { reached: point, seen: (point.pass, point.place), ..Log::default() };
+    }
+
+    /// The place in a pass at which rows have to be seen again, for a node whose rows are wanted
+    /// from place `wanted` on, and that can begin at place `first` or later.
+    pub(super) fn place_to_begin(&self, pass: u64, first: u64, wanted: u64) -> u64 {
+        let log = self.0.lock();
+        match log.seen {
+            (seen_pass, place) if seen_pass == pass => place.clamp(first, wanted),
+            _ => wanted,
+        }
+    }
+
+    /// Adds rows, the first of which is at this place. Rows that were seen before are left out. What
+    /// is held of them is charged.
+    pub(super) fn push(&self, pass: u64, place: u64, rows: &Rows, budget: &Arc<Budget>) {
+        let mut log = self.0.lock();
+        log.push(pass, place, rows);
+        let num_bytes = log.held_bytes();
+        log.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
+    }
+
+    /// Notes that a pass has ended.
+    pub(super) fn end(&self, pass: u64, place: u64) {
+        let mut log = self.0.lock();
+        if log.seen.0 <= pass {
+            let place = if log.seen.0 == pass { log.seen.1.max(place) } else { place };
+            (log.seen, log.is_pass_over) = ((pass, place), true);
+        }
+    }
+
+    /// True if identities are held that the consumer may have passed: [`OrderDigest::reach`] drops
+    /// them.
+    pub fn is_long(&self) -> bool {
+        let log = self.0.lock();
+        log.num_held > Self::MANY.max(2 * log.num_left)
+    }
+
+    /// The point at a place that the consumer has reached, or the last one before it that is known;
+    /// and whether it is that place, or the end of its pass.
+    pub fn reach(&self, pass: u64, place: u64) -> (Point, bool) {
+        let mut log = self.0.lock();
+        log.reach(pass, place);
+        log.num_left = log.num_held;
+        let num_bytes = log.held_bytes();
+        if let Some(charge) = &mut log.charge {
+            charge.correct(num_bytes);
+        }
+        // A pass begins behind the end of the one before.
+        let is_known = place == 0 || log.seen >= (pass, place) || (log.seen.0 == pass && log.is_pass_over);
+        (log.reached, is_known)
+    }
+}
+
+impl Log {
+    fn held_bytes(&self) -> usize {
+        self.num_held * size_of::<u64>() + self.later.len() * size_of::<Seen>()
+    }
+
+    fn push(&mut self, pass: u64, place: u64, rows: &Rows) {
+        let num_places = if rows.group().is_some() { 1 } else { rows.len() as u64 };
+        let num_known = if self.seen.0 == pass { self.seen.1.saturating_sub(place).min(num_places) } else { 0 };
+        if self.seen.0 > pass || num_known == num_places {
+            return;
+        }
+        self.seen = (pass, place + num_places);
+        self.is_pass_over = false;
+        let mut keys = KeysOf::new(rows.blocks().len());
+        if rows.group().is_some() {
+            self.num_held += rows.len();
+            let keys = rows.iter().map(|(block, row)| keys.of(block.provenance().identity(row))).collect();
+            self.later.push_back(Seen { pass, place, keys: Keys::Batch(keys) });
+            return;
+        }
+        let mut at = place;
+        let mut index = 0;
+        while let Some((block, start, length)) = rows.run(index) {
+            index += 1;
+            let known = num_known.saturating_sub(at - place).min(length as u64) as usize;
+            let (first, length) = (start + known, length - known);
+            at += known as u64;
+            if length == 0 {
+                continue;
+            }
+            match block.provenance().run_from(first).filter(|_| length >= LEAST_RUN) {
+                Some((file, record)) => {
+                    let key = keys.of(Some((file, record, 0)));
+                    self.push_run(pass, at, key, length as u64);
+                }
+                None => {
+                    self.num_held += length;
+                    let each = self.each(pass, at);
+                    each.extend((first..first + length).map(|row| keys.of(block.provenance().identity(row))));
+                }
+            }
+            at += length as u64;
+        }
+    }
+
+    fn push_run(&mut self, pass: u64, place: u64, first: u64, count: u64) {
+        if let Some(Seen { pass: last_pass, keys: Keys::Run(last, length), .. }) = self.later.back_mut()
+            && *last_pass == pass
+            && plus(*last, reduced(*length)) == first
+        {
+            *length += count;
+            return;
+        }
+        self.num_held += 1;
+        self.later.push_back(Seen { pass, place, keys: Keys::Run(first, count) });
+    }
+
+    /// The numbers of rows that are hashed one by one; the next of them is at this place.
+    fn each(&mut self, pass: u64, place: u64) -> &mut VecDeque<u64> {
+        let is_open = matches!(self.later.back(), Some(Seen { pass: last, keys: Keys::Each(_), .. }) if *last == pass);
+        if !is_open {
+            self.later.push_back(Seen { pass, place, keys: Keys::Each(VecDeque::new()) });
+        }
+        match self.later.back_mut() {
+            Some(Seen { keys: Keys::Each(keys), .. }) => keys,
+            _ => unreachable!("it was pushed"),
+        }
+    }
+
+    fn reach(&mut self, pass: u64, place: u64) {
+        while let Some(next) = self.later.front_mut()
+            && (next.pass, next.place) < (pass, place)
+        {
+            let most = if next.pass < pass { u64::MAX } else { place - next.place };
+            let hash = &mut self.reached.hash;
+            let (num_places, is_whole) = match &mut next.keys {
+                Keys::Run(first, count) => {
+                    let taken = most.min(*count);
+                    hash.push_run(*first, taken);
+                    (*first, *count) = (plus(*first, reduced(taken)), *count - taken);
+                    self.num_held -= usize::from(*count == 0);
+                    (taken, *count == 0)
+                }
+                Keys::Each(keys) => {
+                    let taken = usize::try_from(most).unwrap_or(usize::MAX).min(keys.len());
+                    let (front, back) = keys.as_slices();
+                    let in_front = taken.min(front.len());
+                    hash.push_all(&front[..in_front]);
+                    hash.push_all(&back[..taken - in_front]);
+                    keys.drain(..taken);
+                    if keys.capacity() > SPARE * keys.len() {
+                        keys.shrink_to(2 * keys.len());
+                    }
+                    self.num_held -= taken;
+                    (taken as u64, keys.is_empty())
+                }
+                Keys::Batch(keys) => {
+                    hash.push_all(keys);
+                    // Tells apart where one batch ends and the next begins.
+                    hash.push(keys.len() as u64);
+                    self.num_held -= keys.len();
+                    (1, true)
+                }
+            };
+            next.place += num_places;
+            (self.reached.pass, self.reached.place) = (next.pass, next.place);
+            if is_whole {
+                self.later.pop_front();
+            }
+        }
+        if self.later.is_empty() && self.seen <= (pass, place) && self.seen >= (self.reached.pass, self.reached.place) {
+            (self.reached.pass, self.reached.place) = self.seen;
+        }
+    }
+}
+
+/// Computes what is hashed of rows; it remembers some files, since rows of several come in turn.
+struct KeysOf(Vec<(*const FileProvenance, u64)>);
+
+/// The least and the largest number of places for remembered files, powers of two.
+const NUM_REMEMBERED: [usize; 2] = [8, 2048];
+
+impl KeysOf {
+    /// Remembers the files of as many blocks.
+    fn new(num_blocks: usize) -> Self {
+        let [least, most] = NUM_REMEMBERED;
+        let num_places = (2 * num_blocks).clamp(least, most).next_power_of_two();
+        Self(std::iter::repeat_n((std::ptr::null(), 0), num_places).collect())
+    }
+
+    /// Consecutive records of a file have consecutive numbers modulo `PRIME`. The files must stay
+    /// alive meanwhile.
+    fn of(&mut self, identity: Option<(&Arc<FileProvenance>, u64, u64)>) -> u64 {
+        let Some((file, record, sub)) = identity else { return UNKNOWN };
+        let pointer = Arc::as_ptr(file);
+        let place = (pointer as usize as u64).wrapping_mul(SPREAD) >> (u64::BITS - self.0.len().ilog2());
+        let remembered = &mut self.0[place as usize];
+        if remembered.0 != pointer {
+            *remembered = (pointer, Self::base(file));
+        }
+        let sub = if sub == 0 { 0 } else { reduced(mix(sub, UNKNOWN)) };
+        plus(plus(remembered.1, reduced(record)), sub)
+    }
+
+    fn base(file: &FileProvenance) -> u64 {
+        let id = RowId { pass: file.pass, file: file.number, record: 0, sub: 0 };
+        // The records of a piece of a file may be counted from its beginning.
+        let piece = file.before.as_ref().map_or(0, |before| before.number());
+        reduced(mix(id.key(), piece))
+    }
+}
+
+/// Spreads the addresses of files over those that are remembered: an odd number, about `2^64` over
+/// the golden ratio.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash_of(numbers: impl Iterator<Item = u64>) -> SequenceHash {
+        let mut hash = SequenceHash::default();
+        numbers.for_each(|number| hash.push(number));
+        hash
+    }
+
+    #[test]
+    fn a_run_has_the_hash_of_its_numbers() {
+        for first in [0, 7, PRIME - 3, u64::MAX] {
+            for count in [0, 1, 2, 3, 10, 63, 64, 1000] {
+                let mut run = hash_of([5, 6].into_iter());
+                run.push_run(first, count);
+                let numbers = (0..count).map(|number| plus(reduced(first), number));
+                assert_eq!(run, hash_of([5, 6].into_iter().chain(numbers)), "{count} from {first}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_hashed_together_have_the_hash_of_each_alone() {
+        for count in [0, 1, 7, 8, 9, 40, 1000] {
+            let numbers: Vec<_> = (0..count).map(|number: u64| mix(number, 3)).chain([PRIME, u64::MAX]).collect();
+            let mut hash = hash_of([5].into_iter());
+            hash.push_all(&numbers);
+            assert_eq!(hash, hash_of([5].into_iter().chain(numbers)), "{count}");
+        }
+    }
+
+    #[test]
+    fn another_order_has_another_hash() {
+        let orders = [vec![1, 2, 3], vec![1, 3, 2], vec![2, 1, 3], vec![1, 2], vec![0, 1, 2, 3], vec![1, 2, 4]];
+        let mut hashes: Vec<_> = orders.into_iter().map(|order| hash_of(order.into_iter())).collect();
+        hashes.dedup_by_key(|hash| (hash.value, hash.len));
+        assert_eq!(hashes.len(), 6);
+    }
+
+    #[test]
+    fn the_point_is_that_of_the_consumer_or_the_last_that_is_known() {
+        let mut log = Log::default();
+        log.push_run(0, 0, 10, 4);
+        log.push_run(0, 4, 14, 2);
+        log.each(0, 6).extend([99, 98]);
+        log.num_held += 2;
+        log.push_run(1, 0, 30, 5);
+        log.seen = (1, 5);
+        let digest = OrderDigest(Mutex::new(log));
+        let at = |pass, place, numbers: &[u64]| Point { pass, place, hash: hash_of(numbers.iter().copied()) };
+        assert_eq!(digest.reach(0, 5), (at(0, 5, &[10, 11, 12, 13, 14]), true));
+        let first = [10, 11, 12, 13, 14, 15, 99];
+        assert_eq!(digest.reach(0, 7), (at(0, 7, &first), true));
+        let first = [&first[..], &[98]].concat();
+        // A place beyond the end of a pass is its end.
+        assert_eq!(digest.reach(0, 12), (at(0, 8, &first), true));
+        let first = [&first[..], &[30, 31, 32, 33, 34]].concat();
+        assert_eq!(digest.reach(1, 8), (at(1, 5, &first), false));
+        digest.end(1, 5);
+        assert_eq!(digest.reach(1, 8), (at(1, 5, &first), true));
+    }
+
+    #[test]
+    fn rows_are_seen_again_from_where_they_are_unknown() {
+        let digest = OrderDigest::default();
+        digest.begin(Point { pass: 2, place: 10, hash: SequenceHash::default() });
+        assert_eq!(digest.place_to_begin(2, 4, 12), 10);
+        assert_eq!(digest.place_to_begin(2, 11, 12), 11);
+        assert_eq!(digest.place_to_begin(2, 0, 8), 8);
+        assert_eq!(digest.place_to_begin(3, 0, 5), 5);
+    }
+}

@@ -1,0 +1,253 @@
+//! Plans: a pipeline's description in the engine, as a tree from which each pass makes its nodes.
+
+mod mix_place;
+mod order_place;
+mod pieces;
+mod settings;
+mod shuffle;
+mod start;
+mod step;
+
+pub use pieces::{Blocks, PieceOptions};
+pub use settings::Settings;
+
+use crate::blocks::block::FileProvenance;
+use crate::checkpoint::Checkpoint;
+use crate::formats::Format;
+use crate::function_states::FunctionStates;
+use crate::index::{FilePiece, IndexFiles, Kept};
+use crate::nodes::cache::Store;
+use crate::nodes::epochs::Keepers;
+use crate::nodes::groups::batch::Turn;
+use crate::nodes::groups::bucket::Buckets;
+use crate::nodes::groups::pack::Packing;
+use crate::nodes::map::Stage;
+use crate::nodes::mixture::Weights;
+use crate::nodes::shard::Even;
+use crate::nodes::size_estimate::SizeEstimate;
+use crate::nodes::sources::indexed::Indexed;
+use crate::order_digest::OrderDigest;
+use crate::stages::fetch::SharedLookup;
+use headrace_engine::sync::Mutex;
+use std::sync::Arc;
+
+/// A source, or a step and its input.
+pub enum Plan {
+    /// The records of files of a format.
+    Files(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>),
+    /// The records of one of several files, by its number, or of a piece of it.
+    File(Arc<dyn Format>, Arc<[Arc<FileProvenance>]>, usize, Option<FilePiece>),
+    /// Rows that can be read by number.
+    Indexed(Arc<dyn Indexed>),
+    /// Rows made by the thread of a Python worker.
+    PythonSource(usize),
+    /// Plans one after the other.
+    Concat(Arc<[Arc<Plan>]>),
+    /// Rows of plans, drawn by their weights.
+    Mix(Arc<[Arc<Plan>]>, Mix),
+    /// The rows of plans side by side; if strict, all plans must have the same number of rows.
+    Zip(Arc<[Arc<Plan>]>, bool),
+    /// All rows, in another order, of a plan whose steps make one row of each.
+    Shuffled(Arc<Plan>, Shuffle),
+    /// The pieces of a source, several of them at once: one row of each in turn.
+    Pieces(Arc<Plan>, PieceOptions),
+    /// A step applied to the rows of a plan.
+    Then(Arc<Plan>, Step),
+    /// A plan that is measured as the stage of this number, and whose rows are counted if
+    /// `counts_rows`.
+    Metered {
+        /// The plan.
+        plan: Arc<Plan>,
+        /// The number of the stage.
+        stage: usize,
+        /// True if its rows are counted.
+        counts_rows: bool,
+    },
+}
+
+/// The drawing of rows from several plans.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    /// The proportion in which the rows of each plan are drawn.
+    pub weights: Weights,
+    /// True if the others continue when one has ended.
+    pub goes_on: bool,
+    /// The seed of the draws.
+    pub seed: u64,
+    /// The checkpoint at which it continues, in place of the first that is not its beginning: one
+    /// directly at a row, which does not depend on the weights and parts that there were.
+    pub resumed: Arc<Mutex<Option<Checkpoint>>>,
+}
+
+impl Mix {
+    /// Rows drawn by weights that are always the same.
+    pub fn new(weights: Vec<f64>, goes_on: bool, seed: u64) -> Self {
+        let weights = Weights { schedule: [(0, weights)].into(), ids: None, measured: None };
+        Self { weights, goes_on, seed, resumed: Arc::default() }
+    }
+}
+
+/// A shuffle of all rows.
+#[derive(Clone)]
+pub struct Shuffle {
+    /// The seed of the order.
+    pub seed: u64,
+    /// The indexes of files from earlier passes.
+    pub kept: Arc<Kept>,
+    /// The index files that are read and written.
+    pub index_files: Arc<IndexFiles>,
+    /// Set if the shuffle returns the numbers of rows, and a later stage reads the rows. Then there
+    /// must be no step between it and the source.
+    pub lookup: Option<Arc<SharedLookup>>,
+}
+
+impl Shuffle {
+    /// A shuffle without index files.
+    pub fn new(seed: u64) -> Self {
+        let (kept, index_files) = (Arc::new(Kept::default()), Arc::new(IndexFiles::none()));
+        Self { seed, kept, index_files, lookup: None }
+    }
+}
+
+/// A step of a pipeline.
+#[derive(Clone)]
+pub enum Step {
+    /// Work by the pool of workers.
+    Map(Arc<[Arc<dyn Stage>]>, SizeEstimate),
+    /// Work by the threads of a Python worker.
+    MapPython {
+        /// The number of the Python worker.
+        python_worker: usize,
+        /// True if it makes one row of each, and keeps no state. Then rows to be skipped are
+        /// skipped before it.
+        keeps_count: bool,
+        /// The number of its threads.
+        num_callers: usize,
+        /// The number of functions that it calls one behind the other.
+        num_functions: usize,
+        /// The estimated size of its results.
+        size_estimate: SizeEstimate,
+    },
+    /// Keeps the first rows, this many.
+    Take(u64),
+    /// Skips the first rows, this many.
+    Skip(u64),
+    /// Keeps every `count`-th row, from number `index` on.
+    Shard {
+        /// The first row to keep.
+        index: u64,
+        /// The number of shards.
+        count: u64,
+        /// The treatment of the last rows.
+        even: Even,
+    },
+    /// Keeps every `count`-th run of rows, from run `index` on, counted from the beginning or the
+    /// checkpoint.
+    Share {
+        /// The first run to keep.
+        index: u64,
+        /// The number of shares.
+        count: u64,
+        /// The number of rows in a run, at least 1.
+        run: u64,
+    },
+    /// Draws the next row from a window of waiting rows.
+    Window {
+        /// The number of waiting rows.
+        size: usize,
+        /// The seed of the draws.
+        seed: u64,
+    },
+    /// Groups rows.
+    Batch {
+        /// The number of rows in a group.
+        size: usize,
+        /// True if an incomplete last group is dropped.
+        drops_remainder: bool,
+        /// The batches, among the batches of all shares, that these rows form.
+        turn: Turn,
+    },
+    /// Groups rows of similar lengths.
+    Bucket(Arc<Buckets>),
+    /// Groups rows whose lists fill a length.
+    Pack(Packing),
+    /// Keeps blocks after a whole pass, which is always pass 0 of the input.
+    Cache(Arc<Store>),
+    /// The passes `0..count`, or without end.
+    Epochs(Option<u64>),
+    /// Lets a digest see the rows of the global order.
+    Digest(Arc<OrderDigest>),
+    /// Skips rows that failed before. Holds the number of the stage.
+    SkipErrors(usize),
+}
+
+impl Plan {
+    /// Adds the Python workers whose functions keep a state. Stages before a cache always begin
+    /// with the states of the iteration's beginning.
+    pub(super) fn find_keepers(&self, states: Option<&Arc<FunctionStates>>, keepers: &mut Keepers) {
+        match self {
+            Self::Files(..) | Self::File(..) | Self::Indexed(_) | Self::PythonSource(_) => {}
+            Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_keepers(states, keepers)),
+            Self::Mix(inputs, mix) => {
+                keepers.are_cut_short |= !mix.goes_on;
+                inputs.iter().for_each(|input| input.find_keepers(states, keepers));
+            }
+            Self::Zip(inputs, is_strict) => {
+                let num_before = keepers.python_workers.len();
+                inputs.iter().for_each(|input| input.find_keepers(states, keepers));
+                if !is_strict {
+                    keepers.are_cut_short = true;
+                    keepers.zipped.extend_from_slice(&keepers.python_workers[num_before..]);
+                }
+            }
+            Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_keepers(states, keepers),
+            Self::Metered { plan, .. } => plan.find_keepers(states, keepers),
+            Self::Then(_, Step::Cache(_)) => {}
+            Self::Then(input, step) => {
+                match step {
+                    Step::MapPython { python_worker, .. }
+                        if states.is_some_and(|states| states.is_kept(*python_worker)) =>
+                    {
+                        keepers.python_workers.push(*python_worker);
+                    }
+                    Step::Take(_) => keepers.are_cut_short = true,
+                    _ => {}
+                }
+                input.find_keepers(states, keepers);
+            }
+        }
+    }
+
+    /// The number of parts of the mixture that the rows come from, if they come from one.
+    pub fn num_parts(&self) -> usize {
+        match self {
+            Self::Metered { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) => plan.num_parts(),
+            Self::Mix(inputs, _) => inputs.len(),
+            _ => 0,
+        }
+    }
+
+    /// The memory that the formats of its files take as long as it lives, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Files(format, _) | Self::File(format, ..) => format.held_bytes(),
+            Self::Metered { plan, .. } | Self::Then(plan, _) | Self::Pieces(plan, _) | Self::Shuffled(plan, _) => {
+                plan.held_bytes()
+            }
+            Self::Concat(inputs) | Self::Mix(inputs, _) | Self::Zip(inputs, _) => {
+                inputs.iter().map(|input| input.held_bytes()).sum()
+            }
+            Self::Indexed(_) | Self::PythonSource(_) => 0,
+        }
+    }
+
+    /// The number of shards, if these are the rows of one, or rows or batches made of them.
+    pub(super) fn num_shards(&self) -> Option<u64> {
+        match self {
+            Self::Metered { plan, .. } => plan.num_shards(),
+            Self::Then(_, Step::Shard { count, .. }) => Some(*count),
+            Self::Then(input, Step::Map(..) | Step::MapPython { .. } | Step::Batch { .. }) => input.num_shards(),
+            _ => None,
+        }
+    }
+}

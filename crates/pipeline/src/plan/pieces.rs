@@ -1,0 +1,285 @@
+//! Plans the pieces of sources, for shuffles over a window: files in another order in each pass.
+
+use crate::blocks::block::FileProvenance;
+use crate::checkpoint::Checkpoint;
+use crate::formats::Format;
+use crate::function_states::FunctionStates;
+use crate::index::{FilePiece, FilePieces, IndexFiles, KeptBorders};
+use crate::nodes::pieces::{PieceOrder, Pieces};
+use crate::permutation::Permutation;
+use crate::plan::settings::Settings;
+use crate::plan::{Plan, Step};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::philox::mix;
+use headrace_engine::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Keeps the order of pieces apart from the draws of the window with the same seed.
+const ORDER_OF_PIECES: u64 = 0x7069_6563_6573;
+
+/// Small pieces are read ahead up to this many bytes, and this many pieces.
+const AHEAD_BYTES: u64 = 256 << 10;
+const MOST_AHEAD: usize = 32;
+
+/// The order of pieces.
+#[derive(Clone)]
+pub struct PieceOptions {
+    /// The seed of the order; `None` for the order of the source.
+    pub seed: Option<u64>,
+    /// The largest number of pieces that are read at once, at least 1.
+    pub num_open: usize,
+    /// The pieces of the order that are read: from number `.0` on each `.1`-th, at least 1.
+    pub shard: (u64, u64),
+    /// The pieces of files; `None` if each file is one piece.
+    pub blocks: Option<Arc<Blocks>>,
+}
+
+/// Pieces of files that are runs of whole records.
+pub struct Blocks {
+    block_bytes: u64,
+    /// The borders, kept for later iterations.
+    kept: Arc<KeptBorders>,
+    /// The index files that tell the borders of formats that need an index.
+    index_files: Arc<IndexFiles>,
+    /// The pieces of the files of each source, by its number, since this iteration began.
+    sources: Mutex<HashMap<u64, Arc<FilePieces>>>,
+}
+
+impl Blocks {
+    /// Pieces of about `block_bytes`.
+    pub fn new(block_bytes: u64, kept: Arc<KeptBorders>, index_files: Arc<IndexFiles>) -> Self {
+        Self { block_bytes, kept, index_files, sources: Mutex::default() }
+    }
+
+    /// The number of pieces that are read before their turn: small ones that together are as long
+    /// as a block of rows.
+    fn num_upcoming(&self) -> usize {
+        usize::try_from(AHEAD_BYTES / self.block_bytes.max(1)).map_or(MOST_AHEAD, |count| count.min(MOST_AHEAD))
+    }
+
+    /// The pieces of the files of source number `source`.
+    fn of(&self, source: u64, format: &Arc<dyn Format>, files: &[Arc<FileProvenance>]) -> Result<Arc<FilePieces>> {
+        let mut sources = self.sources.lock();
+        if let Some(pieces) = sources.get(&source) {
+            return Ok(Arc::clone(pieces));
+        }
+        let pieces = Arc::new(self.kept.of(source, format, files, self.block_bytes, &self.index_files)?);
+        sources.insert(source, Arc::clone(&pieces));
+        Ok(pieces)
+    }
+}
+
+impl PieceOptions {
+    /// All pieces.
+    pub const ALL: (u64, u64) = (0, 1);
+}
+
+/// A part of a source: some files, or rows that have no pieces of their own.
+struct Part {
+    plan: Arc<Plan>,
+    /// The numbers of the parts of `concat` that lead to it.
+    path: Vec<usize>,
+    num_pieces: u64,
+    /// The pieces of its files, if these have several.
+    pieces: Option<Arc<FilePieces>>,
+}
+
+impl Plan {
+    /// The same plan, with the pieces of its sources in another order. What comes after a step that
+    /// depends on the order, such as `take`, keeps it.
+    pub fn in_pieces(self: &Arc<Self>, options: &PieceOptions) -> Arc<Self> {
+        if !self.has_pieces() {
+            return Arc::clone(self);
+        }
+        Arc::new(match &**self {
+            Self::Metered { plan, stage, counts_rows } => {
+                Self::Metered { plan: plan.in_pieces(options), stage: *stage, counts_rows: *counts_rows }
+            }
+            Self::Then(input, step) => Self::Then(input.in_pieces(options), step.clone()),
+            Self::Mix(inputs, mix) => {
+                Self::Mix(inputs.iter().map(|input| input.in_pieces(options)).collect(), mix.clone())
+            }
+            _ => Self::Pieces(Arc::clone(self), options.clone()),
+        })
+    }
+
+    /// True if there are files whose order may be changed.
+    pub fn has_pieces(&self) -> bool {
+        match self {
+            Self::Files(..) => true,
+            Self::Metered { plan, .. } => plan.has_pieces(),
+            Self::Then(input, Step::Map(..) | Step::MapPython { .. } | Step::SkipErrors(_)) => input.has_pieces(),
+            Self::Concat(inputs) | Self::Mix(inputs, _) => inputs.iter().any(|input| input.has_pieces()),
+            _ => false,
+        }
+    }
+
+    /// The most blocks whose rows are returned in turn.
+    pub(super) fn num_open(&self) -> usize {
+        match self {
+            Self::Metered { plan, .. } => plan.num_open(),
+            Self::Pieces(_, options) => options.num_open,
+            Self::Mix(inputs, _) => {
+                inputs.iter().fold(0, |count: usize, input| count.saturating_add(input.num_open())).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// File number `index` alone, or a piece of it.
+    fn piece(self: &Arc<Self>, index: usize, piece: Option<&FilePiece>) -> Arc<Self> {
+        Arc::new(match &**self {
+            Self::Files(format, files) => Self::File(Arc::clone(format), Arc::clone(files), index, piece.cloned()),
+            Self::Metered { plan, stage, counts_rows } => {
+                Self::Metered { plan: plan.piece(index, piece), stage: *stage, counts_rows: *counts_rows }
+            }
+            Self::Then(input, step @ (Step::Map(..) | Step::MapPython { .. })) => {
+                Self::Then(input.piece(index, piece), step.clone())
+            }
+            _ => return Arc::clone(self),
+        })
+    }
+
+    /// Adds the parts of a source. A part with a function that keeps a state is one piece, since
+    /// its calls have one order.
+    fn add_parts(
+        self: &Arc<Self>,
+        path: &[usize],
+        options: &PieceOptions,
+        settings: Settings,
+        states: Option<&Arc<FunctionStates>>,
+        parts: &mut Vec<Part>,
+    ) -> Result<()> {
+        let first = parts.len();
+        match &**self {
+            Self::Files(format, files) => {
+                let pieces = match options.blocks.as_ref().filter(|_| !format.has_parts()) {
+                    Some(blocks) => {
+                        let source = path.iter().fold(settings, |settings, index| settings.part(*index)).branch;
+                        Some(blocks.of(source, format, files)?)
+                    }
+                    None => None,
+                };
+                let num_pieces = pieces.as_ref().map_or(files.len() as u64, |pieces| pieces.len());
+                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces, pieces });
+            }
+            Self::Concat(inputs) => {
+                for (index, input) in inputs.iter().enumerate() {
+                    input.add_parts(&[path, &[index]].concat(), options, settings, states, parts)?;
+                }
+            }
+            Self::Metered { plan, stage, counts_rows } => {
+                plan.add_parts(path, options, settings, states, parts)?;
+                for part in &mut parts[first..] {
+                    let plan = Arc::clone(&part.plan);
+                    part.plan = Arc::new(Self::Metered { plan, stage: *stage, counts_rows: *counts_rows });
+                }
+            }
+            Self::Then(input, step) if step.is_of_rows(states) => {
+                input.add_parts(path, options, settings, states, parts)?;
+                for part in &mut parts[first..] {
+                    part.plan = Arc::new(Self::Then(Arc::clone(&part.plan), step.clone()));
+                }
+            }
+            _ => {
+                // It is one piece, all of which is read by one shard.
+                let plan = self.in_pieces(&PieceOptions { shard: PieceOptions::ALL, ..options.clone() });
+                parts.push(Part { plan, path: path.to_vec(), num_pieces: 1, pieces: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of files that are opened before their turn.
+    fn num_upcoming(&self, num_threads: usize) -> usize {
+        match self {
+            Self::Files(format, files) => {
+                let is_remote = files.iter().any(|file| file.name.url().is_some());
+                match (is_remote, format.is_one_record()) {
+                    (true, true) => num_threads.max(32),
+                    (true, false) => num_threads.max(4),
+                    (false, _) => num_threads,
+                }
+            }
+            Self::Metered { plan, .. } | Self::Then(plan, _) => plan.num_upcoming(num_threads),
+            _ => 1,
+        }
+    }
+}
+
+impl Step {
+    /// True if it works on each row alone, and keeps no state.
+    fn is_of_rows(&self, states: Option<&Arc<FunctionStates>>) -> bool {
+        match self {
+            Self::Map(..) => true,
+            Self::MapPython { python_worker, .. } => !states.is_some_and(|states| states.is_kept(*python_worker)),
+            _ => false,
+        }
+    }
+}
+
+/// The nodes for pass number `pass` over the pieces of `input`, from a state on.
+pub(super) fn pieces(
+    input: &Arc<Plan>,
+    options: &PieceOptions,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+) -> Result<Pieces> {
+    let mut parts = Vec::new();
+    input.add_parts(&[], options, settings, from.states(), &mut parts)?;
+    let ends: Vec<u64> = parts
+        .iter()
+        .scan(0, |end, part| {
+            *end = u64::saturating_add(*end, part.num_pieces);
+            Some(*end)
+        })
+        .collect();
+    let num_pieces = ends.last().copied().unwrap_or(0);
+    let num_upcoming = parts.iter().map(|part| part.plan.num_upcoming(settings.num_threads)).max().unwrap_or(0);
+    let order = match options.seed {
+        None => PieceOrder::Natural(num_pieces),
+        Some(seed) => {
+            // The same in each part of `mix` and `zip`, as the draws of windows are: equal seeds keep
+            // pairs together. A seed as users give them.
+            let seed = mix(seed, ORDER_OF_PIECES) >> 1;
+            PieceOrder::Permuted(Permutation::new(num_pieces, seed, pass))
+        }
+    };
+    let order = match options.shard {
+        PieceOptions::ALL => order,
+        (_, count) if count > num_pieces => {
+            return Err(Error::invalid_argument(format!(
+                "shard: by='piece' gives each rank pieces of its own: there are {num_pieces} for {count} ranks, expected at least \
+                 as many. Write more files, give the window smaller block_bytes, or leave out by"
+            )));
+        }
+        (index, count) => PieceOrder::Shard(Box::new(order), index, count.max(1)),
+    };
+    let num_open = usize::try_from(num_pieces).map_or(options.num_open, |most| options.num_open.min(most));
+    let shared = settings.among_files(num_open.saturating_add(num_upcoming));
+    let start = move |number: u64, from: &Checkpoint| {
+        let index = ends.partition_point(|end| *end <= number);
+        let part = parts.get(index).ok_or_else(|| Error::internal("there is no such piece"))?;
+        let first = ends[index] - part.num_pieces;
+        let settings = part.path.iter().fold(shared, |settings, index| settings.part(*index));
+        let number = number - first;
+        let plan = match &part.pieces {
+            None => part.plan.piece(number as usize, None),
+            Some(pieces) => {
+                let (file, piece) = pieces.get(number).ok_or_else(|| Error::internal("there is no such piece"))?;
+                part.plan.piece(file, Some(&piece))
+            }
+        };
+        plan.start(pass, settings, distance + 1, from)
+    };
+    let num_upcoming = match &options.blocks {
+        Some(blocks) => num_upcoming.max(blocks.num_upcoming()),
+        None => num_upcoming,
+    };
+    let held = options.blocks.as_ref().map(|blocks| Arc::clone(&blocks.kept));
+    let pieces = Pieces::new(Box::new(start), order, options.num_open, num_upcoming, &from.base())?;
+    Ok(pieces.holding(held).in_step(settings.in_step()))
+}

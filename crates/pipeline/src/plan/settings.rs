@@ -1,0 +1,127 @@
+//! Settings that all passes over a plan share.
+
+use crate::blocks::block::Pass;
+use crate::blocks::row_id::Path;
+use crate::node::Position;
+use headrace_engine::philox::mix;
+
+/// The settings shared by all passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The number of workers.
+    pub num_threads: usize,
+    /// True if results may come in the order in which tasks end.
+    pub(super) in_any_order: bool,
+    /// The branch of this pipeline among combined ones, as a number for the path to it.
+    pub(super) branch: u64,
+    /// The same path, part by part.
+    pub(super) path: Path,
+    /// The number of the stage whose nodes are made.
+    pub(super) stage: usize,
+    /// The number of the later `skip_errors` stage that handles failures, if there is one.
+    pub(super) skipper: Option<usize>,
+    /// True if nodes poll for rows, and begin tasks, only when their results are requested.
+    pub(super) in_step: bool,
+    /// True if nothing is measured.
+    pub(super) is_uncounted: bool,
+    /// True if there are more passes over the same input.
+    pub(super) is_repeated: bool,
+    /// Set in passes over a shard: the number of shards when the checkpoint was made. Their rows
+    /// are counted while they are skipped.
+    pub(super) old_shards: Option<u64>,
+    /// The number of files that are open at once beside a single one; 1 if that is alone.
+    pub(super) num_files: usize,
+    /// True if batches remember the records that they are made of.
+    pub(super) keeps_origins: bool,
+}
+
+impl Settings {
+    /// Settings for `num_threads` workers, in order. Nothing is measured outside `Plan::Metered`.
+    pub fn new(num_threads: usize) -> Self {
+        Self {
+            num_threads,
+            in_any_order: false,
+            branch: 0,
+            path: Path::default(),
+            stage: usize::MAX,
+            skipper: None,
+            in_step: false,
+            is_uncounted: false,
+            is_repeated: false,
+            old_shards: None,
+            num_files: 1,
+            keeps_origins: false,
+        }
+    }
+
+    /// With `is_in_step`, nodes poll for rows, and begin tasks, only when their results are
+    /// requested, one at a time: functions are called exactly as if one thread did everything.
+    pub fn with_steps(self, is_in_step: bool) -> Self {
+        Self { in_step: self.in_step || is_in_step, ..self }
+    }
+
+    /// With `is_again`, rows are made again that were returned before: in step, and without
+    /// measurements.
+    pub(super) fn again(self, is_again: bool) -> Self {
+        Self { is_uncounted: self.is_uncounted || is_again, ..self.with_steps(is_again) }
+    }
+
+    pub(super) fn in_step(self) -> bool {
+        self.in_step
+    }
+
+    /// With `keeps_origins`, batches remember the records that they are made of.
+    pub fn with_origins(self, keeps_origins: bool) -> Self {
+        Self { keeps_origins, ..self }
+    }
+
+    /// With `in_any_order`, results may come in the order in which tasks end.
+    pub fn in_any_order(self, in_any_order: bool) -> Self {
+        Self { in_any_order, ..self }
+    }
+
+    /// Settings for stage number `stage`.
+    pub(super) fn of_stage(self, stage: usize) -> Self {
+        Self { stage: if self.is_uncounted { usize::MAX } else { stage }, ..self }
+    }
+
+    /// Settings for the stages before stage number `stage`, which skips failures.
+    pub(super) fn covered_by(self, stage: usize) -> Self {
+        Self { skipper: Some(stage), ..self }
+    }
+
+    /// Settings for passes over one of several shards.
+    pub(super) fn over_shards(self, old_shards: Option<u64>) -> Self {
+        Self { old_shards, ..self }
+    }
+
+    /// Settings for single files, of which so many are open at once.
+    pub(super) fn among_files(self, num_files: usize) -> Self {
+        Self { num_files, ..self }
+    }
+
+    /// The position of a node in pass `pass`, `distance` steps away from the consumer.
+    pub(super) fn position(self, pass: u64, distance: usize) -> Position {
+        let Self { stage, skipper, in_step, keeps_origins, .. } = self;
+        Position { pass: self.pass(pass), distance, stage, skipper, keeps_origins, in_step }
+    }
+
+    /// Settings for part `index` of combined pipelines.
+    pub(super) fn part(self, index: usize) -> Self {
+        self.part_called(index, index as u64)
+    }
+
+    /// Settings for part `index` of combined pipelines, which another number tells from others.
+    pub(super) fn part_called(self, index: usize, id: u64) -> Self {
+        Self { branch: mix(self.branch, id.wrapping_add(1)), path: self.path.part(index), ..self }
+    }
+
+    pub(super) fn pass(self, number: u64) -> Pass {
+        Pass { number, branch: self.branch, path: self.path }
+    }
+
+    /// The number of tasks of one kind that are begun before their results are requested.
+    pub(super) fn ahead(self) -> usize {
+        2 * self.num_threads + 2
+    }
+}

@@ -1,0 +1,132 @@
+//! The nodes of a plan for one pass.
+
+use crate::checkpoint::Checkpoint;
+use crate::node::Node;
+use crate::nodes::counted::Counted;
+use crate::nodes::epochs::{Keepers, Passes};
+use crate::nodes::interleave::{Interleave, old_inputs};
+use crate::nodes::mixture::Mixture;
+use crate::nodes::sources::files::Files;
+use crate::nodes::sources::indexed::{IndexedRows, Order};
+use crate::nodes::sources::python_source::PythonSource;
+use crate::nodes::take::behind;
+use crate::nodes::zip::Zip;
+use crate::plan::pieces::pieces;
+use crate::plan::settings::Settings;
+use crate::plan::shuffle::shuffled;
+use crate::plan::{Mix, Plan};
+use headrace_engine::error::Result;
+use std::sync::Arc;
+
+impl Plan {
+    /// The nodes for pass number `pass` from a checkpoint on; they are `distance` steps away from
+    /// the consumer. Fails if this plan cannot have made the checkpoint.
+    pub fn start(
+        self: &Arc<Self>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Checkpoint,
+    ) -> Result<Box<dyn Node>> {
+        let node: Box<dyn Node> = match &**self {
+            Self::Files(format, files) => {
+                let (format, files) = (Arc::clone(format), Arc::clone(files));
+                let node = Files::new(format, files, settings.num_threads, settings.position(pass, distance));
+                Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
+            }
+            Self::File(format, files, number, piece) => {
+                let (format, files) = (Arc::clone(format), Arc::clone(files));
+                let position = settings.position(pass, distance);
+                let node = Files::one_of(format, files, *number, settings.num_files, position).of_piece(piece.clone());
+                Box::new(node.from_checkpoint(from)?)
+            }
+            Self::Indexed(rows) => {
+                let position = settings.position(pass, distance);
+                let node = IndexedRows::new(Arc::clone(rows), Order::Natural, settings.ahead(), position);
+                Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
+            }
+            // The thread of the Python worker skips the rows to be skipped.
+            Self::PythonSource(python_worker) => {
+                return Ok(Box::new(
+                    PythonSource::new(*python_worker, settings.position(pass, distance)).from_checkpoint(from)?,
+                ));
+            }
+            Self::Concat(inputs) => {
+                let inputs = Arc::clone(inputs);
+                let mut keepers = Keepers::default();
+                if settings.is_repeated {
+                    inputs.iter().for_each(|input| input.find_keepers(from.states(), &mut keepers));
+                }
+                let keepers = Keepers { num_passes: u64::MAX, in_step: settings.in_step, ..keepers };
+                let next = move |number: u64, from: &Checkpoint, is_again: bool| {
+                    let number = usize::try_from(number).ok()?;
+                    let settings = settings.part(number).again(is_again);
+                    inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
+                };
+                let passes = Passes::new(Box::new(next), false).keeping(keepers, from.states());
+                Box::new(passes.from_checkpoint(from)?)
+            }
+            Self::Mix(inputs, mix) => {
+                let is_beginning = from.state().is_none() && from.skip() == 0;
+                let resumed = if is_beginning { None } else { mix.resumed.lock().take() };
+                let resumed = resumed.map(|resumed| resumed.with_states(from.states().cloned()));
+                let node = mixed(inputs, mix, pass, settings, distance, resumed.as_ref().unwrap_or(from))?;
+                return Ok(behind(node, if resumed.is_some() { 0 } else { from.skip() }));
+            }
+            Self::Zip(inputs, is_strict) => {
+                let [num_rows] = from.numbers()?.unwrap_or_default();
+                let first = |index| Ok(from.input(index)?.behind(from.skip()));
+                let inputs = parts(inputs, pass, settings, distance, first)?;
+                let zip = Zip::new(inputs, *is_strict, settings.ahead(), settings.position(pass, distance));
+                return Ok(Box::new(zip.numbered_from(num_rows.saturating_add(from.skip()))));
+            }
+            Self::Metered { plan, stage, counts_rows } => {
+                let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
+                return Ok(if *counts_rows && !settings.is_uncounted {
+                    Box::new(Counted::new(node, *stage))
+                } else {
+                    node
+                });
+            }
+            Self::Pieces(input, options) => Box::new(pieces(input, options, pass, settings, distance, from)?),
+            Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
+            Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
+        };
+        Ok(behind(node, from.skip()))
+    }
+}
+
+/// The node of a mixture, directly at the state of a checkpoint.
+fn mixed(
+    inputs: &[Arc<Plan>],
+    Mix { weights, goes_on, seed, .. }: &Mix,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+) -> Result<Box<dyn Node>> {
+    let ids = weights.ids.as_deref();
+    let old = old_inputs(from, inputs.len(), ids)?;
+    let start = |(index, input): (usize, &Arc<Plan>)| {
+        let first = old[index].map_or_else(|| Ok(from.beginning()), |old| from.input(old))?;
+        // Draws for the examples of a part depend on its name, if it has one.
+        let settings = settings.part_called(index, ids.map_or(index as u64, |ids| ids[index]));
+        input.start(pass, settings, distance + 1, &first)
+    };
+    let nodes = inputs.iter().enumerate().map(start).collect::<Result<_>>()?;
+    let mixture = Mixture::new(weights.clone(), *goes_on, (*seed, pass));
+    Ok(Box::new(Interleave::new(nodes, Box::new(mixture)).in_step(settings.in_step).from_checkpoint(from)?))
+}
+
+/// The nodes of combined pipelines, each from a checkpoint on.
+fn parts(
+    inputs: &[Arc<Plan>],
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    first: impl Fn(usize) -> Result<Checkpoint>,
+) -> Result<Vec<Box<dyn Node>>> {
+    let start =
+        |(index, input): (usize, &Arc<Plan>)| input.start(pass, settings.part(index), distance + 1, &first(index)?);
+    inputs.iter().enumerate().map(start).collect()
+}

@@ -1,0 +1,256 @@
+//! The nodes of a step, after the nodes of its input.
+
+use crate::blocks::part_counts::Remembered;
+use crate::blocks::row_id::Path;
+use crate::checkpoint::{Checkpoint, damaged};
+use crate::function_states::FunctionState;
+use crate::node::Node;
+use crate::nodes::buffers::replay::Restart;
+use crate::nodes::cache::{Fill, FromCache, Rest, Store};
+use crate::nodes::digested::Digested;
+use crate::nodes::epochs::{Keepers, Passes};
+use crate::nodes::groups::batch::Batch;
+use crate::nodes::groups::bucket::Bucketing;
+use crate::nodes::groups::group_by::GroupBy;
+use crate::nodes::groups::pack::FirstFit;
+use crate::nodes::map::{Map, Worker};
+use crate::nodes::shard::{Shard, resharded};
+use crate::nodes::skip_errors::SkipErrors;
+use crate::nodes::take::{Share, Skip, Take, behind};
+use crate::nodes::window::Window;
+use crate::plan::settings::Settings;
+use crate::plan::{Plan, Step};
+use crate::skip_event::PassedRows;
+use headrace_engine::error::Result;
+use std::sync::Arc;
+
+impl Step {
+    /// The nodes after the nodes of `input`, from a checkpoint on.
+    pub(super) fn start(
+        &self,
+        input: &Arc<Plan>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Checkpoint,
+    ) -> Result<Box<dyn Node>> {
+        let restart: Restart = {
+            let input = Arc::clone(input);
+            Box::new(move |checkpoint| input.start(pass, settings, distance + 1, checkpoint))
+        };
+        let skip = from.skip();
+        // Those of a mixture that is a part itself count as that part.
+        let num_parts = if settings.path == Path::default() { input.num_parts() } else { 0 };
+        let remembered = Remembered { num_parts, keeps_origins: settings.keeps_origins };
+        Ok(match self {
+            Self::Map(..) | Self::MapPython { .. } => {
+                let node = restart(&self.before(from, settings)?)?;
+                return Ok(self.map(node, pass, settings, distance, from));
+            }
+            Self::Take(count) => {
+                let [given] = from.numbers()?.unwrap_or_default();
+                Box::new(Take::new(restart(&from.input(0)?.behind(skip))?, *count, given.saturating_add(skip)))
+            }
+            Self::Skip(count) => match from.numbers::<1>()? {
+                None => Box::new(Skip::new(restart(&from.beginning())?, *count, count.saturating_add(skip))),
+                // They were skipped before.
+                Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, *count, 0)),
+            },
+            Self::Shard { index, count, even } => {
+                let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
+                let first = from.input(0)?;
+                let restart = |from: &Checkpoint| input.start(pass, settings.over_shards(None), distance + 1, from);
+                if settings.old_shards.is_some() {
+                    let shard = Shard::new(restart(&first)?, *index, *count, given).evenly(*even);
+                    Box::new(shard.behind(skip, old_count)?)
+                } else {
+                    let given = resharded(given.saturating_add(skip), old_count, *count)?;
+                    let input = restart(&first.behind(skip.saturating_mul(old_count)))?;
+                    Box::new(Shard::new(input, *index, *count, given).evenly(*even))
+                }
+            }
+            Self::Share { index, count, run } => {
+                let [old_count] = from.numbers()?.unwrap_or([*count]);
+                let num_before = (skip / run).saturating_mul(*run).saturating_mul(old_count);
+                let input = restart(&from.input(0)?.behind(num_before))?;
+                behind(Box::new(Share::new(input, *index, *count, *run)), skip % run)
+            }
+            Self::Window { size, seed } => {
+                let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());
+                behind(Box::new(window.in_step(settings.in_step)), skip)
+            }
+            Self::Batch { size, drops_remainder, turn } => {
+                // After a shard, the batches may have had another size.
+                let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
+                let first = from.input(0)?;
+                let input = restart(&first.behind(skip.saturating_mul(old_size)))?;
+                let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
+                let batch = batch.skipping(old_size, first.skip()).remembering(remembered);
+                let next = next.saturating_add(skip.saturating_mul(turn.count));
+                Box::new(batch.numbered_from(next).in_turn(*turn))
+            }
+            Self::Bucket(buckets) => {
+                let bucketing = Bucketing::new(buckets.as_ref().clone());
+                let groups = GroupBy::from_checkpoint(from, restart, bucketing, settings.position(pass, distance))?;
+                Box::new(groups.remembering(remembered))
+            }
+            Self::Pack(packing) => {
+                let packing = FirstFit::new(packing.clone());
+                let groups = GroupBy::from_checkpoint(from, restart, packing, settings.position(pass, distance))?;
+                Box::new(groups.remembering(remembered))
+            }
+            Self::Digest(digest) => {
+                let [first] = from.numbers()?.unwrap_or_default();
+                let (number, wanted) = (settings.pass(pass).number, first.saturating_add(skip));
+                let place = digest.place_to_begin(number, first, wanted);
+                let input = restart(&from.input(0)?.behind(place - first))?;
+                let digest = (!settings.is_uncounted).then(|| Arc::clone(digest));
+                behind(Box::new(Digested::new(input, digest, number, place)), wanted - place)
+            }
+            Self::SkipErrors(stage) => {
+                let [count] = from.numbers()?.unwrap_or_default();
+                let input =
+                    input.start(pass, settings.covered_by(*stage), distance + 1, &from.input(0)?.behind(skip))?;
+                let passed = PassedRows { pass, count: count.saturating_add(skip) };
+                Box::new(SkipErrors::new(input, *stage, passed))
+            }
+            Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
+            Self::Epochs(count) => epochs(input, *count, pass, settings, distance, from)?,
+        })
+    }
+
+    /// The checkpoint of the input, for a step that works on rows.
+    pub(super) fn before(&self, from: &Checkpoint, settings: Settings) -> Result<Checkpoint> {
+        if self.keeps_count(settings) {
+            return Ok(from.clone());
+        }
+        let mut input = from.input(0)?;
+        if let (Self::MapPython { num_functions, .. }, Some(_)) = (self, settings.skipper) {
+            for _ in 1..*num_functions {
+                // Its rows have gone through some of the functions, which no call begins behind.
+                if input.skip() > 0 {
+                    return Err(damaged());
+                }
+                input = input.input(0)?;
+            }
+        }
+        Ok(input)
+    }
+
+    fn keeps_count(&self, settings: Settings) -> bool {
+        match self {
+            Self::Map(stages, _) => settings.skipper.is_none() && stages.iter().all(|stage| stage.keeps_count()),
+            Self::MapPython { keeps_count, .. } => settings.skipper.is_none() && *keeps_count,
+            _ => false,
+        }
+    }
+
+    /// The node of a step that works on rows. Its input begins at the checkpoint from
+    /// [`Step::before`].
+    pub(super) fn map(
+        &self,
+        node: Box<dyn Node>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Checkpoint,
+    ) -> Box<dyn Node> {
+        let (worker, size_estimate) = match self {
+            Self::Map(stages, size_estimate) => (Worker::Pool(Arc::clone(stages)), size_estimate),
+            Self::MapPython { python_worker, keeps_count, num_callers, num_functions, size_estimate } => {
+                let (python_worker, keeps_count) = (*python_worker, *keeps_count);
+                let (num_callers, num_functions) = (*num_callers, *num_functions);
+                (Worker::Python { python_worker, keeps_count, num_callers, num_functions }, size_estimate)
+            }
+            // The others leave each row unchanged.
+            _ => return node,
+        };
+        let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
+        let map = map.in_any_order(settings.in_any_order).with_size_estimate(size_estimate.clone());
+        let map = match self {
+            Self::MapPython { python_worker, keeps_count: false, .. } => {
+                map.with_state(function_state(*python_worker, from))
+            }
+            _ => map,
+        };
+        behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() })
+    }
+}
+
+/// The state of a Python worker's function before the first task of a node that begins at a
+/// checkpoint.
+fn function_state(python_worker: usize, from: &Checkpoint) -> FunctionState {
+    let text = from.text().or_else(|| from.states()?.get(python_worker));
+    from.states().inspect(|states| states.set(python_worker, text.clone()));
+    FunctionState::new(text, from.states().map(|states| (Arc::clone(states), python_worker)))
+}
+
+/// The rows kept by a cache, or the rows that it will keep after a whole pass, which is always pass
+/// 0 of the input.
+fn cached(
+    input: &Arc<Plan>,
+    store: &Arc<Store>,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+) -> Result<Box<dyn Node>> {
+    let [first] = from.numbers()?.unwrap_or_default();
+    let (next, pass) = (first.saturating_add(from.skip()), settings.pass(pass));
+    // All pipelines with this cache share it, so the stages before it must not depend on which
+    // pipeline runs. So they begin with the same function states each time, too.
+    let states = from.states().map(|states| states.at_beginning());
+    let start = |checkpoint: &Checkpoint| {
+        let checkpoint = checkpoint.clone().with_states(states.clone());
+        input.start(0, Settings { branch: 0, path: Path::default(), ..settings }, distance + 1, &checkpoint)
+    };
+    Ok(match store.get() {
+        Some(cached) => Box::new(FromCache::new(cached, next, pass)),
+        None if next == 0 => Box::new(Fill::new(start, Arc::clone(store), pass, settings.in_any_order)?),
+        None => Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, pass)),
+    })
+}
+
+/// The distance between the pass numbers of endless passes that are themselves repeated.
+const ENDLESS: u64 = 1 << 32;
+
+/// The number of the first pass of `count` passes that make up pass number `pass`.
+pub(super) fn first_pass(pass: u64, count: Option<u64>) -> u64 {
+    pass.wrapping_mul(count.unwrap_or(ENDLESS))
+}
+
+/// The passes of `input` that make up pass number `pass`, from a checkpoint on.
+fn epochs(
+    input: &Arc<Plan>,
+    count: Option<u64>,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+) -> Result<Box<dyn Node>> {
+    let num_shards = input.num_shards();
+    let settings = settings.over_shards(match num_shards {
+        None => None,
+        Some(num_shards) => Some(Passes::old_shards(from)?.unwrap_or(num_shards)),
+    });
+    let mut keepers = Keepers::default();
+    input.find_keepers(from.states(), &mut keepers);
+    keepers.are_cut_short &= !settings.in_any_order;
+    keepers.in_step = settings.in_step;
+    keepers.num_passes = match count {
+        Some(count) if !settings.is_repeated => count.saturating_sub(1),
+        _ => u64::MAX,
+    };
+    let settings = Settings { is_repeated: settings.is_repeated || count != Some(1), ..settings };
+    let input = Arc::clone(input);
+    let first = first_pass(pass, count);
+    let next = move |number: u64, from: &Checkpoint, is_again: bool| {
+        let is_over = count.is_some_and(|count| number >= count);
+        let settings = settings.again(is_again);
+        (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
+    };
+    let passes = Passes::new(Box::new(next), true).keeping(keepers, from.states()).over_shards(num_shards);
+    let passes = passes.from_checkpoint(from)?;
+    let skip = if passes.skips() { 0 } else { from.skip() };
+    Ok(behind(Box::new(passes), skip))
+}

@@ -1,0 +1,165 @@
+//! Skipped rows, because they are damaged or a function failed at them. Each report travels among
+//! the rows at its position, so it reaches the consumer at the same position in every run.
+
+use crate::blocks::file_provenance::FileProvenance;
+use crate::blocks::provenance::RowProvenance;
+use crate::blocks::rows::Rows;
+use crate::formats::RecordPosition;
+use headrace_engine::error::{Code, Error, Lost};
+use std::sync::Arc;
+
+/// A report for the consumer. Nodes pass it on after the rows before it.
+#[derive(Clone, Debug)]
+pub enum SkipEvent {
+    /// Something was skipped.
+    Skipped(Box<Skipped>),
+    /// A pass has ended; the number of rows that a `skip_errors` stage has returned in it.
+    Passed {
+        /// The number of that stage.
+        skipper: usize,
+        /// The number of rows and the pass.
+        rows: PassedRows,
+    },
+}
+
+/// The number of rows returned in a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassedRows {
+    /// The number of the pass.
+    pub pass: u64,
+    /// The number of rows.
+    pub count: u64,
+}
+
+/// A skipped row, or the skipped rest of a file.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    /// The number of the `skip_errors` stage.
+    pub skipper: usize,
+    /// The number of the stage that has failed.
+    pub stage: usize,
+    /// The record, if it is known.
+    pub row_provenance: Option<RowProvenance>,
+    /// The offset of the record in its uncompressed file, if it is known.
+    pub offset_bytes: Option<u64>,
+    /// The failure.
+    pub error: Error,
+    /// True if the rest of the file cannot be read either.
+    pub ends_file: bool,
+    /// The number of records lost, this one included.
+    pub lost: Lost,
+    /// The number of further records that a scan of all files has found; 0 without a scan.
+    pub scanned: u64,
+    /// The number of rows returned before this one.
+    pub passed: PassedRows,
+}
+
+impl Skipped {
+    /// A row at which a stage failed. The file may be read to find the offset of its record.
+    pub fn row(skipper: usize, stage: usize, row_provenance: Option<RowProvenance>, error: Error) -> Self {
+        let offset_bytes = row_provenance.as_ref().and_then(RowProvenance::offset_bytes);
+        let lost = error.lost().unwrap_or(Lost::Records(1));
+        let passed = PassedRows::default();
+        Self { skipper, stage, row_provenance, offset_bytes, error, ends_file: false, lost, scanned: 0, passed }
+    }
+
+    /// An unreadable part of a file; with `rest`, the rest of it.
+    pub fn damage(
+        (skipper, stage): (usize, usize),
+        file: &Arc<FileProvenance>,
+        at: RecordPosition,
+        error: Error,
+        rest: Option<Rest>,
+    ) -> Self {
+        let lost = match rest {
+            Some(rest) => {
+                let record = file.record_number(at.record).unwrap_or(0);
+                error.lost().unwrap_or_else(|| rest.lost(RecordPosition { record, ..at }))
+            }
+            None => error.lost().unwrap_or(Lost::Records(1)),
+        };
+        let row_provenance = Some(RowProvenance { file: Arc::clone(file), record: at.record, sub: 0 });
+        let (offset_bytes, passed) = (Some(at.offset_bytes), PassedRows::default());
+        Self {
+            skipper,
+            stage,
+            row_provenance,
+            offset_bytes,
+            error,
+            ends_file: rest.is_some(),
+            lost,
+            scanned: 0,
+            passed,
+        }
+    }
+
+    /// Sets the number of further records that a scan has found.
+    pub fn among(self, scanned: u64) -> Self {
+        Self { scanned, ..self }
+    }
+}
+
+/// The rest of a file after damage, none of which can be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest {
+    /// The number of its bytes, if known.
+    pub num_bytes: Option<u64>,
+}
+
+impl Rest {
+    /// The estimated number of its records, if they are as long as the records before it on
+    /// average.
+    fn lost(self, at: RecordPosition) -> Lost {
+        let RecordPosition { offset_bytes, record } = at;
+        match self.num_bytes {
+            Some(num_bytes) if offset_bytes > 0 && record > 0 => {
+                let (offset_bytes, record) = (u128::from(offset_bytes), u128::from(record));
+                let count = (u128::from(num_bytes) * record + offset_bytes / 2) / offset_bytes;
+                Lost::Records(u64::try_from(count).unwrap_or(u64::MAX).max(1))
+            }
+            _ => Lost::Unknown,
+        }
+    }
+}
+
+impl From<Skipped> for SkipEvent {
+    fn from(skipped: Skipped) -> Self {
+        Self::Skipped(Box::new(skipped))
+    }
+}
+
+/// Skip events, each with the number of rows before it, rising.
+pub type SkipEvents = Vec<(usize, SkipEvent)>;
+
+/// Rows, and the reports of skipped rows between them.
+pub type RowsAndSkips = (Rows, SkipEvents);
+
+/// True if an error means that a file is damaged; other errors come from the system or the program.
+pub fn is_damage(error: &Error) -> bool {
+    matches!(error.code(), Code::DataLoss | Code::InvalidArgument | Code::OutOfRange) && !error.is_interrupting()
+}
+
+/// True if an error comes from a function and its example; other errors come from the system or a
+/// bug.
+pub fn is_of_example(error: &Error) -> bool {
+    !matches!(error.code(), Code::Cancelled | Code::Aborted | Code::Internal | Code::Unavailable)
+        && !error.is_interrupting()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_records_of_the_rest_of_a_file_are_estimated_by_the_length_of_those_before() {
+        let at = |offset_bytes, record| RecordPosition { offset_bytes, record };
+        let lost = |num_bytes, at| Rest { num_bytes }.lost(at);
+        assert_eq!(lost(Some(1000), at(100, 10)), Lost::Records(100));
+        assert_eq!(lost(Some(14), at(100, 10)), Lost::Records(1));
+        assert_eq!(lost(Some(15), at(100, 10)), Lost::Records(2));
+        assert_eq!(lost(Some(0), at(100, 10)), Lost::Records(1));
+        assert_eq!(lost(Some(u64::MAX), at(1, u64::MAX)), Lost::Records(u64::MAX));
+        assert_eq!(lost(None, at(100, 10)), Lost::Unknown);
+        assert_eq!(lost(Some(1000), at(100, 0)), Lost::Unknown);
+    }
+}

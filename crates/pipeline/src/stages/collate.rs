@@ -1,0 +1,392 @@
+//! Collates rows into batches, and splits batches into rows.
+
+use crate::blocks::block::{Block, Provenance};
+use crate::blocks::column::{Column, longest};
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use crate::stages::pad_lists::pad_lists_of_lists;
+use bytes::Bytes;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::allocate;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Makes a batch of the rows: a single row, whose components have a leading axis.
+pub struct Collate {
+    /// The names of the columns, for errors.
+    pub names: Vec<String>,
+    /// True if the rows are batches themselves.
+    pub is_of_batches: bool,
+    /// Pads batches to this many rows, and adds a column that marks the rows that are examples.
+    pub pad_to: Option<usize>,
+    /// The padding of lists to the longest one; without it they are refused.
+    pub padding: Option<Padding>,
+}
+
+/// The rules for padding lists of different lengths.
+pub struct Padding {
+    /// The padding value of each column, a scalar.
+    pub values: Vec<Tensor>,
+    /// For each column, true if it has lists: rows whose first dimension may differ. They are
+    /// padded however a block stores them, and whether or not they differ within a batch.
+    pub are_lists: Vec<bool>,
+    /// The padded length is a multiple of this.
+    pub multiple_of: usize,
+    /// If not empty, the padded length is one of these, ascending, unless the longest list exceeds
+    /// the last.
+    pub boundaries: Vec<usize>,
+}
+
+impl Padding {
+    fn has_lists(&self, index: usize) -> bool {
+        self.are_lists.get(index).is_some_and(|are_lists| *are_lists)
+    }
+
+    /// The padded length of rows whose longest is `longest`.
+    fn width(&self, longest: usize) -> usize {
+        let boundary = self.boundaries.iter().find(|boundary| **boundary >= longest);
+        boundary.copied().unwrap_or(longest).next_multiple_of(self.multiple_of.max(1))
+    }
+
+    /// The padded length at a depth of lists of lists. Boundaries are those of the lists in the rows.
+    fn width_at(&self, depth: usize, longest: usize) -> usize {
+        match depth {
+            0 => self.width(longest),
+            _ => longest.next_multiple_of(self.multiple_of.max(1)),
+        }
+    }
+
+    /// The padding value of a column of this type.
+    fn value(&self, index: usize, dtype: DType) -> Result<&Tensor> {
+        match self.values.get(index) {
+            Some(value) if value.dtype() == dtype => Ok(value),
+            Some(value) => Err(Error::internal(format!("lists of {dtype} are padded with {}", value.dtype()))),
+            None => Err(Error::internal("no value to pad a list with")),
+        }
+    }
+}
+
+impl Stage for Collate {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let num_columns = self.names.len();
+        let mut columns = (0..num_columns).map(|index| self.column(&rows, index)).collect::<Result<Vec<_>>>()?;
+        if let Some(size) = self.pad_to {
+            columns = columns.into_iter().map(|column| pad_rows(column, size)).collect::<Result<_>>()?;
+            let is_example = |(block, row): (&Arc<Block>, usize)| {
+                u8::from(block.provenance().file(row).is_none_or(|file| !file.is_repeated))
+            };
+            let mask = rows.iter().map(is_example).chain(std::iter::repeat(0)).take(size);
+            let mask = Tensor::from_values(Shape::new(&[size]), mask.collect())?.with_dtype(DType::Bool)?;
+            columns.push(Column::Dense(mask));
+        }
+        let batches = columns.into_iter().map(|column| Column::Batches(Arc::new([column]))).collect();
+        let provenance =
+            rows.group().map_or(Provenance::Unknown, |(batches, number)| Provenance::Run(Arc::clone(batches), *number));
+        Block::new(batches, 1, provenance).map(Rows::all)
+    }
+
+    fn is_row_wise(&self) -> bool {
+        false
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}
+
+impl Collate {
+    fn column(&self, rows: &Rows, index: usize) -> Result<Column> {
+        let name =
+            |error: Error| Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()));
+        let column = match self.padding.as_ref().filter(|padding| padding.has_lists(index)) {
+            Some(padding) => self.padded(rows, index, padding),
+            None => self.stacked(rows.gather_column(index)?),
+        };
+        column.map_err(name)
+    }
+
+    /// Rows of one shape as a batch.
+    fn stacked(&self, column: Column) -> Result<Column> {
+        match column {
+            Column::Text(text) => Ok(Column::Text(text)),
+            Column::Batches(_) | Column::Each(_) => self.stacked_each(&tensors_of(&column)?),
+            column => column.to_tensor().map(Column::Dense),
+        }
+    }
+
+    fn stacked_each(&self, rows: &[Tensor]) -> Result<Column> {
+        let Some(first) = rows.first() else { return Err(Error::internal("no rows to stack")) };
+        let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape() == first.shape();
+        match rows.iter().find(|row| !is_alike(row)) {
+            Some(other) if self.is_of_batches => Err(unlike(first, other, "the same in all batches of a batch", self)),
+            // This gives the error for examples.
+            _ => Column::Each(rows.into()).to_tensor().map(Column::Dense),
+        }
+    }
+
+    /// Rows as a batch in which all lists have the same length.
+    fn padded(&self, rows: &Rows, index: usize, padding: &Padding) -> Result<Column> {
+        if let Some(lists) = lists(rows, index) {
+            return pad_lists(&lists, padding, index).map(Column::Dense);
+        }
+        let column = rows.gather_column(index)?;
+        match &column {
+            Column::Dense(rows) if rows.shape().get(1).is_none_or(|length| *length == padding.width(*length)) => {
+                Ok(column)
+            }
+            Column::Text(_) => Ok(column),
+            Column::Lists(lists) => {
+                let longest = longest(&column, 0..lists.len())?;
+                let widths: Vec<_> =
+                    (0..).zip(longest).map(|(depth, longest)| padding.width_at(depth, longest)).collect();
+                let Some(filler) = padding.values.get(index) else {
+                    return Err(Error::internal("no value to pad with"));
+                };
+                pad_lists_of_lists(&column, &widths, filler).map(Column::Dense)
+            }
+            _ => {
+                let rows = tensors_of(&column)?;
+                match rows.iter().all(|row| row.shape().is_empty()) {
+                    true => self.stacked_each(&rows),
+                    false => self.pad_tensors(&rows, padding, index).map(Column::Dense),
+                }
+            }
+        }
+    }
+
+    /// Tensors that differ in their first dimension as rows of one shape.
+    fn pad_tensors(&self, rows: &[Tensor], padding: &Padding, index: usize) -> Result<Tensor> {
+        let Some(first) = rows.first() else { return Err(Error::internal("no rows to pad")) };
+        let inner = first.shape().get(1..);
+        let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().get(1..) == inner;
+        if let Some(other) = rows.iter().find(|row| !is_alike(row)) {
+            return Err(unlike(first, other, "shapes that differ in the first dimension alone", self));
+        }
+        let width = padding.width(rows.iter().map(|row| row.shape()[0]).max().unwrap_or(0));
+        let shape: Vec<_> = [rows.len(), width].into_iter().chain(inner.unwrap_or_default().iter().copied()).collect();
+        let shape = Shape::new(&shape);
+        let room = allocate::elements(first.dtype(), &shape);
+        let row_elements = shape.row().num_elements();
+        let filler = padding.value(index, first.dtype())?;
+        if first.dtype() == DType::String {
+            let filler = string(filler)?;
+            let strings = rows.iter().flat_map(|row| {
+                let missing = row_elements - row.num_elements();
+                row.string_values().iter().chain(std::iter::repeat_n(filler, missing))
+            });
+            return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
+        }
+        let mut bytes: Vec<u8> = room.room()?;
+        for row in rows {
+            bytes.extend_from_slice(row.bytes());
+            (row.num_elements()..row_elements).for_each(|_| bytes.extend_from_slice(filler.bytes()));
+        }
+        Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
+    }
+}
+
+/// The error for rows that cannot be stacked, with the remedy for examples or batches.
+fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Error {
+    let (word, remedy) = match collate.is_of_batches {
+        true => (
+            "batch",
+            "Write unbatch() before, to batch their examples anew, or make them alike: remainder='drop' or 'pad', and lists of \
+             one length",
+        ),
+        false => ("example", "Resize or pad them"),
+    };
+    Error::invalid_argument(format!(
+        "one {word} has {} of shape {}, another {} of shape {}, expected {expected}. {remedy}",
+        one.dtype(),
+        one.shape(),
+        other.dtype(),
+        other.shape()
+    ))
+}
+
+/// The rows of a column as tensors.
+fn tensors_of(column: &Column) -> Result<Vec<Tensor>> {
+    (0..column.len()).map(|row| column.row(row)).collect()
+}
+
+/// Column `index` of the rows, if they are lists: the position of each list.
+fn lists<'a>(rows: &'a Rows, index: usize) -> Option<Vec<List<'a>>> {
+    let list = |(block, row): (&'a Arc<Block>, usize)| match &block.columns[index] {
+        Column::Ragged(ragged) => Some((ragged.values(), ragged.range(row))),
+        _ => None,
+    };
+    rows.iter().map(list).collect()
+}
+
+/// The values that a list is part of, and its range in them.
+type List<'a> = (&'a Tensor, Range<usize>);
+
+/// The lists padded to one length.
+fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tensor> {
+    let Some((first, _)) = lists.first() else { return Err(Error::internal("no lists to pad")) };
+    let filler = padding.value(index, first.dtype())?;
+    for (values, _) in lists {
+        padding.value(index, values.dtype())?;
+    }
+    let longest = lists.iter().map(|(_, range)| range.len()).max().unwrap_or(0);
+    let width = padding.width(longest);
+    let shape = Shape::new(&[lists.len(), width]);
+    let room = allocate::elements(filler.dtype(), &shape);
+    if filler.dtype() == DType::String {
+        let filler = string(filler)?;
+        let strings = lists.iter().flat_map(|(values, range)| {
+            let list = &values.string_values()[range.clone()];
+            list.iter().chain(std::iter::repeat_n(filler, width - list.len()))
+        });
+        return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
+    }
+    let size = filler.dtype().size();
+    let mut bytes: Vec<u8> = room.room()?;
+    for (values, list) in lists {
+        bytes.extend_from_slice(&values.bytes()[list.start * size..list.end * size]);
+        (list.len()..width).for_each(|_| bytes.extend_from_slice(filler.bytes()));
+    }
+    Tensor::from_bytes(filler.dtype(), shape.clone(), bytes.into())
+}
+
+fn string(filler: &Tensor) -> Result<&Bytes> {
+    filler.string_values().first().ok_or_else(|| Error::internal("no string to pad a list with"))
+}
+
+/// The column with rows of zeros, or of empty strings, added.
+fn pad_rows(column: Column, num_rows: usize) -> Result<Column> {
+    if column.len() >= num_rows {
+        return Ok(column);
+    }
+    let tensor = column.to_tensor()?;
+    let shape = tensor.shape().row().batched(num_rows);
+    let room = allocate::elements(tensor.dtype(), &shape);
+    if tensor.dtype() == DType::String {
+        let missing = shape.num_elements() - tensor.num_elements();
+        let strings = tensor.string_values().iter().cloned().chain(std::iter::repeat_n(Default::default(), missing));
+        return Tensor::strings(shape.clone(), room.collect(strings)?).map(Column::Dense);
+    }
+    let mut bytes: Vec<u8> = room.room()?;
+    bytes.extend_from_slice(tensor.bytes());
+    let missing = shape.num_elements() * tensor.dtype().size() - bytes.len();
+    bytes.extend(std::iter::repeat_n(0, missing));
+    Tensor::from_bytes(tensor.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
+}
+
+/// Splits batches: each row of a batch becomes a row.
+pub struct Unbatch;
+
+impl Stage for Unbatch {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let block = rows.gather()?;
+        let mut unbatched = Rows::new();
+        for row in 0..block.num_rows() {
+            let columns = block.columns.iter().map(|column| unstacked(column, row)).collect::<Result<Vec<_>>>()?;
+            let num_rows = columns.first().map_or(0, Column::len);
+            if let Some(other) = columns.iter().find(|column| column.len() != num_rows) {
+                return Err(Error::invalid_argument(format!(
+                    "unbatch: one component has {num_rows} rows, another {}, expected equal leading axes. Drop one with \
+                     select(...)",
+                    other.len()
+                )));
+            }
+            let provenance = block.provenance().made_of((0..num_rows as u64).map(|number| (row, number)));
+            unbatched.append(&Rows::all(Block::new(columns, num_rows, provenance)?));
+        }
+        Ok(unbatched)
+    }
+}
+
+/// Row `row` of a column, treated as rows.
+fn unstacked(column: &Column, row: usize) -> Result<Column> {
+    match column.batch(row)? {
+        Column::Dense(tensor) if tensor.shape().is_empty() => Err(Error::invalid_argument(
+            "unbatch: a component is a scalar, expected a leading axis in all. Use it after batch",
+        )),
+        rows => Ok(rows),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::column::Ragged;
+
+    fn vector(values: &[i32]) -> Tensor {
+        Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap()
+    }
+
+    fn rows(column: Column) -> Rows {
+        let num_rows = column.len();
+        Rows::all(Block::new(vec![column], num_rows, Provenance::Unknown).unwrap())
+    }
+
+    fn padding(multiple_of: usize, boundaries: &[usize]) -> Padding {
+        let (values, are_lists) = (vec![Tensor::scalar(-1)], vec![true]);
+        Padding { values, are_lists, multiple_of, boundaries: boundaries.to_vec() }
+    }
+
+    fn collate(is_of_batches: bool, padding: Option<Padding>) -> Collate {
+        Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding }
+    }
+
+    /// Two lists of a length, in each way that blocks may store them.
+    fn held(length: usize) -> Vec<Rows> {
+        let values: Vec<_> = (0..2 * length).map(|value| value as i32).collect();
+        let (one, other) = (vector(&values[..length]), vector(&values[length..]));
+        let dense = Tensor::from_values(Shape::new(&[2, length]), values.clone()).unwrap();
+        let ragged = |values: &[i32], ends: Vec<usize>| rows(Column::Ragged(Ragged::new(vector(values), ends)));
+        let mut apart = rows(Column::Each([one.clone()].into()));
+        apart.append(&ragged(&values[length..], vec![length]));
+        let whole = [Column::Dense(one.clone()), Column::Dense(other.clone())];
+        vec![
+            rows(Column::Dense(dense)),
+            ragged(&values, vec![length, 2 * length]),
+            rows(Column::Each([one, other].into())),
+            apart,
+            rows(Column::Batches(whole.into())),
+        ]
+    }
+
+    #[test]
+    fn lists_are_padded_however_a_block_stores_them() {
+        for (padding, width) in
+            [((1, &[][..]), 3), ((8, &[][..]), 8), ((3, &[][..]), 3), ((1, &[2, 5][..]), 5), ((1, &[2][..]), 3)]
+        {
+            let expected: Vec<_> = [[0, 1, 2], [3, 4, 5]].map(|row| [&row[..], &vec![-1; width - 3]].concat()).concat();
+            for rows in held(3) {
+                let made = collate(false, Some(self::padding(padding.0, padding.1))).apply(rows).unwrap();
+                let batch = made.gather().unwrap().columns[0].row(0).unwrap();
+                assert_eq!((&batch.shape()[..], batch.values::<i32>().unwrap()), (&[2, width][..], &expected[..]));
+            }
+        }
+    }
+
+    #[test]
+    fn batches_that_differ_are_refused_with_the_remedy() {
+        let batches = || rows(Column::Batches([vector(&[1, 2]), vector(&[3])].map(Column::Dense).into()));
+        let error = collate(true, None).apply(batches()).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "component 'x': one batch has int32 of shape [2], another int32 of shape [1], expected the same in all batches \
+             of a batch. Write unbatch() before, to batch their examples anew, or make them alike: remainder='drop' or \
+             'pad', and lists of one length"
+        );
+        let padded = collate(true, Some(padding(1, &[]))).apply(batches()).unwrap().gather().unwrap();
+        assert_eq!(padded.columns[0].row(0).unwrap().values::<i32>().unwrap(), [1, 2, 3, -1]);
+        let ranks = rows(Column::Each([vector(&[1]), Tensor::scalar(2)].into()));
+        let error = collate(false, Some(padding(1, &[]))).apply(ranks).unwrap_err();
+        assert!(error.message().ends_with("that differ in the first dimension alone. Resize or pad them"), "{error}");
+    }
+
+    #[test]
+    fn batches_are_split_however_they_are_stored() {
+        for rows in held(3) {
+            let rows = Unbatch.apply(rows).unwrap().gather().unwrap();
+            assert_eq!(rows.columns[0].to_tensor().unwrap().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
+        }
+    }
+}

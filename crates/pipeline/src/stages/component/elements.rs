@@ -1,0 +1,170 @@
+//! Elements of tensors that are made of numbers, booleans and strings of files.
+
+use crate::blocks::column::{Column, Span, Text};
+use bytes::Bytes;
+use half::f16;
+use headrace_engine::error::Result;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::allocate::{self, Refusal};
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+use headrace_engine::text::written::is_given_back;
+
+/// The type of an element of a component.
+pub trait Element: Clone + 'static {
+    /// The element of an integer; `None` if it cannot hold it.
+    fn of_int(_: i128) -> Option<Self> {
+        None
+    }
+
+    /// The element of a number with a fraction, rounded; `None` if it cannot hold it.
+    fn of_float(_: f64) -> Option<Self> {
+        None
+    }
+
+    /// The element of a boolean.
+    fn of_flag(_: bool) -> Option<Self> {
+        None
+    }
+
+    /// The element of a string.
+    fn of_text(_: &str) -> Option<Self> {
+        None
+    }
+
+    /// True if the element gives the integer back.
+    fn int_given_back(_: i128) -> bool {
+        true
+    }
+
+    /// True if the element gives the text of the number back.
+    fn float_given_back(_: f64) -> bool {
+        true
+    }
+
+    /// The elements of a default.
+    fn all_of(tensor: &Tensor) -> Result<Vec<Self>>;
+
+    /// A tensor of these elements.
+    fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor>;
+
+    /// One value in each row.
+    fn column(elements: Vec<Self>) -> Result<Column> {
+        Self::tensor(Shape::new(&[elements.len()]), elements).map(Column::Dense)
+    }
+}
+
+/// A boolean, which tensors hold as a byte.
+#[derive(Clone, Copy)]
+pub struct Flag(u8);
+
+/// Implements a function of [`Element`]; functions that return a bool get the given one.
+macro_rules! given {
+    (int_given_back($value:ident: $from:ty) $body:expr) => {
+        fn int_given_back($value: $from) -> bool {
+            $body
+        }
+    };
+    (float_given_back($value:ident: $from:ty) $body:expr) => {
+        fn float_given_back($value: $from) -> bool {
+            $body
+        }
+    };
+    ($function:ident($value:ident: $from:ty) $body:expr) => {
+        fn $function($value: $from) -> Option<Self> {
+            $body
+        }
+    };
+}
+
+macro_rules! implement_element {
+    ($($number:ty { $($function:ident($value:ident: $from:ty) $body:expr),* })*) => {
+        $(impl Element for $number {
+            $(given!{$function($value: $from) $body})*
+
+            fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
+                tensor.values::<Self>().map(<[Self]>::to_vec)
+            }
+
+            fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor> {
+                Tensor::from_values(shape, elements)
+            }
+        })*
+    };
+}
+
+implement_element! {
+    i8 { of_int(value: i128) value.try_into().ok() }
+    i16 { of_int(value: i128) value.try_into().ok() }
+    i32 { of_int(value: i128) value.try_into().ok() }
+    i64 { of_int(value: i128) value.try_into().ok() }
+    u8 { of_int(value: i128) value.try_into().ok() }
+    u16 { of_int(value: i128) value.try_into().ok() }
+    u32 { of_int(value: i128) value.try_into().ok() }
+    u64 { of_int(value: i128) value.try_into().ok() }
+    f16 {
+        of_int(value: i128) Self::of_float(value as f64),
+        of_float(value: f64) {
+            let narrow = f16::from_f64(value);
+            is_rounded(narrow.into(), value, f16::EPSILON.into()).then_some(narrow)
+        }
+    }
+    f32 {
+        of_int(value: i128) Some(value as f32),
+        of_float(value: f64) {
+            let narrow = value as f32;
+            (narrow.is_normal() || is_rounded(narrow.into(), value, f32::EPSILON.into())).then_some(narrow)
+        },
+        int_given_back(value: i128) (value as f32) as i128 == value,
+        float_given_back(value: f64) is_given_back(value as f32, value)
+    }
+    f64 {
+        of_int(value: i128) Some(value as f64),
+        of_float(value: f64) Some(value),
+        int_given_back(value: i128) (value as f64) as i128 == value
+    }
+}
+
+/// True if a value differs from the text by rounding alone.
+fn is_rounded(narrow: f64, value: f64, step: f64) -> bool {
+    !value.is_finite() || (narrow - value).abs() <= step * value.abs()
+}
+
+impl Element for Flag {
+    fn of_flag(value: bool) -> Option<Self> {
+        Some(Self(value.into()))
+    }
+
+    fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
+        Ok(tensor.bytes().iter().copied().map(Self).collect())
+    }
+
+    fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor> {
+        Tensor::from_values(shape, elements.into_iter().map(|Self(byte)| byte).collect())?.with_dtype(DType::Bool)
+    }
+}
+
+impl Element for Bytes {
+    fn of_text(value: &str) -> Option<Self> {
+        Some(Self::copy_from_slice(value.as_bytes()))
+    }
+
+    fn all_of(tensor: &Tensor) -> Result<Vec<Self>> {
+        Ok(tensor.string_values().to_vec())
+    }
+
+    fn tensor(shape: Shape, elements: Vec<Self>) -> Result<Tensor> {
+        Tensor::strings(shape, elements)
+    }
+
+    fn column(elements: Vec<Self>) -> Result<Column> {
+        let refused = |refusal: Refusal| refusal.at("the strings of JSON objects");
+        let mut buffer: Vec<u8> = allocate::room(elements.iter().map(Bytes::len).sum()).map_err(refused)?;
+        let mut spans = allocate::room(elements.len()).map_err(refused)?;
+        for string in elements {
+            spans.push(Span { start: buffer.len(), length: string.len() });
+            buffer.extend_from_slice(&string);
+        }
+        Ok(Column::Text(Text::new(buffer.into(), spans)))
+    }
+}

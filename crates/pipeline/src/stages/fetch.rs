@@ -1,0 +1,95 @@
+//! Rows that go through a pipeline as numbers, and are read once it is known which of them are
+//! wanted.
+
+use crate::blocks::block::{Block, FileProvenance, Pass, Provenance};
+use crate::blocks::column::Column;
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use crate::nodes::sources::indexed::Indexed;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::sync::Mutex;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::shape::Shape;
+use std::sync::Arc;
+
+/// The rows with random access, set by the node that returns their numbers.
+#[derive(Default)]
+pub struct SharedLookup(Mutex<Option<Arc<dyn Indexed>>>);
+
+impl SharedLookup {
+    /// Sets the rows; returns the numbers of all of them, as rows.
+    pub fn set(&self, rows: Arc<dyn Indexed>) -> Numbers {
+        let numbers = Numbers { len: rows.len(), file_provenance: FileProvenance::unnamed("example", Pass::default()) };
+        *self.0.lock() = Some(rows);
+        numbers
+    }
+
+    fn get(&self) -> Result<Arc<dyn Indexed>> {
+        self.0.lock().clone().ok_or_else(|| Error::internal("rows are read before their index is ready"))
+    }
+}
+
+/// Numbers of rows, in place of the rows.
+pub struct Numbers {
+    len: u64,
+    /// The provenance that has the pass of the numbers.
+    file_provenance: Arc<FileProvenance>,
+}
+
+impl Indexed for Numbers {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, numbers: &[u64]) -> Result<Block> {
+        let column = Tensor::from_values(Shape::new(&[numbers.len()]), numbers.to_vec())?;
+        let provenance = Provenance::records(&self.file_provenance, numbers.iter().copied());
+        Block::new(vec![Column::Dense(column)], numbers.len(), provenance)
+    }
+
+    fn row_bytes(&self) -> usize {
+        size_of::<u64>()
+    }
+
+    /// Nothing has been read yet.
+    fn counted_bytes(&self, _block: &Block) -> usize {
+        0
+    }
+}
+
+/// Replaces numbers by the rows of these numbers.
+pub struct Fetch(pub Arc<SharedLookup>);
+
+impl Stage for Fetch {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let lookup = self.0.get()?;
+        let numbers = rows.gather_column(0)?.to_tensor()?;
+        let mut numbers: &[u64] = numbers.values()?;
+        let lost = || Error::internal("the pass of a row is not known");
+        let passes = rows.iter().map(|(block, row)| {
+            block.provenance().file(row).map(|file| (file.pass, file.is_repeated)).ok_or_else(lost)
+        });
+        let passes = passes.collect::<Result<Vec<_>>>()?;
+        let mut fetched = Rows::new();
+        for run in passes.chunk_by(|one, other| one == other) {
+            let (here, rest) = numbers.split_at(run.len());
+            let block = lookup.read(here)?;
+            let (pass, is_repeated) = run[0];
+            let mut provenance = block.provenance().in_pass(pass);
+            if is_repeated {
+                provenance = provenance.repeated();
+            }
+            fetched.append(&Rows::all(block.with_provenance(provenance)));
+            numbers = rest;
+        }
+        Ok(fetched)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+
+    fn waits_for_storage(&self) -> bool {
+        true
+    }
+}

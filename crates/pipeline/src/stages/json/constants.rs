@@ -1,0 +1,101 @@
+//! `NaN`, `Infinity` and `-Infinity`: these are not JSON, but Python writes them for floats.
+//!
+//! They are replaced by marked strings, which cannot occur in a line otherwise, before the line is
+//! parsed.
+
+use headrace_engine::tensor::allocate;
+use memchr::memmem;
+use std::borrow::Cow;
+
+const MARK: char = '\0';
+/// Number of bytes that a marked string adds to its word.
+const ADDED_BYTES: usize = 8;
+const WORDS: [(&[u8], f64); 3] = [(b"NaN", f64::NAN), (b"Infinity", f64::INFINITY), (b"-Infinity", f64::NEG_INFINITY)];
+
+/// The line, with these words replaced by marked strings, except inside strings.
+pub fn replaced(line: &[u8]) -> Cow<'_, [u8]> {
+    let num_words = memmem::find_iter(line, b"NaN").count() + memmem::find_iter(line, b"Infinity").count();
+    if num_words == 0 {
+        return Cow::Borrowed(line);
+    }
+    // Without memory for the copy, the line is refused as it is.
+    let Ok(mut made) = allocate::room(line.len() + ADDED_BYTES * num_words) else { return Cow::Borrowed(line) };
+    let mut at = 0;
+    while let Some(byte) = line.get(at) {
+        if *byte == b'"' {
+            let end = string_end(line, at);
+            made.extend_from_slice(&line[at..end]);
+            at = end;
+        } else if let Some((word, _)) = WORDS.iter().find(|(word, _)| is_value(&line[at..], word)) {
+            made.extend_from_slice(b"\"\\u0000");
+            made.extend_from_slice(word);
+            made.push(b'"');
+            at += word.len();
+        } else {
+            made.push(*byte);
+            at += 1;
+        }
+    }
+    Cow::Owned(made)
+}
+
+/// True if a line continues with `word` as a value, not as a key.
+fn is_value(rest: &[u8], word: &[u8]) -> bool {
+    rest.strip_prefix(word).is_some_and(|rest| rest.trim_ascii_start().first() != Some(&b':'))
+}
+
+/// The rest after the string that begins at `start`.
+fn string_end(line: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = line.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    line.len()
+}
+
+/// JSON with marked strings, with their words again.
+pub fn restored(text: &str) -> Cow<'_, str> {
+    let marked = |word: &str| format!("\"\\u0000{word}\"");
+    let word = |(word, _): &(&[u8], f64)| String::from_utf8_lossy(word).into_owned();
+    WORDS.iter().map(word).fold(Cow::Borrowed(text), |text, word| match text.contains(&marked(&word)) {
+        true => Cow::Owned(text.replace(&marked(&word), &word)),
+        false => text,
+    })
+}
+
+/// The number of a marked string, and its word.
+pub fn constant(text: &str) -> Option<(&str, f64)> {
+    let word = text.strip_prefix(MARK)?;
+    WORDS.iter().find(|(other, _)| *other == word.as_bytes()).map(|(_, number)| (word, *number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_replaced_outside_of_strings() {
+        for (line, expected) in [
+            (r#"{"a": 1}"#, r#"{"a": 1}"#),
+            (
+                r#"{"a": NaN, "b": [-Infinity,Infinity]}"#,
+                r#"{"a": "\u0000NaN", "b": ["\u0000-Infinity","\u0000Infinity"]}"#,
+            ),
+            (r#"{"NaN": "\"NaN", "b": NaN}"#, r#"{"NaN": "\"NaN", "b": "\u0000NaN"}"#),
+            (r#"{NaN : 1}"#, r#"{NaN : 1}"#),
+            (r#"{"a": "NaN"#, r#"{"a": "NaN"#),
+            (r#"NaN "\"#, r#""\u0000NaN" "\"#),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&replaced(line.as_bytes())), expected);
+        }
+        let text = r#"[NaN, {"a": -Infinity, "b": Infinity}, "NaN"]"#;
+        let marked = replaced(text.as_bytes());
+        assert_eq!(restored(std::str::from_utf8(&marked).unwrap()), text);
+        assert_eq!(constant("\0-Infinity"), Some(("-Infinity", f64::NEG_INFINITY)));
+        assert_eq!(constant("NaN"), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Parses JSON objects, one in each record, into columns.
+
+pub(crate) mod constants;
+mod objects;
+mod values;
+
+use crate::blocks::block::{Block, Provenance};
+use crate::blocks::column::Column;
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use crate::stages::component::Component;
+use crate::stages::json::objects::{Key, Keys, Object, State};
+use crate::stages::json::values::{Values, values_of};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::text::excerpt::excerpt;
+use serde::de::DeserializeSeed;
+use std::borrow::Cow;
+
+/// Replaces the only column, of texts, by one column for each component. Other keys are skipped.
+pub struct JsonFields {
+    components: Vec<Component>,
+    root: Keys,
+}
+
+impl JsonFields {
+    /// The name of a component is its key; after each dot, the key in the object found so far. A
+    /// key that contains dots is found too.
+    pub fn new(components: Vec<Component>) -> Result<Self> {
+        let mut root = Keys::default();
+        for (index, component) in components.iter().enumerate() {
+            values_of(component, 0)?;
+            let name = &component.name;
+            let mut key = &mut Key::default();
+            let mut keys = &mut root;
+            for part in name.split('.') {
+                key = keys.make(part);
+                keys = &mut key.keys;
+            }
+            key.component = Some(index);
+            root.make(name).component = Some(index);
+        }
+        Ok(Self { components, root })
+    }
+
+    fn parse(&self, text: &[u8], row: usize, columns: &mut [Box<dyn Values>]) -> std::result::Result<(), String> {
+        let replaced = constants::replaced(text);
+        let has_constants = matches!(replaced, Cow::Owned(_));
+        let mut state = State { components: &self.components, columns, row, has_constants, misfit: None };
+        let mut json = serde_json::Deserializer::from_slice(&replaced);
+        let parsed = Object { keys: &self.root, state: &mut state }.deserialize(&mut json);
+        let misfit = state.misfit.take();
+        parsed.and_then(|()| json.end()).map_err(|error| misfit.unwrap_or_else(|| syntax(&error, text)))?;
+        for (component, column) in self.components.iter().zip(columns) {
+            if column.len() == row && !column.push_default() {
+                let name = &component.name;
+                return Err(format!(
+                    "there is no '{name}', or it is null, expected {}. {}",
+                    component.type_name(),
+                    component.fillers()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error for a text that is not JSON, or not an object.
+#[cold]
+fn syntax(error: &serde_json::Error, text: &[u8]) -> String {
+    let words = error.to_string();
+    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+    format!(
+        "{words} at column {}, expected a JSON object in each line: {}. Correct the line.",
+        error.column(),
+        excerpt(text)
+    )
+}
+
+impl Stage for JsonFields {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let columns = self.components.iter().map(|component| values_of(component, rows.len()));
+        let mut columns = columns.collect::<Result<Vec<_>>>()?;
+        for (index, (block, row)) in rows.iter().enumerate() {
+            let Some(Column::Text(texts)) = block.columns.first() else {
+                return Err(Error::internal("the lines of a JSON file are not strings"));
+            };
+            self.parse(texts.row(row), index, &mut columns).map_err(|misfit| {
+                let row_provenance =
+                    rows.row_provenance(index).map_or(String::new(), |row_provenance| format!("{row_provenance}: "));
+                Error::invalid_argument(format!("{row_provenance}{misfit}"))
+            })?;
+        }
+        let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<Vec<_>>>()?;
+        let columns = columns.into_iter().flatten().collect();
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stages::component::Form;
+    use headrace_engine::tensor::dtype::DType;
+
+    fn component(name: &str, dtype: DType, is_list: bool) -> Component {
+        Component { num_lists: usize::from(is_list), ..Component::of(name, dtype, Form::Plain) }
+    }
+
+    /// The columns of these lines, for the keys `m.id` and `l`.
+    fn parsed(lines: &[&str]) -> std::result::Result<Vec<Column>, String> {
+        let components = vec![component("m.id", DType::Int32, false), component("l", DType::Float32, true)];
+        let mut columns: Vec<_> = components.iter().map(|component| values_of(component, 0).unwrap()).collect();
+        let fields = JsonFields::new(components).unwrap();
+        for (row, line) in lines.iter().enumerate() {
+            fields.parse(line.as_bytes(), row, &mut columns)?;
+        }
+        Ok(columns.into_iter().flat_map(|column| column.finish().unwrap()).collect())
+    }
+
+    #[test]
+    fn keys_are_found_in_objects_and_lists_keep_their_lengths() {
+        let lines = [r#"{"m": {"x": [{}], "id": 3}, "l": [1, 2.5]}"#, r#"{"l": [], "m.id": -4, "other": null}"#];
+        let columns = parsed(&lines).unwrap();
+        assert_eq!(columns[0].to_tensor().unwrap().values::<i32>().unwrap(), [3, -4]);
+        let Column::Ragged(lists) = &columns[1] else { panic!("expected lists") };
+        assert_eq!((lists.row_length(0), lists.row_length(1)), (2, 0));
+        assert_eq!(lists.values().values::<f32>().unwrap(), [1.0, 2.5]);
+    }
+
+    #[test]
+    fn errors_name_the_key() {
+        for (line, text) in [
+            (r#"{"l": []}"#, "there is no 'm.id', or it is null, expected int32."),
+            (r#"{"m": {"id": 1.5}, "l": []}"#, "'m.id' is floating point `1.5`, expected int32."),
+            (r#"{"m": {"id": 1}, "l": 2}"#, "'l' is integer `2`, expected list of float32."),
+            (r#"{"m": {"id": 1}, "m.id": 2, "l": []}"#, "'m.id' is given twice"),
+            (r#"{"m": {"id": 1}, "l": []"#, "EOF while parsing an object at column 24"),
+        ] {
+            let error = parsed(&[line]).unwrap_err();
+            assert!(error.starts_with(text), "{error}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Walks through a JSON object, takes the wanted values, and skips the rest.
+
+use crate::stages::component::{Component, Form};
+use crate::stages::json::constants::{constant, restored};
+use crate::stages::json::values::Values;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// The wanted keys of an object.
+#[derive(Default)]
+pub struct Keys(Vec<(String, Key)>);
+
+/// A wanted key.
+#[derive(Default)]
+pub struct Key {
+    /// The component with its value.
+    pub component: Option<usize>,
+    /// The wanted keys of its value, if that is an object.
+    pub keys: Keys,
+}
+
+impl Keys {
+    fn find(&self, name: &str) -> Option<&Key> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, key)| key)
+    }
+
+    /// The entry of the key `name`; adds it if it is new.
+    pub fn make(&mut self, name: &str) -> &mut Key {
+        let place = self.0.iter().position(|(other, _)| other == name).unwrap_or_else(|| {
+            self.0.push((name.to_owned(), Key::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[place].1
+    }
+}
+
+/// The state while one object is walked through.
+pub struct State<'a> {
+    pub components: &'a [Component],
+    pub columns: &'a mut [Box<dyn Values>],
+    pub row: usize,
+    /// True if some strings are marked constants; see [`constant`].
+    pub has_constants: bool,
+    /// The fault of a value, in headrace's words.
+    pub misfit: Option<String>,
+}
+
+impl State<'_> {
+    #[cold]
+    fn wrong<E: serde::de::Error>(&mut self, component: usize, found: impl fmt::Display) -> E {
+        let component = &self.components[component];
+        let (name, dtype) = (&component.name, component.type_name());
+        let remedy = match component.is_inferred {
+            true => component.remedy(),
+            false => "Correct the line, or read it as another type.".to_owned(),
+        };
+        self.misfit = Some(format!("'{name}' is {found}, expected {dtype}. {remedy}"));
+        E::custom("a value of another type")
+    }
+}
+
+/// An object, and its wanted keys.
+pub struct Object<'a, 'b> {
+    pub keys: &'a Keys,
+    pub state: &'a mut State<'b>,
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        json.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Find(self.keys))? {
+            match key {
+                None => drop(map.next_value::<IgnoredAny>()?),
+                Some(Key { component: Some(component), .. }) => {
+                    map.next_value_seed(Value { component: *component, state: &mut *self.state })?;
+                }
+                Some(Key { keys, .. }) => map.next_value_seed(Inner(Object { keys, state: &mut *self.state }))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks a key up without a copy of it.
+struct Find<'a>(&'a Keys);
+
+impl<'a, 'de> DeserializeSeed<'de> for Find<'a> {
+    type Value = Option<&'a Key>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<Self::Value, D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl<'a> Visitor<'_> for Find<'a> {
+    type Value = Option<&'a Key>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, name: &str) -> std::result::Result<Self::Value, E> {
+        Ok(self.0.find(name))
+    }
+}
+
+/// An object inside another one. If it is null, all wanted keys in it are missing.
+struct Inner<'a, 'b>(Object<'a, 'b>);
+
+impl<'de> DeserializeSeed<'de> for Inner<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        json.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Inner<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or null")
+    }
+
+    fn visit_none<E>(self) -> std::result::Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        self.0.deserialize(json)
+    }
+}
+
+type Taken<E> = std::result::Result<(), E>;
+
+/// Visitor methods for values that are neither lists nor objects: `one` takes the value, or reports
+/// that it is wrong.
+macro_rules! visit_single_values {
+    () => {
+        fn visit_bool<E: serde::de::Error>(self, value: bool) -> Taken<E> {
+            self.one(Unexpected::Bool(value), |column| column.push_flag(value))
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, value: i64) -> Taken<E> {
+            self.one(Unexpected::Signed(value), |column| column.push_int(value.into()))
+        }
+
+        fn visit_u64<E: serde::de::Error>(self, value: u64) -> Taken<E> {
+            self.one(Unexpected::Unsigned(value), |column| column.push_int(value.into()))
+        }
+
+        fn visit_f64<E: serde::de::Error>(self, value: f64) -> Taken<E> {
+            self.one(Unexpected::Float(value), |column| column.push_float(value))
+        }
+
+        fn visit_str<E: serde::de::Error>(self, value: &str) -> Taken<E> {
+            match constant(value).filter(|_| self.state.has_constants) {
+                Some((word, number)) => self.one(Unexpected::Other(word), |column| column.push_float(number)),
+                None => self.one(Unexpected::Str(value), |column| column.push_text(value)),
+            }
+        }
+    };
+}
+
+/// The value of a component.
+struct Value<'a, 'b> {
+    component: usize,
+    state: &'a mut State<'b>,
+}
+
+impl Value<'_, '_> {
+    /// Takes a single value, if one is expected and `push` accepts it.
+    fn one<E: serde::de::Error>(
+        self,
+        found: Unexpected,
+        push: impl FnOnce(&mut dyn Values) -> bool,
+    ) -> std::result::Result<(), E> {
+        let component = &self.state.components[self.component];
+        let column = &mut *self.state.columns[self.component];
+        let is_new = column.len() == self.state.row;
+        if component.is_list() || !component.shape.is_empty() || !is_new || !push(column) {
+            let words = if is_new { found.to_string() } else { "given twice".to_owned() };
+            return Err(self.state.wrong(self.component, words));
+        }
+        column.end_row();
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        let component = &self.state.components[self.component];
+        if component.form != Form::Json {
+            return json.deserialize_any(self);
+        }
+        let text = <&RawValue>::deserialize(json)?.get();
+        let is_filled = component.default.is_some() || component.has_mask;
+        if text == "null" && is_filled {
+            return Ok(());
+        }
+        let column = &mut *self.state.columns[self.component];
+        if column.len() != self.state.row {
+            return Err(self.state.wrong(self.component, "given twice"));
+        }
+        let is_taken = match self.state.has_constants {
+            true => column.push_json(&restored(text)),
+            false => column.push_json(text),
+        };
+        column.end_row();
+        is_taken.then_some(()).ok_or_else(|| D::Error::custom("JSON for numbers"))
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Taken<E> {
+        Ok(())
+    }
+
+    visit_single_values!();
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
+        let Self { component, state } = self;
+        let components = state.components;
+        if state.columns[component].len() != state.row {
+            return Err(state.wrong(component, "given twice"));
+        }
+        let wanted = match &components[component] {
+            found if found.is_list() => None,
+            found if found.shape.is_empty() => return Err(state.wrong(component, "a list")),
+            found => Some(found.shape[0]),
+        };
+        let mut length = 0;
+        while let Some(()) = list.next_element_seed(Element { component, depth: 1, state })? {
+            length += 1;
+        }
+        if wanted.is_some_and(|wanted| wanted != length) {
+            return Err(state.wrong(component, format_args!("a list of {length}")));
+        }
+        state.columns[component].end_row();
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Taken<A::Error> {
+        Err(self.state.wrong(self.component, "an object; its values have names such as 'key.inner'"))
+    }
+}
+
+/// An element of a list, or a list of such elements.
+struct Element<'a, 'b> {
+    component: usize,
+    /// The number of lists around it.
+    depth: usize,
+    state: &'a mut State<'b>,
+}
+
+impl Element<'_, '_> {
+    fn one<E: serde::de::Error>(self, found: Unexpected, push: impl FnOnce(&mut dyn Values) -> bool) -> Taken<E> {
+        let component = &self.state.components[self.component];
+        let is_deepest = self.depth == component.num_lists.max(component.shape.len());
+        match is_deepest && push(&mut *self.state.columns[self.component]) {
+            true => Ok(()),
+            false => Err(self.state.wrong(self.component, format_args!("a list with {found} in it"))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Element<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> std::result::Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Element<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Taken<E> {
+        self.one(Unexpected::Other("null"), |_| false)
+    }
+
+    visit_single_values!();
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Taken<A::Error> {
+        let Self { component, depth, state } = self;
+        let Component { num_lists, shape, .. } = &state.components[component];
+        let wanted = shape.get(depth).copied();
+        if depth >= *num_lists && wanted.is_none() {
+            return Err(state.wrong(component, format_args!("a list of {}lists", "lists of ".repeat(depth - 1))));
+        }
+        let mut length = 0;
+        while let Some(()) = list.next_element_seed(Element { component, depth: depth + 1, state })? {
+            length += 1;
+        }
+        if wanted.is_some_and(|wanted| wanted != length) {
+            return Err(state.wrong(component, format_args!("a list with a list of {length} in it")));
+        }
+        state.columns[component].end_list(depth);
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, _: A) -> Taken<A::Error> {
+        Err(self.state.wrong(self.component, "a list of objects"))
+    }
+}

@@ -1,0 +1,36 @@
+//! Stages that are measured.
+
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use headrace_engine::error::Result;
+use std::sync::Arc;
+
+/// A stage, with the number of the stage that it is measured as.
+pub struct Metered {
+    /// The stage itself.
+    pub stage: Arc<dyn Stage>,
+    /// Its number in the description.
+    pub number: usize,
+}
+
+impl Stage for Metered {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        self.stage.apply(rows)
+    }
+
+    fn number(&self) -> Option<usize> {
+        Some(self.number)
+    }
+
+    fn is_row_wise(&self) -> bool {
+        self.stage.is_row_wise()
+    }
+
+    fn keeps_count(&self) -> bool {
+        self.stage.keeps_count()
+    }
+
+    fn waits_for_storage(&self) -> bool {
+        self.stage.waits_for_storage()
+    }
+}

@@ -1,0 +1,201 @@
+//! Parses serialized `Example`s into columns.
+
+use crate::blocks::block::{Block, Provenance};
+use crate::blocks::column::{Column, Ragged, Text, look_ahead};
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use crate::stages::sightings::Sightings;
+use crate::stages::text;
+use bytes::Bytes;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::kernels::attrs::Attrs;
+use headrace_engine::kernels::records::parse_example::{
+    Column as Values, DenseFeature, Example, Extent, Feature, Features, Record,
+};
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use std::sync::Arc;
+
+/// The remedy for strings that are not text.
+const REMEDY: &str = "Correct the record, or read the feature as bytes.";
+
+/// Number of records prefetched before the first is parsed; as many as a near cache holds.
+const LOOKED_AHEAD: usize = 16;
+
+/// Strings are copied out of records up to this average size. Strings of larger records keep them
+/// alive, since counting references costs less than the copy then.
+const MAX_COPIED_BYTES: usize = 4096;
+
+/// Replaces the column of records by one for each feature: first the lists, then the features of
+/// one shape.
+pub struct Parse {
+    features: Features,
+    defaults: Vec<Tensor>,
+    record: usize,
+    /// The other columns to keep.
+    kept: Vec<usize>,
+    /// True if each Example has one string in each list, so that they can be copied end to end.
+    may_join: bool,
+    /// The number of each new column whose strings must be UTF-8, with its name.
+    texts: Vec<(usize, String)>,
+    sightings: Arc<Sightings>,
+}
+
+/// The features of the Examples so far: lists, and those of one shape.
+struct Parsed {
+    sparse: Vec<Values>,
+    dense: Vec<Values>,
+    /// For each list, true if it occurred.
+    seen: Vec<bool>,
+}
+
+impl Parse {
+    /// `defaults` has one tensor for each feature of one shape: empty if the feature is required.
+    fn with_features(features: Features, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
+        features.check_defaults(&defaults)?;
+        let is_one = |feature: &DenseFeature| matches!(&feature.extent, Extent::Fixed(shape) if shape.is_empty());
+        let may_join = features.sparse.iter().all(|feature| feature.dtype != DType::String)
+            && features.dense.iter().all(|feature| feature.dtype != DType::String || is_one(feature));
+        let (texts, sightings) = (Vec::new(), Sightings::new());
+        Ok(Self { features, defaults, record, kept, may_join, texts, sightings })
+    }
+
+    /// Sets the names of features whose strings must be UTF-8.
+    pub fn with_texts(mut self, names: &[String]) -> Self {
+        let Features { sparse, dense, .. } = &self.features;
+        let keys = sparse.iter().map(|feature| &feature.key).chain(dense.iter().map(|feature| &feature.key));
+        self.texts = keys.cloned().enumerate().filter(|(_, key)| names.contains(key)).collect();
+        self
+    }
+
+    /// Records which lists occur.
+    pub fn seen_by(mut self, sightings: Arc<Sightings>) -> Self {
+        self.sightings = sightings;
+        self
+    }
+
+    /// With the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and
+    /// `dense_shapes`.
+    pub fn new(attrs: &Attrs, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
+        Self::with_features(Features::from_attrs(attrs, "")?, defaults, record, kept)
+    }
+
+    fn parse(&self, example: &Example, parsed: &mut Parsed) -> Result<()> {
+        let found = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
+        let lists = self.features.with_sparse(&found).zip(&mut parsed.sparse).zip(&mut parsed.seen);
+        for (((feature, found), column), is_seen) in lists {
+            *is_seen |= found.is_some();
+            column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
+        }
+        let dense = self.features.with_dense(&found).zip(&self.defaults).zip(&mut parsed.dense);
+        for (((feature, found), default), column) in dense {
+            column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, example)?;
+        }
+        Ok(())
+    }
+
+    /// Parses all records; `bytes_of` and `record_of` give the record of an item.
+    fn parse_all<'r, T>(
+        &self,
+        rows: &Rows,
+        records: &'r [T],
+        bytes_of: impl Fn(&'r T) -> &'r [u8],
+        record_of: impl Fn(&'r T) -> Record<'r>,
+        mut parsed: Parsed,
+    ) -> Result<Parsed> {
+        for (index, item) in records.iter().enumerate() {
+            if index.is_multiple_of(LOOKED_AHEAD) {
+                look_ahead(records[index..].iter().take(LOOKED_AHEAD).map(&bytes_of));
+            }
+            let example = Example { record: record_of(item), index, name: None };
+            self.parse(&example, &mut parsed).map_err(|error| self.named(rows, index, bytes_of(item), error))?;
+            if index == 0 {
+                self.expect_rows(&mut parsed, rows)?;
+            }
+        }
+        if let Some(first) = records.first()
+            && !self.sightings.is_done()
+        {
+            let names = self.features.sparse.iter().map(|feature| &feature.key[..]);
+            self.sightings.add(records.len(), names.zip(parsed.seen.iter().copied()), bytes_of(first));
+        }
+        Ok(parsed)
+    }
+
+    /// The error with the file and the record added.
+    fn named(&self, rows: &Rows, index: usize, bytes: &[u8], error: Error) -> Error {
+        let Some(row_provenance) = rows.row_provenance(index) else { return error };
+        let name = Bytes::from(row_provenance.to_string());
+        let example = Example { record: Record::Lent(bytes), index, name: Some(&name) };
+        let again = self.parsed(Values::new).and_then(|mut parsed| self.parse(&example, &mut parsed));
+        again.err().unwrap_or(error)
+    }
+
+    fn parsed(&self, column: impl Fn(DType) -> Result<Values>) -> Result<Parsed> {
+        let sparse = self.features.sparse.iter().map(|feature| column(feature.dtype)).collect::<Result<_>>()?;
+        let dense = self.features.dense.iter().map(|feature| column(feature.dtype)).collect::<Result<_>>()?;
+        let seen = self.features.sparse.iter().map(|_| false).collect();
+        Ok(Parsed { sparse, dense, seen })
+    }
+
+    /// Makes room for the other rows, estimated from the first of them.
+    fn expect_rows(&self, parsed: &mut Parsed, rows: &Rows) -> Result<()> {
+        let most = rows.num_bytes();
+        for (feature, values) in self.features.dense.iter().zip(&mut parsed.dense) {
+            if let Extent::Fixed(_) = feature.extent {
+                values.expect_rows(rows.len(), most).map_err(|refusal| refusal.at(&feature.key))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns of the features.
+    fn columns(&self, parsed: Parsed) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        for values in parsed.sparse {
+            let (values, ends) = values.into_lists()?;
+            columns.push(Column::Ragged(Ragged::new(values, ends)));
+        }
+        for ((feature, values), default) in self.features.dense.iter().zip(parsed.dense).zip(&self.defaults) {
+            columns.push(match values.into_joined() {
+                Ok(joined) => Column::Text(Text::joined_of(joined.bytes.into(), &joined.ends)),
+                Err(values) => Column::Dense(values.into_dense(feature, default)?),
+            });
+        }
+        Ok(columns)
+    }
+}
+
+impl Stage for Parse {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let parsed = match self.may_join && rows.num_bytes() <= MAX_COPIED_BYTES * rows.len() {
+            true => {
+                let records = rows.lent_strings(self.record)?;
+                self.parse_all(
+                    &rows,
+                    &records,
+                    |bytes| bytes,
+                    |bytes| Record::Lent(bytes),
+                    self.parsed(Values::joined)?,
+                )?
+            }
+            false => {
+                let records = rows.strings(self.record)?;
+                self.parse_all(&rows, &records, |bytes| bytes, Record::from, self.parsed(Values::new)?)?
+            }
+        };
+        let mut columns = self.kept.iter().map(|column| rows.gather_column(*column)).collect::<Result<Vec<_>>>()?;
+        let made = self.columns(parsed)?;
+        for (number, name) in &self.texts {
+            for row in 0..rows.len() {
+                text::check(&made[*number], row, name, REMEDY).map_err(|error| text::at(&rows, row, &error))?;
+            }
+        }
+        columns.extend(made);
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}

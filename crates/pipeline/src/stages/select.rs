@@ -1,0 +1,20 @@
+//! Selects columns, in any order.
+
+use crate::blocks::block::{Block, Provenance};
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use headrace_engine::error::Result;
+
+/// The columns of these numbers.
+pub struct Select(pub Vec<usize>);
+
+impl Stage for Select {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let columns = self.0.iter().map(|column| rows.gather_column(*column)).collect::<Result<_>>()?;
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,84 @@
+//! Adds the file and the number of each record, as components.
+
+use crate::blocks::block::{Block, FileProvenance, Provenance};
+use crate::blocks::column::{Column, Span, Text};
+use crate::blocks::rows::Rows;
+use crate::nodes::map::Stage;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::shape::Shape;
+use std::sync::Arc;
+
+/// Adds the name of the file and the number of the record after `self.0` columns.
+pub struct WithOrigin(pub usize);
+
+impl Stage for WithOrigin {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let mut columns = (0..self.0).map(|column| rows.gather_column(column)).collect::<Result<Vec<_>>>()?;
+        let mut names = Names::default();
+        let mut records = Vec::new();
+        for (block, row) in rows.iter() {
+            let unknown = || Error::internal("with_origin: the record of a row is not known");
+            let row_provenance = block.row_provenance(row).ok_or_else(unknown)?;
+            names.push(&row_provenance.file)?;
+            records.push(row_provenance.record_number()?.cast_signed());
+        }
+        columns.push(Column::Text(Text::new(names.text.into(), names.spans)));
+        columns.push(Column::Dense(Tensor::from_values(Shape::new(&[records.len()]), records)?));
+        Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}
+
+/// Replaces all columns by the name of the file of each record.
+pub struct OriginFiles;
+
+impl Stage for OriginFiles {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let mut names = Names::default();
+        for (block, row) in rows.iter() {
+            let unknown = || Error::internal("the file of a row is not known");
+            names.push(block.provenance().file(row).ok_or_else(unknown)?)?;
+        }
+        let column = Column::Text(Text::new(names.text.into(), names.spans));
+        Block::new(vec![column], rows.len(), Provenance::of(rows)).map(Rows::all)
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}
+
+/// Names of files; a name that occurs several times in succession is stored once.
+#[derive(Default)]
+struct Names {
+    text: Vec<u8>,
+    spans: Vec<Span>,
+    last: Option<Arc<FileProvenance>>,
+}
+
+impl Names {
+    /// Fails if the name is not UTF-8, as text must be.
+    fn push(&mut self, file: &Arc<FileProvenance>) -> Result<()> {
+        let is_same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, file));
+        match self.spans.last() {
+            Some(span) if is_same => self.spans.push(*span),
+            _ => {
+                let name = file.name.bytes();
+                if std::str::from_utf8(name).is_err() {
+                    return Err(Error::invalid_argument(format!(
+                        "{}: with_origin: the name of the file is not UTF-8, expected str. Rename the file.",
+                        file.name.text()
+                    )));
+                }
+                self.spans.push(Span { start: self.text.len(), length: name.len() });
+                self.text.extend_from_slice(name);
+                self.last = Some(Arc::clone(file));
+            }
+        }
+        Ok(())
+    }
+}
