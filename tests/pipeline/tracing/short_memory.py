@@ -1,9 +1,11 @@
 """Calls operations where memory is short.
 
-Run as `python -m tests.pipeline.tracing.short_memory [NAME...]`.
+Run as `python -m tests.pipeline.tracing.short_memory [--all] [NAME...]`.
 
-Each call is made in children of this process that can have so many MiB more. It prints the calls
-that end a child other than by a result or an error that says that memory is short.
+Each call is made in children of this process that can have so many MiB more: three amounts for each
+operation, others for its neighbours; with `--all`, or for operations that are named, each amount.
+It prints the calls that end a child other than by a result or an error that says that memory is
+short.
 """
 
 import inspect
@@ -13,7 +15,7 @@ import resource
 import sys
 import traceback
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -169,6 +171,14 @@ def programs() -> dict[str, Callable[[dict[str, Any]], Any]]:
     return {**CALLS, **_LARGER}
 
 
+def chosen(arguments: list[str], known: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yields the operations to call, each with the amounts of memory to call it with, in bytes."""
+    names = [argument for argument in arguments if argument != "--all"]
+    for number, name in enumerate(names or sorted(known)):
+        few = [*MORE_BYTES[number % 4 : -1 : 4], MORE_BYTES[-1]]
+        yield name, MORE_BYTES if arguments else few
+
+
 def _used_bytes() -> int:
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
@@ -229,13 +239,13 @@ def _load_modules() -> None:
         next(batches)
 
 
-def failures(names: list[str]) -> Iterator[str]:
+def failures(arguments: list[str]) -> Iterator[str]:
     """Yields the operations that end a process, or never succeed: name and exit statuses."""
     given, known = _given(), programs()
     _load_modules()
-    for name in names or sorted(known):
+    for name, amounts in chosen(arguments, known):
         call = _called(known[name], given, name in AT_RANDOM)
-        statuses = [in_child(call, more) for more in MORE_BYTES]
+        statuses = [in_child(call, more) for more in amounts]
         if any(status not in (0, 1) for status in statuses) or 0 not in statuses:
             yield f"{name}: {statuses}"
 
