@@ -13,10 +13,12 @@ GRACE_SECONDS = 2.0
 """How long a thread that was asked to end may still take after its test."""
 
 
-# How long an example takes says how busy the machine is. A test draws the same examples each time;
-# `--hypothesis-profile=anew` draws others, as `python -m torture drawn` does.
+# How long an example takes says how busy the machine is. A test draws the same few examples each
+# time; `--hypothesis-profile=anew` draws more, and others, as `python -m torture drawn` does.
 settings.register_profile("anew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeated", settings.get_profile("anew"), derandomize=True)
+settings.register_profile(
+    "repeated", settings.get_profile("anew"), derandomize=True, max_examples=40
+)
 settings.load_profile("repeated")
 
 

@@ -279,7 +279,7 @@ def check_unlike(pipeline):
 
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @drawn(
     steps=STEPS,
