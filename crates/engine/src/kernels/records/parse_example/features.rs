@@ -18,9 +18,9 @@ const MAX_SCANNED: usize = 8;
 
 /// The requested features, and a table of their keys.
 pub struct Features {
-    /// Those with any number of values.
+    /// The features with any number of values.
     pub sparse: Vec<SparseFeature>,
-    /// Those of a given shape.
+    /// The features of a given shape.
     pub dense: Vec<DenseFeature>,
     /// Each key and its slot, in the order of [`compare`]. The sparse features have the first
     /// slots.
