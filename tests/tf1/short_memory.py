@@ -108,6 +108,31 @@ def _lookup(given: Inputs) -> Any:
         return table.lookup(texts)
 
 
+def _updated(update: Callable[..., Any], *, is_nd: bool = False) -> Callable[[Inputs], Any]:
+    def call(given: Inputs) -> Any:
+        variable = tf.Variable(np.ones((1000, 4), np.float32))
+        ids, floats = given.ids, given.floats
+        with tf.control_dependencies([variable.initializer]):
+            return update(variable, ids[:, None] if is_nd else ids, floats)
+
+    return call
+
+
+def _added(update: Callable[..., Any]) -> Callable[[Inputs], Any]:
+    def call(given: Inputs) -> Any:
+        variable, floats = tf.Variable(np.ones((COUNT, 4), np.float32)), given.floats
+        with tf.control_dependencies([variable.initializer]):
+            return update(variable, floats)
+
+    return call
+
+
+def _scattered(given: Inputs) -> Any:
+    rows = np.arange(FEW, dtype=np.int32)
+    array = tf.TensorArray(tf.float32, FEW).scatter(rows, given.floats[:FEW])
+    return array.gather(given.tensor(rows))
+
+
 CALLS.update(
     {
         "sparse_tensor_to_dense": lambda g: tf.sparse_tensor_to_dense(g.sparse()),
@@ -153,6 +178,16 @@ CALLS.update(
         "dynamic_stitch": lambda g: tf.dynamic_stitch([g.sorted_ids], [g.floats]),
         "scatter_nd": lambda g: tf.scatter_nd(g.ids[:, None], g.floats, [COUNT, 4]),
         "tensor_scatter_add": lambda g: tf.tensor_scatter_add(g.floats, g.ids[:, None], g.floats),
+        **{
+            name: _updated(getattr(tf, name))
+            for name in ("scatter_update", "scatter_add", "scatter_div", "scatter_min")
+        },
+        **{
+            name: _updated(getattr(tf, name), is_nd=True)
+            for name in ("scatter_nd_update", "scatter_nd_add")
+        },
+        "assign_add": _added(tf.assign_add),
+        "TensorArray of rows": _scattered,
         "gather_nd": lambda g: tf.gather_nd(g.floats, g.ids[:, None]),
         "unique": lambda g: tf.unique(g.ids).idx,
         "unique of strings": lambda g: tf.unique_with_counts(g.texts).idx,

@@ -1,6 +1,7 @@
 """Files of tokens, read as windows."""
 
 import json
+import os
 import struct
 
 import numpy as np
@@ -418,3 +419,15 @@ def test_the_ends_of_documents_count_for_memory_bytes(tmp_path, documents):
     with iter(hr.tokens(tmp_path / "a.bin", 3).take(1)) as batches:
         list(batches)
         assert batches._execution.memory()[0] < 4 * 50_000
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(tmp_path, is_shuffled):
+    path = tmp_path / "a.bin"
+    np.arange(1_000_000, dtype=np.uint16).tofile(path)
+    pipe = hr.tokens(path, 1000, np.uint16)
+    with iter((pipe.shuffle(seed=1) if is_shuffled else pipe).batch(8)) as batches:
+        next(batches)
+        os.truncate(path, 1000)
+        with pytest.raises(errors.OpError, match="a.bin.* (changed|became shorter) while it was"):
+            list(batches)

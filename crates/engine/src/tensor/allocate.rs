@@ -136,6 +136,16 @@ pub fn gathered_small<A: Array>(values: impl Iterator<Item = A::Item>) -> std::r
     Ok(gathered)
 }
 
+/// As [`collected`], for a vector whose first values need no memory of their own.
+pub fn collected_small<A: Array>(
+    values: impl ExactSizeIterator<Item = A::Item>,
+) -> std::result::Result<SmallVec<A>, Refusal> {
+    match values.len() <= A::size() {
+        true => Ok(values.collect()),
+        false => collected(values.len(), values).map(SmallVec::from_vec),
+    }
+}
+
 /// As [`gathered_small`], for values that may fail. Returns the first error, or an error at `place`
 /// if there is no memory.
 pub fn try_gathered_small<A: Array>(place: &str, values: impl Iterator<Item = Result<A::Item>>) -> Result<SmallVec<A>> {
@@ -424,6 +434,14 @@ mod tests {
         assert!(!small.spilled());
         grow_small(&mut small, 7).unwrap();
         assert_eq!((small.len(), small.capacity()), (2, 16));
+    }
+
+    #[test]
+    fn a_small_vector_of_known_length_takes_as_much_as_it_needs() {
+        let few = collected_small::<[u8; 4]>([1, 2, 3, 4].into_iter()).unwrap();
+        assert!(!few.spilled());
+        let many = collected_small::<[u8; 4]>([1, 2, 3, 4, 5].into_iter()).unwrap();
+        assert_eq!((many.as_slice(), many.capacity()), (&[1, 2, 3, 4, 5][..], 5));
     }
 
     #[test]

@@ -251,13 +251,10 @@ impl Tensor {
     /// The elements of an int32 or int64 tensor.
     pub fn integers(&self) -> Result<SmallVec<[i64; 4]>> {
         match self.dtype {
-            DType::Int32 => {
-                let mut integers = SmallVec::new();
-                self.values::<i32>()?.iter().for_each(|value| integers.push(i64::from(*value)));
-                Ok(integers)
-            }
-            _ => Ok(SmallVec::from_slice(self.values::<i64>()?)),
+            DType::Int32 => allocate::collected_small(self.values::<i32>()?.iter().map(|value| i64::from(*value))),
+            _ => allocate::collected_small(self.values::<i64>()?.iter().copied()),
         }
+        .map_err(|refusal| refusal.of_tensor(DType::Int64, &self.shape))
     }
 
     /// The only element of a boolean tensor; `what` names the argument in the error.

@@ -12,6 +12,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::{PartialShape, Shape};
 use crate::tensor_array::{TensorArray, unknown_or};
@@ -130,6 +131,10 @@ fn flow() -> Tensor {
     Tensor::scalar(0.0_f32)
 }
 
+fn refused(refusal: allocate::Refusal) -> Error {
+    refusal.at("elements of a TensorArray")
+}
+
 /// The elements at some indices, stacked.
 fn gather(array: &mut TensorArray, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
     if indices.is_empty() {
@@ -143,7 +148,7 @@ fn gather(array: &mut TensorArray, shape: Option<&PartialShape>, indices: &[i64]
         })?;
         return Tensor::empty(array.dtype(), row.batched(0));
     }
-    let values = indices.iter().map(|index| array.read(*index)).collect::<Result<Vec<_>>>()?;
+    let values = allocate::try_gathered(indices.iter().map(|index| array.read(*index)), refused)?;
     let first = values[0].shape();
     if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| value.shape() != first) {
         return Err(Error::invalid_argument(format!(
@@ -169,7 +174,7 @@ fn scatter(array: &mut TensorArray, indices: &[i64], value: &Tensor) -> Result<(
 
 /// All elements joined along their first axis, and the length of each along it.
 fn concat(array: &mut TensorArray, shape: Option<&PartialShape>) -> Result<Outputs> {
-    let values = (0..array.len() as i64).map(|index| array.read(index)).collect::<Result<Vec<_>>>()?;
+    let values = allocate::try_gathered((0..array.len() as i64).map(|index| array.read(index)), refused)?;
     let Some(first) = values.first().map(|value| value.shape().clone()) else {
         let row = shape.and_then(PartialShape::to_shape).ok_or_else(|| {
             Error::unimplemented(format!(
@@ -196,7 +201,8 @@ fn concat(array: &mut TensorArray, shape: Option<&PartialShape>) -> Result<Outpu
             )));
         }
     }
-    let lengths: Vec<i64> = values.iter().map(|value| value.shape()[0] as i64).collect();
+    let lengths = allocate::collected(values.len(), values.iter().map(|value| value.shape()[0] as i64));
+    let lengths = lengths.map_err(refused)?;
     let total = values.iter().fold(0_usize, |sum, value| sum.saturating_add(value.shape()[0]));
     let lengths = Tensor::from_values(Shape::new(&[values.len()]), lengths)?;
     Ok(smallvec![join::concatenate(&values, total)?, lengths])
@@ -212,7 +218,8 @@ fn split(array: &mut TensorArray, value: &Tensor, lengths: &Tensor) -> Result<()
     let Some(rows) = shape.first().copied() else {
         return Err(Error::invalid_argument("Expected value to be at least a vector, but received shape: []"));
     };
-    let sizes: Vec<usize> = lengths.iter().filter_map(|length| usize::try_from(*length).ok()).collect();
+    let sizes = lengths.iter().filter_map(|length| usize::try_from(*length).ok());
+    let sizes = allocate::gathered(sizes).map_err(refused)?;
     let total = sizes.iter().fold(0_usize, |sum, size| sum.saturating_add(*size));
     if total != rows || sizes.len() != lengths.len() {
         return Err(Error::invalid_argument(format!(

@@ -111,12 +111,14 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
         return Tensor::empty(dtype, shape); // There may be many empty rows.
     }
     if dtype == DType::String {
-        let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
+        let parts = allocate::collected(tensors.len(), tensors.iter().map(Tensor::string_values));
+        let parts = parts.map_err(|refusal| refusal.of_tensor(dtype, &shape))?;
         let mut strings = allocate::elements(dtype, &shape).room()?;
         interleave(num_rows, &parts, &mut strings);
         return Tensor::strings(shape, strings);
     }
-    let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::stored).collect::<Result<_>>()?;
+    let parts = tensors.iter().map(Tensor::stored);
+    let parts: SmallVec<[_; 16]> = allocate::try_gathered_small("tensors to join", parts)?;
     // Single numbers (columns that become rows) are too small to be copied as slices.
     let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
     let elements = allocate::elements(dtype, &shape);
