@@ -42,7 +42,7 @@ def assert_documents(path, dtype, documents=DOCUMENTS):
 
 @pytest.fixture(scope="module")
 def datatrove():
-    """The module of datatrove that writes files; the thread of fsspec, which it keeps, is running."""
+    """The module of datatrove that writes files; the thread of fsspec that it keeps is started."""
     module = pytest.importorskip("datatrove.pipeline.tokens.tokenizer")
     pytest.importorskip("fsspec.asyn").get_loop()
     return module

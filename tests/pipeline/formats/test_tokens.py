@@ -429,5 +429,5 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(tmp_path, is_shuf
     with iter((pipe.shuffle(seed=1) if is_shuffled else pipe).batch(8)) as batches:
         next(batches)
         os.truncate(path, 1000)
-        with pytest.raises(errors.OpError, match="a.bin.* (changed|became shorter) while it was"):
+        with pytest.raises(errors.OpError, match=r"a.bin.* (changed|became shorter) while it was"):
             list(batches)
