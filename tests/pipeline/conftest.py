@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.archives import add_members
-from tests.pipeline.generated.sources import write_files
+from tests.pipeline.generated.source_files import write_files
 
 from headrace.io.records import TFRecordWriter
 from headrace.pipeline import Pipeline

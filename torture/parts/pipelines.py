@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.pipeline.generated.checks import check, shrunk
 from tests.pipeline.generated.program import Program
 from tests.pipeline.generated.programs import program_of
-from tests.pipeline.generated.sources import write_files
+from tests.pipeline.generated.source_files import write_files
 
 from torture.part import Options, Result
 from torture.watchdog import deadline

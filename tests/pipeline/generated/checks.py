@@ -11,7 +11,7 @@ import numpy as np
 from tests.pipeline.conftest import same
 from tests.pipeline.generated.model import Run
 from tests.pipeline.generated.program import At, Program, Ranks
-from tests.pipeline.generated.sources import MANY, ONCE
+from tests.pipeline.generated.source import MANY, ONCE
 from tests.pipeline.generated.steps import BUDGET, EVEN
 
 import headrace as hr

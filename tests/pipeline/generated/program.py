@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import Example, Items, Run
-from tests.pipeline.generated.sources import Pace
+from tests.pipeline.generated.source import Pace
 
 import headrace as hr
 

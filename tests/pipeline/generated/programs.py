@@ -20,14 +20,9 @@ from tests.pipeline.generated.program import (
     Shape,
     numbered_list,
 )
-from tests.pipeline.generated.sources import (
-    DAMAGED,
-    ONCE,
-    SPLIT,
-    Pace,
-    draw_source,
-    sizes_of_pieces,
-)
+from tests.pipeline.generated.source import ONCE, SPLIT, Pace
+from tests.pipeline.generated.source_files import DAMAGED
+from tests.pipeline.generated.sources import draw_source, sizes_of_pieces
 from tests.pipeline.generated.steps import (
     ANYWHERE,
     batch,

@@ -21,7 +21,7 @@ from tests.pipeline.generated.program import (
     Step,
     items_of,
 )
-from tests.pipeline.generated.sources import MANY, ONCE
+from tests.pipeline.generated.source import MANY, ONCE
 
 import headrace as hr
 

@@ -27,9 +27,14 @@ from headrace.pipeline.run.global_order import GlobalOrder
 from headrace.pipeline.run.limits import cache_of, memory_bytes_of
 from headrace.pipeline.run.mixing.parts import MixtureParts
 from headrace.pipeline.run.reports import Reports
-from headrace.pipeline.run.revisions import check_contents, contents_of, pinned, revisions_of
 from headrace.pipeline.run.skipped import Report
 from headrace.pipeline.run.state import Resumed, check_files, damaged, identity_of, state_of
+from headrace.pipeline.run.state_entries.revisions import (
+    check_contents,
+    contents_of,
+    pinned,
+    revisions_of,
+)
 from headrace.pipeline.run.statistics import (
     StageReadings,
 )

@@ -5,21 +5,16 @@ its seeds, the epoch, and its place, which is the checkpoints of the engine (see
 there).
 """
 
-import hashlib
 import json
 import os
-import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
-from headrace.io.storage import sizes
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
-from headrace.pipeline.plan.functions.function_state import keeps_state
-from headrace.pipeline.plan.functions.python_functions import name_of
 from headrace.pipeline.run.mixing.parts import (
     CUT_PASS,
     MixtureResumed,
@@ -28,8 +23,10 @@ from headrace.pipeline.run.mixing.parts import (
     weights_of,
     with_parts,
 )
-from headrace.pipeline.run.revisions import are_contents, are_revisions
 from headrace.pipeline.run.skipped import is_report
+from headrace.pipeline.run.state_entries.file_digests import MOST_DIGESTS, digests_of, group_of
+from headrace.pipeline.run.state_entries.revisions import are_contents, are_revisions
+from headrace.pipeline.run.state_entries.stage_words import are_words, check_alike, words_of
 
 __all__ = [
     "Resumed",
@@ -61,31 +58,6 @@ _KEYS: Final = (
 # Differences that may be allowed: for each key of states, the field and its stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
 _ALL_ALLOWED: Final = ("epochs", "weights", "parts")
-# Parts of a description that do not affect the examples, or are checked elsewhere.
-_LEFT_OUT: Final[tuple[str, ...]] = (
-    "paths",
-    "root",
-    "seed",
-    "parts",
-    "weights",
-    "part_names",
-    "schedule",
-    "budget",
-    "raises_at_end",
-    "num_threads",
-    "num_processes",
-)
-# Longer descriptions of a stage are replaced by a digest.
-_MOST_LETTERS: Final = 40
-# A shuffle over a window, in old states, whose files are read one by one, in their order.
-_IN_ORDER: Final = re.compile(r"shuffle\((\d+)\)")
-# The most digests for the files of a source: one for each file, or one for each group of
-# neighbours.
-_MOST_DIGESTS: Final = 32
-_DIGEST_BYTES: Final = 3
-
-# A stage as text; for a source that combines pipelines, its text and those of their stages.
-Words: TypeAlias = "str | list[Any]"
 
 
 @dataclass(frozen=True)
@@ -139,8 +111,8 @@ def identity_of(
     """
     return {
         "version": _VERSION,
-        "stages": _words(chain),
-        "files": [_digests(paths) for paths in files],
+        "stages": words_of(chain),
+        "files": [digests_of(paths) for paths in files],
         "seeds": [stage.seed for stage in _drawn(chain)],
         **_numbers(chain),
         "epoch": epoch,
@@ -156,12 +128,12 @@ def order_of(chain: Sequence[Stage]) -> list[Any]:
     Args:
         chain: The stages that make it.
     """
-    return [_words(chain), [stage.seed for stage in _drawn(chain)], _numbers(chain)["weights"]]
+    return [words_of(chain), [stage.seed for stage in _drawn(chain)], _numbers(chain)["weights"]]
 
 
 def num_described(chain: Sequence[Stage]) -> int:
     """Returns the number of entries that a state has for these stages."""
-    return len(_words(chain))
+    return len(words_of(chain))
 
 
 def state_of(
@@ -208,14 +180,14 @@ def resumed(
             )
     check_state(state)
     own = {
-        "stages": _words(chain),
+        "stages": words_of(chain),
         "seeds": [stage.seed for stage in _drawn(chain)],
         **_numbers(chain),
         "files": [None] * sum(map(_has_files, all_stages(chain))),
         "functions": [],
     }
     before, state = state, with_parts(chain, state, allow, own)
-    _check_alike(_words(chain), state["stages"])
+    check_alike(words_of(chain), state["stages"])
     for key, mine in _numbers(chain).items():
         if key not in allow and mine != state[key]:
             raise ValueError(
@@ -306,9 +278,9 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any] |
                 f"resume: there are {len(paths)} files, {_first(paths)}, but the state was taken "
                 f"with {count}. Resume with the same files."
             )
-        for number, (found, digest) in enumerate(zip(_digests(paths)[1], digests, strict=True)):
+        for number, (found, digest) in enumerate(zip(digests_of(paths)[1], digests, strict=True)):
             if found != digest:
-                group = _group(paths, number)
+                group = group_of(paths, number)
                 names = " to ".join(dict.fromkeys(map(_name, (group[0], group[-1]))))
                 raise ValueError(
                     f"resume: {names} is not what the state was taken with: the name, the size or "
@@ -359,7 +331,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
     lists = (content["files"], content["seeds"], content["place"])
     return (
         all(isinstance(value, list) for value in lists)
-        and _are_words(content["stages"])
+        and are_words(content["stages"])
         and _is_number(content["epoch"])
         and all(map(_is_number, content["seeds"]))
         and is_report(content["skipped"])
@@ -374,23 +346,9 @@ def _has_types(content: Mapping[str, Any]) -> bool:
             and len(source) == 2
             and isinstance(source[0], int)
             and isinstance(source[1], list)
-            and len(source[1]) == min(source[0], _MOST_DIGESTS)
+            and len(source[1]) == min(source[0], MOST_DIGESTS)
             for source in content["files"]
         )
-    )
-
-
-def _are_words(value: object) -> bool:
-    """Returns whether a value has the form of a result of `_words`."""
-    return isinstance(value, list) and all(
-        isinstance(one, str)
-        or (
-            isinstance(one, list)
-            and one
-            and isinstance(one[0], str)
-            and all(map(_are_words, one[1:]))
-        )
-        for one in value
     )
 
 
@@ -413,167 +371,6 @@ def damaged() -> ValueError:
 def _checksum(content: Mapping[str, Any]) -> int:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=repr)
     return zlib.crc32(text.encode())
-
-
-def _check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") -> None:
-    for number, (one, another) in enumerate(zip(mine, other, strict=False)):
-        place = f"{where}stage {number}"
-        if isinstance(one, list) and isinstance(another, list) and one[0] == another[0]:
-            for part, (inner, outer) in enumerate(zip(one[1:], another[1:], strict=False)):
-                _check_alike(inner, outer, f"in part {part} of {place}, ")
-        if one != another:
-            raise ValueError(
-                f"resume: {place} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
-                f"state was taken with. {_remedy(one, another)}"
-            )
-    if len(mine) != len(other):
-        more, fewer = max(mine, other, key=len), min(len(mine), len(other))
-        whose = "this pipeline" if more is mine else "the pipeline that the state was taken with"
-        raise ValueError(
-            f"resume: {where}{whose} has {_shown(more[fewer])} behind stage {fewer - 1}, and the "
-            "other has not. Resume with the same pipeline."
-        )
-
-
-def _remedy(one: Words, another: Words) -> str:
-    shards = [_shown(words) for words in (one, another)]
-    if all(text.startswith("shard(") and "piece" in text for text in shards):
-        return (
-            "With by='piece' each rank has files of its own, and how far the others have come in "
-            "theirs is not known. Resume with the same rank and number of ranks, or begin an epoch "
-            "with others, as epoch(e)."
-        )
-    if all(text.startswith("shard(") for text in shards):
-        return (
-            "Resume with the same shard. A state serves other shards where shard stands in no part "
-            "of a mix, concat or zip, and only map of functions without a state, parse, select, "
-            "rename, batches and one epochs follow it."
-        )
-    if any(_shown(words).endswith(" processes") for words in (one, another)):
-        return (
-            "Two or more processes of iterable yield a part each, so a state serves their number "
-            "alone. Resume with the same num_processes."
-        )
-    if _shown(one).startswith("shuffle") and (old := _IN_ORDER.fullmatch(_shown(another))):
-        return (
-            "Its window read the files in their order, as all windows did before headrace permuted "
-            f"files. Resume with shuffle(window={old[1]}, num_open=1, files='in order'), and the "
-            "same seed."
-        )
-    return "Resume with the same pipeline."
-
-
-def _shown(words: Words) -> str:
-    return words if isinstance(words, str) else str(words[0])
-
-
-def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
-    """Returns short descriptions of the stages.
-
-    Args:
-        chain: The stages of a pipeline.
-        is_part: Whether it is a part of others. Its shards keep their number: the number of
-            examples that another rank has drawn from a part is unknown, since it depends on the
-            draws and lengths.
-    """
-    shards = (
-        index
-        for index, stage in enumerate(chain)
-        if isinstance(stage, stages.Shard) and stage.by == "example"
-    )
-    elastic = next(
-        (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
-    )
-    fixed = elastic + _num_fixed(chain[elastic:])
-    return [
-        _words_of(stage, index >= elastic, index < fixed)
-        for index, stage in enumerate(chain)
-        if not isinstance(stage, stages.Prefetch)
-    ]
-
-
-def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
-    """Returns a short description of a stage.
-
-    Args:
-        stage: The stage.
-        is_elastic: Whether it is a `shard` whose number may change, or follows one.
-        is_size_fixed: Whether batches must keep their size.
-    """
-    left_out = _LEFT_OUT
-    match stage:
-        case stages.Shard(even=even) if is_elastic:
-            return "shard" if even is None else f"shard(even={even!r})"
-        case stages.Batch() | stages.PaddedBatch() if not is_size_fixed:
-            left_out = (*_LEFT_OUT, "size")
-        case stages.Epochs():
-            left_out = (*_LEFT_OUT, "count")
-    match stage:
-        case stages.Arrays():
-            text = str(stage)
-        case _:
-            shown = [
-                _text(value)
-                for item in fields(cast("Any", stage))
-                if item.compare
-                and item.repr
-                and item.name not in left_out
-                and (value := getattr(stage, item.name)) != item.default
-            ]
-            text = f"{stage.name}({', '.join(shown)})"
-    if len(text) > _MOST_LETTERS:
-        text = f"{stage.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    if isinstance(stage, stages.Map) and keeps_state(stage.function):
-        text += " with a state"
-    if isinstance(stage, stages.Iterable_) and stage.num_processes > 1:
-        # Each process yields a part, so another number would give another order.
-        text += f" in {stage.num_processes} processes"
-    parts = stages.parts_of(stage)
-    return [text, *(_words(part, is_part=True) for part in parts)] if parts else text
-
-
-def _text(value: object) -> str:
-    """Returns a value of a stage as text, which is the same in another process."""
-    if callable(value) and not isinstance(value, type):
-        return name_of(value)
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))})"
-    return stages.text(value)
-
-
-def _is_elastic(after: Sequence[Stage]) -> bool:
-    """Returns whether the stages after `shard` allow a resume with another number of shards.
-
-    No stage may follow that makes more or fewer examples, keeps some of them waiting, or has a
-    state of its own, which only one rank knows.
-    """
-    kept = (
-        stages.Map,
-        stages.Parse,
-        stages.Select,
-        stages.Rename,
-        stages.Batch,
-        stages.PaddedBatch,
-        stages.Epochs,
-        stages.Prefetch,
-    )
-    functions = (stage.function for stage in after if isinstance(stage, stages.Map))
-    return (
-        all(isinstance(stage, kept) for stage in after)
-        and not any(map(keeps_state, functions))
-        and sum(isinstance(stage, stages.Epochs) for stage in after) <= 1
-    )
-
-
-def _num_fixed(elastic: Sequence[Stage]) -> int:
-    """Returns the number of stages, from an elastic `shard` on, whose batch size is fixed.
-
-    A batch after `epochs` may begin in one epoch and end in another. Then the batches before
-    `epochs` must have had the same size.
-    """
-    epochs = next((n for n, stage in enumerate(elastic) if isinstance(stage, stages.Epochs)), 0)
-    batches = (stages.Batch, stages.PaddedBatch)
-    return epochs if any(isinstance(stage, batches) for stage in elastic[epochs:]) else 0
 
 
 def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
@@ -624,26 +421,6 @@ def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
     emptied = (stages.Cache() if isinstance(stage, stages.Cache) else stage for stage in chain[1:])
     return (source, *emptied)
-
-
-def _digests(paths: Sequence[bytes]) -> list[Any]:
-    """Returns the number of files, and digests of their names and sizes."""
-    count = min(len(paths), _MOST_DIGESTS)
-    return [len(paths), [_digest(_group(paths, number)) for number in range(count)]]
-
-
-def _group(paths: Sequence[bytes], number: int) -> Sequence[bytes]:
-    """Returns the neighbouring files that have digest `number`."""
-    count = min(len(paths), _MOST_DIGESTS)
-    return paths[number * len(paths) // count : (number + 1) * len(paths) // count]
-
-
-def _digest(paths: Sequence[bytes]) -> str:
-    digest = hashlib.sha256()
-    for path, size in zip(paths, sizes(map(os.fsdecode, paths)), strict=True):
-        name = os.path.basename(path)
-        digest.update(b"%d:%b%d;" % (len(name), name, size))
-    return digest.digest()[:_DIGEST_BYTES].hex()
 
 
 def _name(path: bytes) -> str:

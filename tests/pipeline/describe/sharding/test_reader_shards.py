@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.pipeline.conftest import same
 from tests.pipeline.generated.programs import program_of
-from tests.pipeline.generated.sources import ONCE
+from tests.pipeline.generated.source import ONCE
 from tests.pipeline.generated.steps import BUDGET
 
 import headrace as hr

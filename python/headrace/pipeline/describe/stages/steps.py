@@ -1,37 +1,27 @@
-"""The stages of a pipeline: plain data, compared and printed field by field."""
+"""Stages that follow a source, each a method of `Pipeline`."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, TypeAlias, cast
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from headrace.core import engine
-from headrace.core.repr_prefix import without_passwords
 from headrace.pipeline.describe.native_function import Use
-from headrace.pipeline.describe.types import ElementType, Feature, Ragged, Spec, array_type
-from headrace.pipeline.plan.functions.indexed_rows import IndexedRows
-from headrace.pipeline.plan.opened_iterators import Openings
+from headrace.pipeline.describe.stages.sources import parts_of
+from headrace.pipeline.describe.stages.stage import Stage, named
+from headrace.pipeline.describe.types import Feature, Ragged
 from headrace.pipeline.workers.worker_holder import WorkerHolder
 
 __all__ = [
-    "Arrays",
     "Batch",
     "BucketByLength",
     "Cache",
-    "Concat",
     "Epochs",
-    "Files",
+    "Even",
     "Filter",
     "FlatMap",
-    "Indexed",
-    "Iterable_",
     "Learn",
     "Map",
-    "Mix",
-    "OriginFiles",
     "Pack",
     "PaddedBatch",
     "Parse",
@@ -46,171 +36,16 @@ __all__ = [
     "Skip",
     "SkipErrors",
     "Split",
-    "Stage",
     "Take",
     "Unbatch",
     "WithOrigin",
-    "Zip",
     "has_epochs",
-    "parts_of",
 ]
 
 # The treatment of an incomplete last batch.
 Remainder: TypeAlias = Literal["keep", "drop", "pad"]
 # The treatment of the last examples if they are fewer than ranks.
 Even: TypeAlias = Literal["drop", "pad"] | None
-
-
-def text(value: object) -> str:
-    """Returns a value of a stage as a program writes it."""
-    if isinstance(value, Feature) and value == Feature(value.dtype) and value.default is None:
-        value = value.dtype
-    if isinstance(value, type) or hasattr(value, "__qualname__"):
-        return str(value.__qualname__)
-    if isinstance(value, tuple):
-        return f"({', '.join(text(item) for item in value)})"
-    return repr(value)
-
-
-def _named(default: Any) -> Any:
-    """Returns a field that is written as a keyword argument."""
-    return field(default=default, metadata={"is_named": True})
-
-
-class Stage:
-    """One step of a pipeline."""
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the method that adds it."""
-        return _METHODS[type(self)]
-
-    def __str__(self) -> str:
-        """Returns the stage as a program writes it, without default values."""
-        shown = [
-            f"{item.name}={text(value)}" if item.metadata.get("is_named") else text(value)
-            for item in fields(cast("Any", self))
-            if item.repr and (value := getattr(self, item.name)) != item.default
-        ]
-        return without_passwords(f"{self.name}({', '.join(shown)})")
-
-
-@dataclass(frozen=True)
-class Files(Stage):
-    """Records of files.
-
-    Attributes:
-        kind: The name of the function that made it.
-        paths: Paths and patterns, as given.
-        compression: None, "auto", "gzip", "zlib", "zstd", "bzip2", "xz" or "lz4".
-        lengths: The bytes of the header, of a record and of the footer, where they are fixed.
-    """
-
-    kind: str = field(repr=False)
-    paths: tuple[str, ...]
-    compression: str | None = None
-    lengths: tuple[int, int, int] = (0, 1, 0)
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return self.kind
-
-    @property
-    def spec(self) -> dict[str, Spec]:
-        """The components of an example."""
-        match self.kind:
-            case "text_lines":
-                return {"text": Spec(bytes, ())}
-            case "files":
-                return {"path": Spec(str, ()), "data": Spec(bytes, ())}
-            case _:
-                return {"record": Spec(bytes, ())}
-
-
-@dataclass(frozen=True, eq=False)
-class Arrays(Stage):
-    """Rows of arrays in memory.
-
-    Attributes:
-        arrays: Strings are arrays of `bytes` objects.
-        texts: The names of the arrays given as `str`.
-    """
-
-    arrays: Mapping[str, npt.NDArray[Any]]
-    texts: frozenset[str]
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return "arrays"
-
-    @property
-    def length(self) -> int:
-        """The number of examples."""
-        return len(next(iter(self.arrays.values())))
-
-    @property
-    def spec(self) -> dict[str, Spec]:
-        """The components of an example."""
-        return {
-            name: Spec(self._element_type(name, array), array.shape[1:])
-            for name, array in self.arrays.items()
-        }
-
-    def _element_type(self, name: str, array: npt.NDArray[Any]) -> ElementType:
-        if array.dtype == object:
-            return str if name in self.texts else bytes
-        return array_type("arrays", array.dtype)
-
-    def __str__(self) -> str:
-        parts = (f"{name}: {array.dtype}{array.shape}" for name, array in self.arrays.items())
-        return f"arrays({', '.join(parts)})"
-
-
-@dataclass(frozen=True)
-class Iterable_(Stage):
-    """Examples of an iterator that a Python function returns.
-
-    Attributes:
-        factory: Returns an iterator; with two or more processes, each gets one for its part.
-        num_processes: The number of processes that iterate; 0 if this one does.
-        openings: The iterators that were made.
-    """
-
-    factory: Callable[..., Iterable[Mapping[str, Any]]]
-    num_processes: int = _named(0)
-    openings: Openings = field(default_factory=Openings, compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return "iterable"
-
-
-@dataclass(frozen=True)
-class Indexed(Stage):
-    """The numbers of the rows of a source that is read by number.
-
-    Attributes:
-        length: The number of rows.
-        rows: The reader of rows.
-        names: The names of the components; None if rows name them.
-    """
-
-    length: int
-    rows: IndexedRows = field(repr=False)
-    names: tuple[str, ...] | None = _named(None)
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return "indexed"
-
-    @property
-    def spec(self) -> dict[str, Spec]:
-        """The components of an example."""
-        return {"index": Spec(np.dtype(np.int64), ())}
 
 
 @dataclass(frozen=True)
@@ -233,71 +68,6 @@ class Learn(Stage):
         return self.stage.name
 
 
-@dataclass(frozen=True)
-class Concat(Stage):
-    """Pipelines one after the other, each as its stages."""
-
-    parts: tuple[tuple[Stage, ...], ...]
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return "concat"
-
-
-@dataclass(frozen=True)
-class Mix(Stage):
-    """Examples drawn from pipelines, each given as its stages.
-
-    Attributes:
-        parts: The stages of each.
-        weights: The relative frequency of each.
-        seed: The seed of the draws.
-        stop: "first" to end with the first that ends, "all" to continue with the others.
-        is_seed_given: Whether the program gave the seed.
-        part_names: The name of each part; empty if they have none.
-        schedule: Later weights, each with the number of the example from which they apply.
-        measured: The component whose elements the weights share out; None for examples.
-    """
-
-    parts: tuple[tuple[Stage, ...], ...]
-    weights: tuple[float, ...]
-    seed: int
-    stop: Literal["first", "all"] = "first"
-    is_seed_given: bool = field(default=False, compare=False, repr=False)
-    part_names: tuple[str, ...] = _named(())
-    schedule: tuple[tuple[int, tuple[float, ...]], ...] = _named(())
-    measured: str | None = _named(None)
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return "mix"
-
-    @property
-    def called(self) -> tuple[str, ...]:
-        """The names of the parts: their numbers if they have none."""
-        return self.part_names or tuple(map(str, range(len(self.parts))))
-
-
-@dataclass(frozen=True)
-class Zip(Stage):
-    """Pipelines side by side, each given as its stages."""
-
-    parts: tuple[tuple[Stage, ...], ...]
-    strict: bool = True
-
-    @property
-    def name(self) -> str:
-        """Its name in messages: that of the function that makes it."""
-        return "zip"
-
-
-def parts_of(source: Stage) -> tuple[tuple[Stage, ...], ...]:
-    """Returns the pipelines that a source combines, each as its stages."""
-    return source.parts if isinstance(source, (Concat, Mix, Zip)) else ()
-
-
 def has_epochs(chain: tuple[Stage, ...]) -> bool:
     """Returns whether a pipeline gives examples of several epochs."""
     return any(isinstance(stage, Epochs) for stage in chain) or any(
@@ -308,16 +78,6 @@ def has_epochs(chain: tuple[Stage, ...]) -> bool:
 @dataclass(frozen=True)
 class WithOrigin(Stage):
     """The file and the number of each record as components."""
-
-
-@dataclass(frozen=True)
-class OriginFiles(Stage):
-    """The name of each record's file as the only component, `file`."""
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-        return "with_origin"
 
 
 @dataclass(frozen=True)
@@ -343,14 +103,19 @@ class Map(Stage):
 
     function: Callable[..., Mapping[str, Any]]
     seed: int | None = None
-    num_threads: int = _named(1)
-    num_processes: int = _named(0)
+    num_threads: int = named(1)
+    num_processes: int = named(0)
     holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class ReadRows(Map):
     """The rows of an indexed source in place of their numbers."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes the source."""
+        return "indexed"
 
 
 @dataclass(frozen=True)
@@ -367,8 +132,8 @@ class Filter(Stage):
     use: ClassVar[Use] = "filter"
 
     function: Callable[[dict[str, Any]], object]
-    num_threads: int = _named(1)
-    num_processes: int = _named(0)
+    num_threads: int = named(1)
+    num_processes: int = named(0)
     holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
 
@@ -388,8 +153,8 @@ class FlatMap(Stage):
 
     function: Callable[..., Any]
     seed: int | None = None
-    num_threads: int = _named(1)
-    num_processes: int = _named(0)
+    num_threads: int = named(1)
+    num_processes: int = named(0)
     holder: WorkerHolder = field(default_factory=WorkerHolder, compare=False, repr=False)
 
 
@@ -567,9 +332,9 @@ class Pack(Stage):
     names: tuple[str, ...]
     split: bool
     max_open: int
-    along: tuple[str, ...] = _named(())
-    cu_seqlens: bool = _named(False)
-    balance: int | None = _named(None)
+    along: tuple[str, ...] = named(())
+    cu_seqlens: bool = named(False)
+    balance: int | None = named(None)
 
 
 @dataclass(frozen=True)
@@ -606,30 +371,3 @@ class Prefetch(Stage):
     """The number of batches that may be ready before they are asked for."""
 
     count: int
-
-
-_METHODS: dict[type[Stage], str] = {
-    Batch: "batch",
-    BucketByLength: "bucket_by_length",
-    Cache: "cache",
-    Epochs: "epochs",
-    Filter: "filter",
-    FlatMap: "flat_map",
-    Map: "map",
-    Pack: "pack",
-    PaddedBatch: "padded_batch",
-    Parse: "parse",
-    Prefetch: "prefetch",
-    ReadRows: "indexed",
-    Rename: "rename",
-    Select: "select",
-    Shard: "shard",
-    Share: "share",
-    Shuffle: "shuffle",
-    Skip: "skip",
-    SkipErrors: "skip_errors",
-    Split: "split",
-    Take: "take",
-    Unbatch: "unbatch",
-    WithOrigin: "with_origin",
-}

@@ -1,0 +1,1 @@
+"""Entries of a state, each with its own check."""

@@ -1,0 +1,143 @@
+"""Files of every format that drawn sources read."""
+
+import re
+import tarfile
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from tests.archives import add_members
+
+import headrace as hr
+from headrace.io.records import TFRecordWriter
+from headrace.protos import Example as Message
+
+pa = pq = None
+if find_spec("pyarrow"):  # Parquet is an extra.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+NUMBERS = (range(53), range(53, 53), range(53, 97))
+# The rows of each row group of Parquet files.
+_GROUP_ROWS = 17
+ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
+# The ending of files of which some records are damaged.
+DAMAGED = "damaged"
+
+
+@cache
+def layouts() -> dict[str, list[tuple[list[int], int]]]:
+    """The bytes at which the records of each file begin, and its size, by the ending."""
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        write_files(directory)
+        layouts = {
+            ending: [(begins(path), path.stat().st_size) for path in sorted(directory.glob(names))]
+            for ending, (names, begins) in _BEGINS.items()
+        }
+    assert all(sum(len(begins) for begins, _ in layout) == len(ALL) for layout in layouts.values())
+    return layouts
+
+
+def _begins_of_matches(pattern: bytes) -> Callable[[Path], list[int]]:
+    return lambda path: [found.start() for found in re.finditer(pattern, path.read_bytes())]
+
+
+def _begins_of_records(path: Path) -> list[int]:
+    raw, begins, place = path.read_bytes(), [], 0
+    while place < len(raw):
+        begins.append(place)
+        place += 12 + int.from_bytes(raw[place : place + 8], "little") + 4
+    return begins
+
+
+def _begins_of_samples(path: Path) -> list[int]:
+    with tarfile.open(path) as archive:
+        return [member.offset for member in archive if member.name.endswith(".n")]
+
+
+_BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
+    "txt": ("*.txt", _begins_of_matches(rb"(?m)^\d+$")),
+    "csv": ("*.csv", _begins_of_matches(rb"(?m)^\d+,")),
+    "jsonl": ("*.jsonl", _begins_of_matches(rb"(?m)^\{")),
+    "fixed": ("*.fixed", lambda path: list(range(0, path.stat().st_size, 8))),
+    "tokens": ("*.tokens", lambda path: list(range(0, path.stat().st_size - 16, 8))),
+    "tfrecord": ("*.tfrecord", _begins_of_records),
+    DAMAGED: ("damaged/*.tfrecord", _begins_of_records),
+    "tar": ("*.tar", _begins_of_samples),
+}
+
+
+def write_files(directory: Path) -> None:
+    """Writes the files that the sources read."""
+    for index, numbers in enumerate(NUMBERS):
+        _write_records(directory / f"{index}.tfrecord", numbers)
+        _write_records(directory / f"{index}.gz", numbers, "GZIP")
+        (directory / f"{index}.txt").write_text("".join(f"{n}\n" for n in numbers))
+        table = "n,text\n" + "".join(f'{n},"text\n{n}"\n' for n in numbers)
+        (directory / f"{index}.csv").write_text(table)
+        objects = "".join(f'{{"n": {n}, "list": {list_of(n)}}}\n\n' for n in numbers)
+        (directory / f"{index}.jsonl").write_text(objects)
+        (directory / f"{index}.fixed").write_bytes(np.array(numbers, "<i8").tobytes())
+        tokens = np.array([*numbers, 0, 0], "<i8")
+        (directory / f"{index}.tokens").write_bytes(tokens.tobytes())
+        with tarfile.open(directory / f"{index}.tar", "w") as archive:
+            for n in numbers:
+                add_members(archive, ((f"{n:03}.n", b"%d" % n), (f"{n:03}.txt", b"x" * (n % 7))))
+        for n in numbers:
+            image = directory / "images" / "ab"[index // 2] / f"{n:03}.png"
+            image.parent.mkdir(parents=True, exist_ok=True)
+            image.write_bytes(b"%d" % n)
+            sound = directory / "sounds" / "xy"[index // 2] / f"{n:03}.flac"
+            sound.parent.mkdir(parents=True, exist_ok=True)
+            sound.write_bytes(b"%d" % n)
+        if pq is not None:
+            columns = {"n": pa.array(numbers, pa.int64())}
+            pq.write_table(
+                pa.table(columns), directory / f"{index}.parquet", row_group_size=_GROUP_ROWS
+            )
+            columns["list"] = pa.array([list_of(n) for n in numbers], pa.list_(pa.int64()))
+            # Every third is null.
+            columns["some"] = pa.array([n if n % 3 else None for n in numbers], pa.int64())
+            table = pa.table(columns)
+            with pa.ipc.new_file(directory / f"{index}.arrow", table.schema) as writer:
+                writer.write_table(table, max_chunksize=_GROUP_ROWS)
+    _damage(directory / "damaged" / "0.tfrecord")
+
+
+def list_of(n: int) -> list[int]:
+    return list(range(n, n + n % 5))
+
+
+def _write_records(path: Path, numbers: range, compression: str = "") -> None:
+    path.parent.mkdir(exist_ok=True)
+    with TFRecordWriter(path, hr.TFRecordOptions(compression) if compression else None) as writer:
+        for n in numbers:
+            message = Message()
+            message.features.feature["n"].int64_list.value.append(n)
+            message.features.feature["list"].int64_list.value.extend(list_of(n))
+            message.features.feature["text"].bytes_list.value.append(b"text %d" % n)
+            writer.write(message.SerializeToString())
+
+
+def has_damage(n: int) -> bool:
+    return n % 19 == 7
+
+
+def _damage(path: Path) -> None:
+    _write_records(path, range(97))
+    raw = bytearray(path.read_bytes())
+    place = 0
+    for n in range(97):
+        length = int.from_bytes(raw[place : place + 8], "little")
+        if has_damage(n):
+            raw[place + 12] ^= 1
+        place += 12 + length + 4
+    path.write_bytes(raw)
+
+
+ALL = [n for numbers in NUMBERS for n in numbers]
