@@ -7,10 +7,14 @@ an error, so a new one cannot be forgotten.
 import inspect
 from pkgutil import resolve_name
 from types import ModuleType
+from typing import Any
 
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 from tools.docs.ops import operation_pages
+from tools.docs.tensorflow1 import tensorflow1_pages
 
 import headrace
+import headrace.protos
 
 __all__ = ["api_pages"]
 
@@ -73,6 +77,15 @@ PAGES = {
         ["tf1.checkpoint"],
     ),
 }
+# The names of `headrace.ray`, which cannot be imported without Ray, by the module of each.
+RAY = {
+    "serve": "feed",
+    "Feed": "feed",
+    "FeedBatches": "batches",
+    "FeedStatistics": "batches",
+    "from_dataset": "datasets",
+}
+_TYPES = dict(FieldDescriptorProto.Type.items())
 # Modules whose names stand in the pages of operations, of TensorFlow 1, or one by one above.
 ELSEWHERE = {"ops", "pipeline", "protos", "tf1", "Tensor", "__version__"}
 
@@ -87,7 +100,48 @@ def api_pages() -> dict[str, str]:
     if forgotten:
         raise SystemExit(f"tools/docs/api.py: {sorted(forgotten)} are on no page of the reference.")
     pages = {page: _page(*content) for page, content in PAGES.items()}
-    return {"index.md": _contents(), **operation_pages(), **pages}
+    return {
+        "index.md": _contents(),
+        "ray.md": _ray(),
+        "protos.md": _protos(),
+        **operation_pages(),
+        **tensorflow1_pages(),
+        **pages,
+    }
+
+
+def _ray() -> str:
+    parts = ["# Ray", "Readers on other machines: `import headrace.ray`, of the extra `ray`."]
+    for name, module in RAY.items():
+        options = f"      heading: headrace.ray.{name}\n      toc_label: {name}"
+        parts.append(f"::: headrace.ray.{module}.{name}\n    options:\n{options}")
+    return "\n\n".join(parts)
+
+
+def _protos() -> str:
+    """Returns the messages with the fields of each: the arguments by name of its class."""
+    parts = [
+        "# Protocol buffers",
+        "Messages of files: `from headrace.protos import Example`. Each is a class of the package "
+        "`protobuf`, whose arguments by name are the fields.",
+    ]
+    for name in headrace.protos.__all__:
+        message = getattr(headrace.protos, name).DESCRIPTOR
+        fields = [f"| `{field.name}` | {_type_of(field)} |" for field in message.fields]
+        parts += [f"## {name}", "\n".join(["| field | type |", "|---|---|", *fields])]
+    return "\n\n".join(parts)
+
+
+def _type_of(field: Any) -> str:
+    inner = field.message_type
+    if inner is not None and inner.GetOptions().map_entry:
+        key, value = inner.fields
+        return f"map of {_type_of(key)} to {_type_of(value)}"
+    kinds = {number: name[5:].lower() for name, number in _TYPES.items()}
+    one = inner.name if inner is not None else kinds[field.type]
+    if inner is not None and inner.name in headrace.protos.__all__:
+        one = f"[{one}](#{one.lower()})"
+    return f"list of {one}" if field.is_repeated else one
 
 
 def _page(title: str, sentence: str, names: list[str]) -> str:
@@ -145,6 +199,9 @@ def _is_in_parts(item: object) -> bool:
 def _contents() -> str:
     lines = ["# Reference", "", "Public names, from their docstrings: `import headrace as hr`.", ""]
     lines += ["## [Operations](ops/index.md)", "", "`hr.ops`, for native functions.", ""]
+    lines += ["## [Ray](ray.md)", "", "`headrace.ray`: readers on other machines.", ""]
+    lines += ["## [Protocol buffers](protos.md)", "", "`headrace.protos`: messages of files.", ""]
+    lines += ["## [TensorFlow 1](tf1/tf.md)", "", "`headrace.tf1`, but for operations.", ""]
     for page, (title, sentence, names) in PAGES.items():
         lines += [f"## [{title}]({page})", "", sentence, "", "| name | what it is |", "|---|---|"]
         for name in names:

@@ -5,6 +5,7 @@ The groups are those of the table in docs/native.md.
 
 import inspect
 import re
+from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ from tools.ops_pages import functions, spellings
 
 import headrace.ops
 
-__all__ = ["family_entries", "operation_pages"]
+__all__ = ["entry", "family_entries", "operation_pages"]
 
 TABLE = Path(__file__).parents[2] / "docs" / "native.md"
 # The page of each group, with a title. A group that is not here has no page, which is an error.
@@ -95,11 +96,41 @@ def family_entries(room: ModuleType) -> str:
     entries = []
     for name, item in sorted(functions(room), key=itemgetter(0)):
         written = (spellings(item) or [f"headrace.ops.{name}"])[0]
-        entries.append(f"## {written}")
-        if callable(item):
-            entries.append(_block(written, item))
-        entries.append(_formatted(inspect.getdoc(item) or ""))
+        entries.append(entry(written, item))
     return "\n\n".join([*entries, ""])
+
+
+def entry(written: str, item: object) -> str:
+    """Returns the text of a name: its call, its docstring, and the methods of a class."""
+    parts = [f"## {written}"]
+    if callable(item) and _has_signature(item):
+        parts.append(_block(written, item))
+    parts.append(_formatted(inspect.getdoc(item) or ""))
+    if inspect.isclass(item) and not issubclass(item, BaseException):
+        for name, method in _methods(item):
+            shown = name if isinstance(method, property) else _call(name, method)
+            parts += [f"### {written}.{name}", f"```py\n{shown}\n```"]
+            parts.append(_formatted(inspect.getdoc(method) or ""))
+    return "\n\n".join(parts)
+
+
+def _has_signature(item: object) -> bool:
+    try:
+        inspect.signature(item)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _methods(item: type) -> Iterator[tuple[str, object]]:
+    """Gives the methods and properties of a class that have docstrings of this package."""
+    for name in dir(item):
+        found = getattr(item, name)
+        home = getattr(found.fget if isinstance(found, property) else found, "__module__", None)
+        is_ours = isinstance(home, str) and home.startswith("headrace.")
+        is_method = isinstance(found, property) or (callable(found) and not inspect.isclass(found))
+        if not name.startswith("_") and is_ours and is_method and inspect.getdoc(found):
+            yield name, found
 
 
 def _block(written: str, item: object) -> str:
@@ -109,7 +140,7 @@ def _block(written: str, item: object) -> str:
 def _call(written: str, item: object) -> str:
     """Returns a call with its parameters and their defaults, under a name as programs write it."""
     parameters = inspect.signature(item).parameters.values()  # type: ignore[arg-type]
-    shown = [_parameter(parameter) for parameter in parameters]
+    shown = [_parameter(parameter) for parameter in parameters if parameter.name != "self"]
     line = f"{written}({', '.join(shown)})"
     if len(line) <= 80:
         return line
@@ -121,7 +152,9 @@ def _parameter(parameter: inspect.Parameter) -> str:
     if parameter.default is parameter.empty:
         return star + parameter.name
     default = parameter.default
-    shown = default.__name__ if inspect.isclass(default) else repr(default)
+    shown = getattr(default, "__name__", None) or repr(default)
+    if " at 0x" in shown:  # A stand-in for an argument that is not given.
+        shown = "..."
     return f"{star}{parameter.name}={shown}"
 
 
