@@ -1,0 +1,1 @@
+"""Rows of Parquet files in shuffled batches, measured beside other libraries (W10)."""

@@ -1,0 +1,37 @@
+"""polars: frames of some files are shuffled, with what waits beside."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from benchmarks import taking
+from benchmarks.parquet_rows import work
+from benchmarks.pipelines.libraries.shuffling import epochs_of
+
+
+def batches(home: Path, num_epochs: int) -> Iterator[Any]:
+    """Yields batches."""
+    waiting = None
+    for number, name in enumerate(epochs_of(work.files_of(home), num_epochs)):
+        frame = pl.read_parquet(name)
+        waiting = frame if waiting is None else pl.concat([waiting, frame])
+        if len(waiting) >= 2 * work.WINDOW:
+            rows = waiting.sample(fraction=1.0, shuffle=True, seed=number)
+            ready = (len(rows) - work.WINDOW) // work.BATCH_SIZE * work.BATCH_SIZE
+            yield from cut(rows[:ready])
+            waiting = rows[ready:]
+    if waiting is not None:
+        yield from cut(waiting.sample(fraction=1.0, shuffle=True, seed=0))
+
+
+def cut(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yields batches: columns of numbers as NumPy's arrays, and strings as they are."""
+    for batch in rows.iter_slices(work.BATCH_SIZE):
+        columns: dict[str, Any] = {name: batch[name].to_numpy() for name in work.NUMBERS}
+        yield columns | {work.TEXT: batch[work.TEXT]}
+
+
+if __name__ == "__main__":
+    taking.run(batches, work.sums_of)
