@@ -60,6 +60,7 @@ class Kind:
         num_epochs: How often each program reads all of them.
         make: Writes so many into a directory; returns the sums over all of them.
         peers: The programs; the first is ours.
+        tolerances: How far each sum may be off, as a part of it; without any, not at all.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Kind:
     num_epochs: int
     make: Callable[[Path, int], list[int]]
     peers: Sequence[Peer]
+    tolerances: Sequence[float] = ()
 
     def scaled(self, scale: float) -> int:
         """Returns how many there are of a part of the data."""
@@ -138,7 +140,8 @@ def compared(
 
     def problem_of(figures: dict[str, Any]) -> str:
         got = [figures["count"], *figures["sums"]]
-        if got == list(expected):
+        near = [0.0, *(kind.tolerances or [0.0] * len(figures["sums"]))]
+        if all(abs(a - b) <= part * b for a, b, part in zip(got, expected, near, strict=True)):
             return ""
         return f"{kind.unit} were lost, doubled or changed: {got}, expected {list(expected)}"
 

@@ -16,6 +16,7 @@ REQUIREMENTS = {
     "spdl": ["spdl>=0.1", "protobuf>=5.26", *PHOTO_TOOLS],
     "datasets": ["datasets>=3,<6", "protobuf>=5.26"],
     "polars": ["polars>=1.20,<3", "pyarrow>=18", "numpy>=1.26"],
+    "orjson": ["orjson>=3.10,<4", "numpy>=1.26"],
     "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
     # Not peers: where real photographs come from, and what draws.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
