@@ -117,7 +117,7 @@ def measured(
     expected = [number * kind.num_epochs for number in sums]
     arguments = [str(home), str(kind.num_epochs)]
     results = compared(kind, peers, rounds, arguments, expected)
-    workload = Workload(kind.name, kind.folder, kind.title, kind.unit, sums[0], sums[0])
+    workload = Workload(kind.name, kind.folder, kind.title, kind.unit, sums[0])
     return workload, [report.row_of(program_of(peer), results.get(peer.key)) for peer in peers]
 
 
@@ -139,11 +139,7 @@ def compared(
     """
 
     def problem_of(figures: dict[str, Any]) -> str:
-        got = [figures["count"], *figures["sums"]]
-        near = [0.0, *(kind.tolerances or [0.0] * len(figures["sums"]))]
-        if all(abs(a - b) <= part * b for a, b, part in zip(got, expected, near, strict=True)):
-            return ""
-        return f"{kind.unit} were lost, doubled or changed: {got}, expected {list(expected)}"
+        return difference(kind, expected, [figures["count"], *figures["sums"]])
 
     contenders = {}
     for peer in peers:
@@ -160,6 +156,14 @@ def compared(
             )
     [results] = compare([Scenario(kind.name, list(contenders.values()))], rounds, TIMEOUT)
     return dict(zip(contenders, results, strict=True))
+
+
+def difference(kind: Kind, expected: Sequence[int], got: Sequence[int]) -> str:
+    """Says what is wrong with a number of examples and sums over them, if anything."""
+    near = [0.0, *(kind.tolerances or [0.0] * (len(expected) - 1))]
+    if all(abs(a - b) <= part * b for a, b, part in zip(got, expected, near, strict=True)):
+        return ""
+    return f"{kind.unit} were lost, doubled or changed: {got}, expected {list(expected)}"
 
 
 def program_of(peer: Peer) -> Program:

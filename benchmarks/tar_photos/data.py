@@ -17,17 +17,18 @@ def make(home: Path, count: int) -> list[int]:
     rng = np.random.default_rng(12)
     files = files_of(home)
     labels = rng.integers(0, LABELS, count)
-    archives = [tarfile.open(name, "w") for name in files]
     pictures = np.empty((count, SIDE, SIDE, 3), np.uint8)
-    for number, label in enumerate(labels.tolist()):
-        file = io.BytesIO()
-        image = picture(rng, SIDE, SIDE)
-        image.save(file, "JPEG", quality=90)
-        pictures[number] = image
-        for ending, data in (("jpg", file.getvalue()), ("cls", str(label).encode())):
-            member = tarfile.TarInfo(f"{number:06}.{ending}")
-            member.size = len(data)
-            archives[number * len(files) // count].addfile(member, io.BytesIO(data))
-    for archive in archives:
-        archive.close()
+    bounds = np.linspace(0, count, len(files) + 1).astype(int).tolist()
+    for name, begin, end in zip(files, bounds, bounds[1:], strict=False):
+        with tarfile.open(name, "w") as archive:
+            for number in range(begin, end):
+                file = io.BytesIO()
+                image = picture(rng, SIDE, SIDE)
+                image.save(file, "JPEG", quality=90)
+                pictures[number] = image
+                label = str(labels[number]).encode()
+                for ending, data in (("jpg", file.getvalue()), ("cls", label)):
+                    member = tarfile.TarInfo(f"{number:06}.{ending}")
+                    member.size = len(data)
+                    archive.addfile(member, io.BytesIO(data))
     return sums_of((pictures, labels))[1:]
