@@ -16,7 +16,7 @@ import headrace as hr
 
 
 def numbers() -> hr.Pipeline:
-    """Returns batches of x and y = 3 x, shuffled anew in each of four epochs."""
+    """Returns batches of x and y = 3 x, shuffled again in each of four epochs."""
     x = np.random.default_rng(1).uniform(-1, 1, 1_000).astype(np.float32)
     return hr.arrays({"x": x, "y": 3 * x}).shuffle(seed=1).epochs(4).batch(100)
 

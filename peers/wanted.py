@@ -13,7 +13,7 @@ WANTED: dict[str, str] = {
     "TensorFlow takes any file for one of the format before 1.0, which does not exist here",
     "checkpoints.saved_where_no_directory_is": "TensorFlow 1.15 refuses it; 2 makes the directory",
     "checkpoints.states_that_are_damaged*": "an error: with TensorFlow, which only warns, a "
-    "program would begin its training anew",
+    "program would begin its training again",
     "diagonals.of_known[15]": "refused where it is written; in TensorFlow the run fails",
     "diagonals.of_known[60]": "an index out of range is an error; TensorFlow 2 takes an element of "
     "another row",

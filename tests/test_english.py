@@ -23,6 +23,7 @@ AVOID = {
     r"\b(leave|leaves|leaving|left) out\b": "skips, omits",
     r"\b(go|goes|went|gone) on\b": "continues, resumes",
     r"\bput off\b": "deferred, lazy",
+    r"\banew\b": "again, from the beginning",
     r"(?<!there )\b(is|was) no (?=[a-z])(?!longer|more|less|other|room|way|need|place|one|end|such"
     r"|matter|use|memory|later|earlier|sooner|better|worse|quicker|larger|smaller|faster|slower"
     r"|exception|order)": "is not a",

@@ -313,7 +313,7 @@ INTERRUPTED = {
         "tf.Variable(1)",
         "tf.train.SessionManager(ready_op=tf.report_uninitialized_variables())"
         ".wait_for_session('')",
-        "variables that somebody else initializes",
+        "variables that another process initializes",
     ),
     "GlobalStepWaiterHook": (
         "step = tf.train.create_global_step(); sess = tf.Session()\n"

@@ -11,7 +11,7 @@ from benchmarks.token_windows.windows import BATCH, LENGTH, PATH, read
 def batches() -> Iterator[np.ndarray]:
     random = np.random.default_rng(1)
     while True:
-        # Opened anew for each batch, as it is there, against growing memory.
+        # Opened again for each batch, as it is there, against growing memory.
         tokens = np.memmap(PATH, np.uint16, "r")
         places = random.integers(0, len(tokens) - LENGTH, BATCH)
         yield np.stack([tokens[place : place + LENGTH].astype(np.int64) for place in places])

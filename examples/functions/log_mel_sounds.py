@@ -1,4 +1,4 @@
-"""Log-mel spectrograms of sounds, by NumPy alone, with noise that is drawn anew in each epoch."""
+"""Log-mel spectrograms of sounds, by NumPy alone, with noise that is drawn again in each epoch."""
 
 import os
 import tempfile

@@ -363,8 +363,8 @@ class TestRefusals:
         ("features", "output", "expected"),
         [
             ({"x": [1, 2]}, "b.csv", "feature 'x' is a list, which no field of CSV holds"),
-            ({"x": b"\xff"}, "b.csv", "feature 'x' holds bytes that are no text. Give --base64 x"),
-            ({"x": b"\xff"}, "b.jsonl", "feature 'x' holds bytes that are no text"),
+            ({"x": b"\xff"}, "b.csv", "feature 'x' holds bytes that are not text. Give --base64 x"),
+            ({"x": b"\xff"}, "b.jsonl", "feature 'x' holds bytes that are not text"),
             ({"x": float("nan")}, "b.jsonl", "example 0 has a number that is infinite"),
             ({"a/B": b"x"}, "b.tar", "feature 'a/B' cannot be an extension"),
             ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', expected a name without points"),
@@ -388,7 +388,7 @@ class TestRefusals:
         if done.exit_code == 0:
             assert [str(path) for path in Path("b").rglob("*.png")] == ["b/1/evil.png"]
         else:
-            assert "is no name of a file" in done.stderr
+            assert "is not a file name" in done.stderr
         assert not list(Path("..").glob("*.png"))
 
     @pytest.mark.parametrize("name", [b"..", b"a/b", b".hidden", b""])
@@ -409,7 +409,7 @@ class TestRefusals:
 
     def test_records_that_are_not_examples_have_no_columns(self):
         write_records("a", [b"\xff\xff"])
-        assert "example 0 is no Example" in refused("a", "b.csv")
+        assert "example 0 is not an Example" in refused("a", "b.csv")
 
     def test_an_existing_file_is_replaced_only_with_overwrite(self):
         write_numbers("a", 3)
@@ -440,8 +440,8 @@ class TestRefusals:
             (["a", "b.csv", "--key", "x"], "--key: expected --to tar"),
             (["a", "b.csv", "--cast", "x=str"], "--cast: expected --to tfrecord"),
             (["a", "b.tfrecord", "--cast", "x=int"], "--cast x=int: expected float32 or str"),
-            (["a", "b.csv", "--shard-bytes", "many"], "'many' is no size"),
-            (["a", "b.csv", "--rename", "x"], "'x' is no pair"),
+            (["a", "b.csv", "--shard-bytes", "many"], "'many' is not a size"),
+            (["a", "b.csv", "--rename", "x"], "'x' is not a pair"),
             (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a share"),
             (["a", "s3://bucket/b.csv"], "expected a local path"),
             (["a"], "Missing argument"),

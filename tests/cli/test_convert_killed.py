@@ -140,7 +140,7 @@ class TestTheSecondRun:
         done = call("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "6")
         assert done.exit_code == 1
         assert "b.tfrecord: seed is 6, but 5 in the run that has begun it" in done.stderr
-        assert "--overwrite to start anew" in done.stderr
+        assert "--overwrite to start again" in done.stderr
 
     def test_must_find_the_same_source(self):
         write_numbers("a", 121)

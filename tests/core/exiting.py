@@ -2,7 +2,7 @@
 
 `ACTIVITIES` says what the threads of its runners do when it ends, and `ENDINGS` how it ends. The
 program ends once each activity has begun. It reads `ACTIVITY+ACTIVITY ENDING` from stdin, a line
-for each time, and forks to do it, so that it need not be started anew.
+for each time, and forks to do it, so that it need not be started again.
 """
 
 import atexit

@@ -252,7 +252,7 @@ def test_a_record_that_is_not_an_event_is_named(tmp_path):
         writer.write(b"\x0a")
     iterator = tf.train.summary_iterator(path)
     assert next(iterator).step == 1
-    with pytest.raises(tf.errors.DataLossError, match="host: record 1 is no event"):
+    with pytest.raises(tf.errors.DataLossError, match="host: record 1 is not an event"):
         next(iterator)
 
 

@@ -87,7 +87,7 @@ def source_host() -> str:
 
 
 def main() -> int:
-    """Writes all pages anew."""
+    """Writes all pages, in place of those of an earlier build."""
     shutil.rmtree(STAGED, ignore_errors=True)
     pages, host = built(), source_host()
     places = {path: path.relative_to(DOCS) for path in pages} | sources()

@@ -20,7 +20,7 @@ def size(_context: click.Context, _option: click.Parameter, value: str | None) -
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
     number = int(float(found[1]) * _UNITS[found[2]]) if found else 0
     if number < 1:
-        raise click.BadParameter(f"{value!r} is no size, expected one such as 100M or 1.5GiB.")
+        raise click.BadParameter(f"{value!r} is not a size, expected one such as 100M or 1.5GiB.")
     return number
 
 
@@ -32,7 +32,7 @@ def pairs(
     for value in values:
         name, mark, text = value.rpartition("=")
         if not mark or not name:
-            raise click.BadParameter(f"{value!r} is no pair, expected NAME=VALUE.")
+            raise click.BadParameter(f"{value!r} is not a pair, expected NAME=VALUE.")
         found.append((name, text))
     return tuple(found)
 

@@ -172,7 +172,7 @@ class Graph(GraphElements):
         return op
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> "GraphDef":
-        """Returns all operations as a message, a copy: changing it changes nothing in the graph.
+        """Returns a copy of all operations as a message: changing it does not change the graph.
 
         Args:
             from_version: Ignored, as in TensorFlow.

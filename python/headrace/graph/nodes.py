@@ -169,7 +169,7 @@ class Operation:
 
     @property
     def node_def(self) -> "NodeDef":
-        """This operation as a message, made anew: changing it changes nothing."""
+        """A copy of this operation as a message: changing it does not change the graph."""
         # Protocol buffers take longer to load than all the rest.
         from headrace.graph.node_defs import make_node_def  # noqa: PLC0415
 

@@ -348,7 +348,8 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
             raise DataLossError(
                 None,
                 None,
-                f"{fspath(path)}: record {number} is no event ({error}). It is no event file, or "
+                f"{fspath(path)}: record {number} is not an event ({error}). It is not an event "
+                "file, or "
                 "was written by something else; leave it out.",
             ) from None
         yield event

@@ -101,9 +101,9 @@ CASES = {
     ),
     "decode_json_example": Case(
         *(tf.decode_json_example, b"{}", b"[]"),
-        "Error while parsing JSON: [] is no object, got '[]'. Give one object with",
+        "Error while parsing JSON: [] is not an object, got '[]'. Give one object with",
         is_batched=True,
-        words_of_batch="Error while parsing JSON: [] is no object, got '[]' in element 2.",
+        words_of_batch="Error while parsing JSON: [] is not an object, got '[]' in element 2.",
     ),
     "decode_compressed": Case(
         *(lambda data: tf.decode_compressed(data, "GZIP"), gzip.compress(b"a"), b"plain text"),

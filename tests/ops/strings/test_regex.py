@@ -68,7 +68,7 @@ import threading
 import headrace.tf1 as tf
 
 text = tf.placeholder(tf.string, [])
-result = tf.regex_replace(text, "a*b|a", "x")  # looks for a "b" anew after each match
+result = tf.regex_replace(text, "a*b|a", "x")  # looks for a "b" again after each match
 with tf.Session() as session:
     work = threading.Thread(target=session.run, args=(result, {text: b"a" * 10_000}))
     work.start()

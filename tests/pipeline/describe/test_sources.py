@@ -136,8 +136,8 @@ def test_whatever_a_function_yields():
     ("make", "error", "message"),
     [
         (lambda: hp.tfrecords([]), ValueError, "tfrecords: no paths given"),
-        (lambda: hp.tfrecords([3]), TypeError, "tfrecords: 3 is no path"),
-        (lambda: hp.tfrecords(b"a"), TypeError, "tfrecords: .* is no path"),
+        (lambda: hp.tfrecords([3]), TypeError, "tfrecords: 3 is not a path"),
+        (lambda: hp.tfrecords(b"a"), TypeError, "tfrecords: .* is not a path"),
         (lambda: hp.tfrecords("a", "rar"), ValueError, "compression is 'rar', expected one of"),
         (
             lambda: hp.fixed_length_records("a", 0),

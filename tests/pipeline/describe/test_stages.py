@@ -214,7 +214,7 @@ def test_pipelines_are_compared_by_their_stages():
         (lambda p: p.prefetch(0), ValueError, "prefetch: count is 0"),
         (lambda p: hp.concat([p, 3]), TypeError, "concat: got 3"),
         (lambda p: hp.concat([]), ValueError, "concat: no pipelines given"),
-        (lambda p: hp.Feature(list), TypeError, "is no type of a component"),
+        (lambda p: hp.Feature(list), TypeError, "is not a type of a component"),
         (lambda p: hp.Feature(int, (-1,)), ValueError, "expected sizes from 0 up"),
     ],
 )
@@ -229,7 +229,7 @@ def test_wrong_arguments_are_refused_where_they_are_written(make, error, message
         ({}, ValueError, "no features given"),
         ({"a": np.int32}, TypeError, "'a' is int32, but an Example holds int64, float32"),
         ({"a": hp.Ragged(bool)}, TypeError, "'a' is bool"),
-        ({"a": "nothing"}, TypeError, "is no type of a component"),
+        ({"a": "nothing"}, TypeError, "is not a type of a component"),
     ],
 )
 def test_features_that_no_example_holds_are_refused(features, error, message):

@@ -55,7 +55,7 @@ def test_a_class_without_sounds_is_an_error(sounds):
 
 
 def test_arguments_are_checked_where_they_are_written(sounds):
-    with pytest.raises(TypeError, match="audio_folder: 3 is no path"):
+    with pytest.raises(TypeError, match="audio_folder: 3 is not a path"):
         hr.audio_folder(3)
     with pytest.raises(TypeError, match=r"audio_folder: extensions are .*such as 'wav'"):
         hr.audio_folder(sounds, [1])

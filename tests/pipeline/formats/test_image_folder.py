@@ -97,5 +97,5 @@ def test_other_sources_have_no_classes():
     with pytest.raises(AttributeError, match="files has no classes, expected a pipeline that"):
         hp.files("a").classes  # noqa: B018
     assert not hasattr(hp.files("a"), "classes")
-    with pytest.raises(TypeError, match="image_folder: 3 is no path"):
+    with pytest.raises(TypeError, match="image_folder: 3 is not a path"):
         hp.image_folder(3)

@@ -3,7 +3,7 @@
 `files/megatron_*` were written by `IndexedDatasetBuilder` of megatron-core 0.16.1, with documents
 added whole and in parts, `files/datatrove_*` by `TokenizedFile` of datatrove 0.10.1, and
 `files/tokenizer.ds` by its `DocumentTokenizer`, whose words are `w0` to `w699` and which ends
-documents with token 0. With these libraries installed, files are written anew as well.
+documents with token 0. With these libraries installed, new files are written as well.
 """
 
 from pathlib import Path

@@ -360,7 +360,7 @@ def test_an_array_that_is_cut_short_is_an_error(tmp_path):
     with pytest.raises(errors.DataLossError, match=r"a\.npy: it has 520 bytes, expected 528"):
         next(iter(hr.tokens(tmp_path, 2)))
     (tmp_path / "a.npy").write_bytes(b"no array")
-    with pytest.raises(errors.DataLossError, match=r"a\.npy: it is no array of NumPy"):
+    with pytest.raises(errors.DataLossError, match=r"a\.npy: it is not a NumPy array"):
         next(iter(hr.tokens(tmp_path, 2)))
 
 

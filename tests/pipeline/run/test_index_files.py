@@ -172,7 +172,7 @@ def test_another_index_with_the_same_words_is_refused_in_words(tmp_path):
         shuffled(hr.text_lines, path)
     found, made = shuffled(hr.text_lines, path)
     assert len(found) == 3
-    # It was made anew when the other one was found out.
+    # It was replaced when the other one was found to be outdated.
     assert (made.scanned, made.opened) == (0, 1)
 
 

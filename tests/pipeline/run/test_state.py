@@ -315,7 +315,7 @@ class TestRefusals:
             other.resume(state, allow={"weights"})
         assert len(list(other.resume(state, allow={"epochs", "weights"}))) > 40
         with pytest.raises(
-            ValueError, match="allow has 'size', expected 'epochs', 'weights' and 'parts'"
+            ValueError, match="allow has 'size', expected only 'epochs', 'weights' and 'parts'"
         ):
             other.resume(state, allow={"size"})
 
@@ -339,7 +339,9 @@ class TestRefusals:
             pipeline.resume({**state, "version": newer})
 
     def test_an_older_version(self, pipeline, state):
-        with pytest.raises(ValueError, match=r"version 1, .* of version \d alone\. Resume with"):
+        with pytest.raises(
+            ValueError, match=r"version 1, .* only states of version \d\. Resume with"
+        ):
             pipeline.resume({**state, "version": 1})
 
     def test_an_edited_or_shortened_state_is_refused(self, pipeline, state):

@@ -181,7 +181,7 @@ class TestRefusals:
             (np.zeros(2, np.uint64), "tfrecord", "np.int64 in a map"),
             (np.zeros(2, complex), "tfrecord", "'c' is .*complex128"),
             (np.zeros(2, complex), "jsonl", "which JSON has no type for"),
-            (np.array([b"a", b"b"], object), "jsonl", "'c' holds bytes that are no text"),
+            (np.array([b"a", b"b"], object), "jsonl", "'c' holds bytes that are not text"),
             (np.zeros((2, 2, 2)), "tar", r"Call it 'c\.npy', with rename"),
             (np.zeros(2, complex), "tar", "which a member of text has no type for"),
         ],

@@ -110,7 +110,7 @@ _MOST_SKIPPED: Final = 20
 @click.option("--image", metavar="NAME", help="To an image folder: the feature with the image.")
 @click.option("--label", metavar="NAME", help="To an image folder: the feature with the class.")
 @click.option("--name", metavar="NAME", help="To an image folder: the feature with the name.")
-@click.option("--overwrite", is_flag=True, help="Replace existing files, and start anew.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files, and start again.")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 def convert(
     to: str | None,

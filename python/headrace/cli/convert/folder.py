@@ -166,7 +166,7 @@ class Folder:
         name = f"{number:09d}" if self._plan.name is None else _text(row[self._plan.name])
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if not parts or ".." in parts or parts[-1].startswith(".") or "\0" in name:
-            raise Failure(f"example {number}: {name!r} is no name of a file. Give --name.")
+            raise Failure(f"example {number}: {name!r} is not a file name. Give --name.")
         # Inside the folder of its class an image may be in subdirectories; elsewhere only its name
         # counts.
         is_within = len(parts) > 1 and parts[0] == _text(row[self._plan.label])
@@ -199,7 +199,7 @@ def _partial(output: str) -> str:
 
 def _data(values: Values, name: str, number: int) -> bytes:
     if len(values.items) != 1 or not isinstance(values.items[0], bytes):
-        raise Failure(f"example {number}: '{name}' is no image. Give --image.")
+        raise Failure(f"example {number}: '{name}' is not an image. Give --image.")
     return values.items[0]
 
 

@@ -56,7 +56,7 @@ def _plain(name: str, values: Values, request: Request) -> Values:
     try:
         return Values("bytes", [base64.b64decode(item, validate=True) for item in values.items])
     except (TypeError, ValueError) as error:
-        raise Failure(f"--base64 {name}: a value is no base64: {error}.") from error
+        raise Failure(f"--base64 {name}: a value is not base64: {error}.") from error
 
 
 def _maker(source: Source) -> Callable[[dict[str, Any], int], Row]:
@@ -73,7 +73,8 @@ def _row_of_record(example: dict[str, Any], number: int) -> Row:
     row = values_of_record(example["record"])
     if row is None:
         raise Failure(
-            f"example {number} is no Example, so its features are not known. TFRecords of anything "
+            f"example {number} is not an Example, so its features are not known. TFRecords of "
+            "anything "
             "else can be converted to TFRecords only."
         )
     return row

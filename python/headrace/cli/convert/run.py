@@ -27,7 +27,7 @@ from headrace.pipeline.writing.wording import UnwritableError
 
 __all__ = ["Converted", "convert"]
 
-_ANEW: Final = "Give the same arguments to go on, or --overwrite to start anew."
+_ANEW: Final = "Give the same arguments to continue, or --overwrite to start again."
 
 
 class Converted(NamedTuple):
@@ -152,7 +152,7 @@ class _Conversion:
             if line["path"] and not has_size(line["path"], line["size"]):
                 raise Failure(
                     f"{line['path']}: the run that has begun this wrote {line['size']} bytes, but "
-                    "the file is not like that any more. Give --overwrite to start anew."
+                    "the file has changed since. Give --overwrite to start again."
                 )
         for path in self._names.leftovers():
             os.unlink(path)

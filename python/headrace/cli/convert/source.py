@@ -101,7 +101,7 @@ def _format(contents: list[Content], request: Request) -> str:
     for content in contents:
         if content.kind not in FORMAT_OF_KIND:
             raise Failure(
-                f"{content.path}: its kind is {content.kind}, which is no source. If it is one, "
+                f"{content.path}: its kind is {content.kind}, which is not a source. If it is one, "
                 "give --from."
             )
         if content.kind != first.kind:
@@ -164,7 +164,8 @@ def _check_header(path: str, names: list[str], request: Request) -> None:
     number = next((name for name in names if is_number(name)), None)
     if number is not None and request.header is None:
         raise Failure(
-            f"{path}: the first line has {number!r} for the name of a column. If it is no header, "
+            f"{path}: the first line has {number!r} for the name of a column. If it is not a "
+            "header, "
             "give --no-header and --column NAME=TYPE for each column, in order; else --header."
         )
 

@@ -23,7 +23,7 @@ def report_of_index(content: Content, looked: Looked) -> tuple[dict[str, Any], l
         damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": str(fault)}
         return {"damage": [damage]}, []
     kind, num_bytes, time, tag, count, is_whole = found
-    reason = "the places of some records are damaged; the next start makes them anew"
+    reason = "the offsets of some records are damaged; the next run replaces the index"
     damage = {"record": None, "offset_bytes": None, "stage": "index", "reason": reason}
     report: dict[str, Any] = {
         "unit": "records",

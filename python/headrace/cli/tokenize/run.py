@@ -85,7 +85,7 @@ def run(request: Request, interrupts: Interrupts) -> Written:
 
     Raises:
         Failure: If the tokenizer, a source or the output is at fault.
-        Interrupted: If somebody asked for the end. Then nothing was written.
+        Interrupted: If a signal asked to stop. Then nothing was written.
         OpError: If a text cannot be read.
     """
     stem = request.output.removesuffix(".bin")

@@ -260,7 +260,7 @@ class _Assembly:
         ]
         captured = []
         for inside, outside in zip(loop.captured, op.inputs[num_own:], strict=True):
-            # The body works on resources itself, and reads variables anew in each iteration.
+            # The body works on resources itself, and reads variables again in each iteration.
             if outside in self.slots:
                 captured.append(inside)
                 inputs.append(self.slots[outside])

@@ -58,7 +58,7 @@ def _decode(text: bytes, where: str) -> bytes:
     try:
         given = json.loads(text.decode(), object_pairs_hook=_without_doubles)
         if given is None:
-            raise ValueError("null is no object")
+            raise ValueError("null is not an object")
         serialized: bytes = _example(given).SerializeToString(deterministic=True)
     except (ValueError, RecursionError) as error:
         shown = text[:_SHOWN_BYTES].decode(errors="replace")
@@ -96,7 +96,7 @@ def _object(given: object) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, dict):
-        raise ValueError(f"{given!r} is no object")
+        raise ValueError(f"{given!r} is not an object")
     return given
 
 
@@ -125,7 +125,7 @@ def _read_int(value: object) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{value!r} is no integer")
+        raise ValueError(f"{value!r} is not an integer")
     return value
 
 
@@ -135,7 +135,7 @@ def _read_float(value: object) -> float:
     if value is None:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     if _LARGEST_FLOAT < abs(value) < math.inf:
         raise ValueError(f"{value!r} is out of range")
     return value
@@ -145,7 +145,7 @@ def _read_bytes(value: object) -> bytes:
     if value is None:
         return b""
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no string")
+        raise ValueError(f"{value!r} is not a string")
     text = value.replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
 

@@ -296,7 +296,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
             num_shards: The number of shards.
             resume: Whether to continue where an earlier call was ended or killed. Shards that it
                 completed stay as they are, and the others come out as they would have. If there
-                was no such call, writing begins anew.
+                was no such call, writing starts from the beginning.
 
         Raises:
             AlreadyExistsError: If a shard exists, or another process is writing them.

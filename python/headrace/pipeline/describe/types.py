@@ -136,7 +136,8 @@ def element_type(where: str, word: TypeWord) -> ElementType:
         is_number = False
     if found is None or not is_number:
         raise TypeError(
-            f"{where}: {word!r} is no type of a component, expected int (int64), float (float32), "
+            f"{where}: {word!r} is not a type of a component, expected int (int64), float "
+            "(float32), "
             "bool, bytes, str, a NumPy type of numbers, or datetime64 or timedelta64 of D, s, ms, "
             "us or ns."
         )

@@ -121,7 +121,7 @@ def folder_path(where: str, root: str | os.PathLike[str]) -> str:
         TypeError: If `root` is not a path.
     """
     if not isinstance(root, (str, os.PathLike)) or isinstance(os.fspath(root), bytes):
-        raise TypeError(f"{where}: {root!r} is no path, expected a str or a pathlib.Path.")
+        raise TypeError(f"{where}: {root!r} is not a path, expected a str or a pathlib.Path.")
     path = storage.local_path(os.fspath(root))
     return path.rstrip("/") if storage.is_remote(path) else path
 

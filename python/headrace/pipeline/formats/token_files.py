@@ -296,7 +296,7 @@ def _of_npy(path: str) -> tuple[_Dtype, int, int]:
             shape, _, dtype = read(opened)
         except (ValueError, EOFError) as error:
             raise _damaged(
-                path, f"it is no array of NumPy: {error}. Copy the file again"
+                path, f"it is not a NumPy array: {error}. Copy the file again"
             ) from error
         first_byte = opened.tell()
     if len(shape) != 1:

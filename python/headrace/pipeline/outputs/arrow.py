@@ -61,7 +61,7 @@ def _type(name: str, spec: Spec) -> Any:
     """Returns the Arrow type of a component: a list for each axis, of fixed size if it is known."""
     if spec.shape is None:
         raise TypeError(
-            f"to_arrow: nobody knows how many axes the component {name!r} has, expected a shape. "
+            f"to_arrow: the number of axes of the component {name!r} is unknown, expected a shape. "
             "Reshape it in map, or drop it with select."
         )
     if is_carried(spec.dtype) and not is_time(spec.dtype):

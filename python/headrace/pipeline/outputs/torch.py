@@ -109,7 +109,7 @@ class TorchLoader:
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch, from 0, of the next iteration from which a batch is taken.
 
-        Training loops call it before each epoch. If they count anew after a resume, with an epoch
+        Training loops call it before each epoch. If they count from 0 after a resume, with an epoch
         before that of the state, the state is used, and later numbers count from its epoch. An
         epoch after that of the state starts at its beginning.
         """

@@ -130,7 +130,7 @@ def as_components(where: str, given: object, specs: Specs) -> Mapping[str, Any]:
         if not specs:
             raise ValueError(
                 f"{where}: there is an example now, but there was none when the components were "
-                "learned, at the beginning of the iteration. Iterate anew."
+                "learned, at the beginning of the iteration. Start a new iteration."
             )
         raise ValueError(
             f"{where}: the function returned the components {sorted(components)}, expected "

@@ -70,7 +70,7 @@ def check_again(items: object) -> None:
         raise TypeError(
             f"iterable: got an iterator ({kind.__name__}), which can be read once, expected "
             "something that can be iterated again, or a function that makes an iterator. Write "
-            "lambda: make(), with what makes the iterator anew, not the iterator itself."
+            "lambda: make(), with a call that makes a new iterator, not the iterator itself."
         )
     is_list = hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
     if isinstance(items, (str, bytes, Mapping)) or not (hasattr(kind, "__iter__") or is_list):

@@ -45,7 +45,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
     given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
     for path in given:
         if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
-            raise TypeError(f"{where}: {path!r} is no path, expected a str or a pathlib.Path.")
+            raise TypeError(f"{where}: {path!r} is not a path, expected a str or a pathlib.Path.")
     texts = tuple(os.fspath(path) for path in given)
     if not texts:
         raise ValueError(f"{where}: no paths given, expected at least one path or pattern.")

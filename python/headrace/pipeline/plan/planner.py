@@ -201,7 +201,7 @@ class _Planning(FunctionPlanning):
                 return mixture(mix, parts, self._specs[0], resumed)
             case stages.Zip(strict=strict):
                 return engine.Plan.zip(parts, strict)
-        raise AssertionError(f"{source!r} is no source")
+        raise AssertionError(f"{source!r} is not a source")
 
     def _count(self, stage: Stage) -> int:
         """Returns the number under which the work of a stage is counted."""

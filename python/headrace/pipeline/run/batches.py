@@ -154,7 +154,7 @@ class Batches(Reports):
                 None,
                 None,
                 f"pipeline '{self._name}': this iteration was closed before its first batch, "
-                "expected an open one. Iterate anew.",
+                "expected an open one. Start a new iteration.",
             )
         self._check_caller()
         self._is_beginning = True
@@ -278,7 +278,7 @@ class Batches(Reports):
                 None,
                 None,
                 "this iteration over a pipeline was begun before a fork, and its threads are in "
-                "the other process. Iterate over the pipeline anew in this one.",
+                "the other process. Start a new iteration in this process.",
             )
         self._check_caller()
         try:
@@ -356,14 +356,14 @@ class Batches(Reports):
                 None,
                 f"pipeline '{self._name}': this iteration has ended with "
                 f"{type(self._failure).__name__} before the end of the data. Resume from its "
-                "state(), or iterate anew.",
+                "state(), or start a new iteration.",
             )
         if self._closed_by not in (None, threading.get_ident()):
             raise FailedPreconditionError(
                 None,
                 None,
                 f"pipeline '{self._name}': another thread has closed this iteration before the end "
-                "of the data. Resume from its state(), or iterate anew.",
+                "of the data. Resume from its state(), or start a new iteration.",
             )
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ class GlobalOrder:
                 None,
                 None,
                 f"digest: pipeline '{name}' was resumed with other parts or weights of mix, so its "
-                "order is not that of one pipeline, expected one that begins anew.",
+                "order is not that of one pipeline, expected an iteration from the beginning.",
             )
         execution, *_ = self._begun
         point, is_known = self._point(self.seen, num_left)

@@ -176,7 +176,7 @@ def resumed(
     for what in allow:
         if what not in _ALL_ALLOWED:
             raise ValueError(
-                f"resume: allow has {what!r}, expected 'epochs', 'weights' and 'parts' alone."
+                f"resume: allow has {what!r}, expected only 'epochs', 'weights' and 'parts'."
             )
     check_state(state)
     own = {
@@ -305,8 +305,9 @@ def check_state(state: Mapping[str, Any]) -> None:
         )
     if isinstance(version, int) and not isinstance(version, bool) and 0 < version < _VERSION:
         raise ValueError(
-            f"resume: the state has version {version}, but this headrace reads states of version "
-            f"{_VERSION} alone. Resume with the headrace that wrote it, or begin anew."
+            f"resume: the state has version {version}, but this headrace reads only states of "
+            f"version {_VERSION}. Resume with the headrace that wrote it, or start from the "
+            "beginning."
         )
     # Only states of pipelines over the hub have commits, of functions that are made from files what
     # those hold, and of mixtures their parts.

@@ -46,7 +46,7 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
     # A process that imports a program cannot start a worker; starting one explains that.
     if main is None and not is_importing():
         raise TypeError(
-            f"{where}: num_processes is given, and the function is of a program that is in no "
+            f"{where}: num_processes is given, and the function was not defined in a "
             f"file, expected one that another process can import. {hint}."
         )
     return data, main

@@ -32,7 +32,7 @@ def check_csv_columns(columns: Sequence[Column], wording: Wording) -> None:
 def no_text(name: str, wording: Wording) -> str:
     """Returns the message for bytes where only text is possible."""
     return (
-        f"{wording.component} '{name}' holds bytes that are no text. "
+        f"{wording.component} '{name}' holds bytes that are not text. "
         f"{wording.as_text.format(name=name)}, or {wording.drop}."
     )
 

@@ -111,7 +111,7 @@ class Journal:
                 None,
                 None,
                 f"{self.path}: it was written by another version of headrace. Remove this file and "
-                "what was written, and start anew.",
+                "what was written, and start again.",
             )
         return content
 

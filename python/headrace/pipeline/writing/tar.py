@@ -118,7 +118,7 @@ def _data(name: str, values: Values, number: int, wording: Wording) -> bytes:
         return json.dumps(items if is_list else items[0], ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
         raise UnwritableError(
-            f"example {number}: '{name}' has several strings that are no text, which no member of "
+            f"example {number}: '{name}' has several strings that are not text, which no member of "
             f"an archive holds. {wording.dropped}"
         ) from error
 

@@ -28,7 +28,7 @@ from headrace.pipeline.writing.wording import UnwritableError
 
 __all__ = ["write"]
 
-_ANEW: Final = "Remove the shards and the hidden file beside them to start anew."
+_ANEW: Final = "Remove the shards and the hidden file beside them to start again."
 
 
 class Description(Protocol):

@@ -190,7 +190,7 @@ def _py_func(node: Node) -> None:
     if kernel is None:
         raise ValueError(
             f"Node '{node.name[:-1]}': there is no Python function '{token}' in this process. "
-            "Messages do not hold functions: build the graph anew, or import it where `py_func` "
+            "Messages do not hold functions: build the graph again, or import it where `py_func` "
             "was called and while that graph is held."
         )
     node.attrs["python_function"] = True

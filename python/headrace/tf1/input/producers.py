@@ -108,7 +108,7 @@ def input_producer(
     """Returns a queue of the rows of a tensor, filled by its own runner.
 
     Args:
-        input_tensor: The rows; computed anew in each epoch.
+        input_tensor: The rows; computed again in each epoch.
         element_shape: Shape of one row, where the tensor's own is not fully known.
         num_epochs: The number of epochs; None for no limit. Needs
             `local_variables_initializer`.

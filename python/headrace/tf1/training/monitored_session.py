@@ -93,7 +93,7 @@ class _MonitoredSession:
             except PREEMPTION_ERRORS as error:
                 if not self._should_recover:
                     raise
-                _log.info("The session could not be made and is made anew: %s", error)
+                _log.info("The session could not be created; trying again: %s", error)
 
     @property
     def graph(self) -> Graph | None:
@@ -161,7 +161,7 @@ class _MonitoredSession:
             except PREEMPTION_ERRORS as error:
                 if not self._should_recover:
                     raise
-                _log.info("The session was preempted and is made anew: %s", error)
+                _log.info("The session was preempted and is created again: %s", error)
                 self._abandon()
 
     def _abandon(self) -> None:

@@ -219,7 +219,7 @@ class SessionManager:
                     "Sessions of headrace do not share variables: let the chief initialize its "
                     "own (is_chief=True).",
                 )
-            with Blocked(lambda: "variables that somebody else initializes"):
+            with Blocked(lambda: "variables that another process initializes"):
                 time.sleep(self._recovery_wait_secs)
 
     def _restored(

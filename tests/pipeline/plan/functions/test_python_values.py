@@ -98,7 +98,7 @@ def test_bytes_in_lists_keep_the_zeros_at_their_ends():
     ("value", "error", "message"),
     [
         ([1, "a"], TypeError, r"'x' holds objects \(int, str\), expected numbers, bytes or str"),
-        ([b"a", "a"], TypeError, "'x' holds bytes, str, expected str alone or bytes alone"),
+        ([b"a", "a"], TypeError, "'x' holds bytes, str, expected only str or only bytes"),
         ([1, None], TypeError, r"'x' holds objects \(NoneType, int\)"),
         ([[1], [2, 3]], ValueError, "'x' is a list whose items have different lengths, expected"),
         (2**63, ValueError, "'x' has an int that int64 .* does not hold exactly. Give it as a"),
@@ -183,7 +183,7 @@ class TestBfloat16:
         pytest.importorskip("pyarrow")
         with pytest.raises(TypeError, match=r"'x' is Spec.bfloat16, .*which Arrow does not have"):
             hp.arrays({"x": values}).to_arrow()
-        with pytest.raises(TypeError, match="is no type of a component"):
+        with pytest.raises(TypeError, match="is not a type of a component"):
             hp.csv(tmp_path / "a.csv", columns={"x": values.dtype})
 
     def test_torch_gets_its_own(self, values):

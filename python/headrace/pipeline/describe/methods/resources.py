@@ -135,7 +135,7 @@ class ResourceMethods(Chain):
                 of a file, and writes one after a scan that it had to do: beside the file, as
                 `NAME.hrindex`, or, where that cannot be written or the file is remote, in
                 `index_directory` or in the user's cache, `$XDG_CACHE_HOME/headrace/indexes`. A
-                damaged or outdated one is made anew. The order of the examples is the same with
+                damaged or outdated one is replaced. The order of the examples is the same with
                 and without it. "memory" reads and writes none: each program scans the files.
                 "off" neither reads nor scans; a shuffle that needs one is refused.
             index_directory: A directory for indexes that cannot be written beside their files.

@@ -144,7 +144,7 @@ def strings_of(what: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise TypeError(f"{what} holds objects ({names}), expected numbers, bytes or str.")
     if any(issubclass(kind, str) for kind in kinds) and len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise TypeError(f"{what} holds {names}, expected str alone or bytes alone.")
+        raise TypeError(f"{what} holds {names}, expected only str or only bytes.")
     items = [item.encode() if isinstance(item, str) else item for item in given]
     strings = np.empty(array.size, object)
     strings[:] = items

@@ -106,7 +106,7 @@ def check_contents(
             raise ValueError(
                 f"resume: {name}, which a native function is made from, holds something else than "
                 "when the state was taken, expected the same content. Resume with the file as it "
-                "was then, or begin anew."
+                "was then, or start from the beginning."
             )
     if digests.keys() != others.keys() and not is_changed:
         raise ValueError(
