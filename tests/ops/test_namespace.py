@@ -23,7 +23,8 @@ del FAMILIES["framework"]
 PAGE = ROOTS[0].parents[2] / "docs" / "native.md"
 
 # Names that a module of operations has for other modules: by module; None for all of its names.
-# Those under torchvision's names, and tokens, are of native functions alone.
+# Those that TensorFlow 1 does not have (under torchvision's names, tokens, sound) are of native
+# functions alone.
 INTERNAL: dict[str, set[str] | None] = {
     "augment/arguments": None,
     "augment/center_crop": None,
@@ -40,7 +41,10 @@ INTERNAL: dict[str, set[str] | None] = {
     "control/switch": None,
     "control/repetition": None,
     "control/structure": None,
+    "audio/decode": None,
     "audio/rates": None,
+    "audio/resample": None,
+    "audio/spectrogram": None,
     "image/frames": None,
     "math/at_k": None,
     "math/weights": None,

@@ -8,6 +8,7 @@ from random import Random
 from typing import Literal
 
 from tests.pipeline.generated import functions as f
+from tests.pipeline.generated import media
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.model import ANYTHING, Items, Run
 from tests.pipeline.generated.program import (
@@ -532,5 +533,5 @@ _DRAWS: list[Draw] = [
     *[_window, _map, _drawing_map, _batch, _unbatch, _with_list, _epochs, _skip_errors] * 3,
     *[_full_shuffle, _padded_batch, _bucket, _pack] * 4,
     *[_counting] * 4,
-    *[_tokens] * 2,
+    *[_tokens, media.picture, media.sound] * 2,
 ]

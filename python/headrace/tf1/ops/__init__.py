@@ -42,9 +42,6 @@ from headrace.ops.array.transpose import *
 from headrace.ops.array.unique import *
 from headrace.ops.array.unravel_index import *
 from headrace.ops.array.where import *
-from headrace.ops.audio.decode import *
-from headrace.ops.audio.resample import *
-from headrace.ops.audio.spectrogram import *
 from headrace.ops.control import control_flow as _control_flow
 from headrace.ops.control.assertions import *
 from headrace.ops.control.case import *

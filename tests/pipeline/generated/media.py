@@ -1,0 +1,130 @@
+"""Drawn native maps of pictures and of sound, which are made of each example's number."""
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+from tests.pipeline.generated import model as m
+from tests.pipeline.generated.model import ANYTHING, Example, Items
+from tests.pipeline.generated.program import At, Shape, Step, items_of
+
+import headrace as hr
+
+SHAPE = (6, 8, 3)
+RATE = 8000
+SOUNDS = [
+    (np.arange(count) * step % 20_011 - 9_000).astype("<i2")
+    for count, step in ((40, 911), (97, 7), (64, 4001))
+]
+START, LENGTH = 5, 30
+
+
+def _wav(samples: Any) -> bytes:
+    data = samples.tobytes()
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, 2 * RATE, 2, 16)
+    content = b"WAVE" + form + struct.pack("<4sI", b"data", len(data)) + data
+    return struct.pack("<4sI", b"RIFF", len(content)) + content
+
+
+FILES = [_wav(samples) for samples in SOUNDS]
+# What `native_sound` adds.
+SUMS = [int(samples.sum() + 3 * samples[START : START + LENGTH].sum()) for samples in SOUNDS]
+
+
+def _picture(example: Any) -> Any:
+    places = hr.ops.range(int(np.prod(SHAPE)), dtype="int64")
+    return hr.ops.reshape(hr.ops.cast((example["n"] + places * 7) % 251, "uint8"), SHAPE)
+
+
+def _with_sum(example: Any, result: Any) -> Any:
+    """Adds one number for all values, which are whole or are read to a thousandth."""
+    total = hr.ops.reduce_sum(hr.ops.cast(result, "float64")) * 1000
+    return {**example, "draw": example["n"] * 0 + hr.ops.cast(total, "int64")}
+
+
+@hr.native
+def native_crop(example):
+    image = hr.ops.random_resized_crop(_picture(example), 5)
+    image = hr.ops.random_horizontal_flip(image)
+    image = hr.ops.random_grayscale(hr.ops.color_jitter(image, 0.4, 0.4, 0.4, 0.1), 0.3)
+    return _with_sum(example, image)
+
+
+@hr.native
+def native_crop_of_jpeg(example):
+    image = hr.ops.random_resized_crop(hr.ops.encode_jpeg(_picture(example)), (4, 6))
+    return _with_sum(example, hr.ops.normalize(image, (0.4, 0.5, 0.6), 0.2))
+
+
+@hr.native
+def native_blur(example):
+    image = hr.ops.gaussian_blur(hr.ops.center_crop(_picture(example), 7), 3)
+    return _with_sum(example, hr.ops.random_erasing(image, 0.7, value=3))
+
+
+@hr.native
+def native_policies(example):
+    image = hr.ops.trivial_augment(_picture(example))
+    return _with_sum(example, hr.ops.rand_augment(image))
+
+
+@hr.native
+def native_sound(example):
+    file = hr.ops.gather(hr.ops.constant(FILES), example["n"] % len(FILES))
+    part = hr.ops.audio_slice(file, START, LENGTH)
+    total = hr.ops.reduce_sum(hr.ops.decode_audio(file)) + 3 * hr.ops.reduce_sum(part)
+    return {**example, "n": example["n"] + hr.ops.cast(total * 32_768, "int64")}
+
+
+def sound_in_model(example: Example) -> Example:
+    return {**example, "n": example["n"] + SUMS[example["n"] % len(SUMS)]}
+
+
+@hr.native
+def native_spectrum(example):
+    file = hr.ops.gather(hr.ops.constant(FILES), example["n"] % len(FILES))
+    samples = hr.ops.resample(hr.ops.decode_audio(file), RATE, 6000)
+    bands = hr.ops.log_mel_spectrogram(samples, 6000, n_fft=16, hop_length=8, n_mels=4)
+    return _with_sum(example, bands)
+
+
+def _with_draw(items: Items, at: At) -> Items:
+    return ({**item, "draw": m.deep(lambda _: ANYTHING, item["n"])} for item in items)
+
+
+def _step(kind: str, function: Callable[..., Any], seed: int | None = None) -> Step:
+    text = "" if seed is None else f", seed={seed}"
+    return Step(
+        kind,
+        f"map({function.__name__}{text})",
+        lambda p, _: p.map(function, seed=seed),
+        items_of(_with_draw),
+        lambda before: replace(before, names=before.names | {"draw"}),
+        order="any",
+    )
+
+
+def picture(random: Random, shape: Shape) -> Step | None:
+    """A random change of a picture, under torchvision's names."""
+    if shape.depth:
+        return None
+    functions = [native_crop, native_crop_of_jpeg, native_blur, native_policies]
+    return _step("augment", random.choice(functions), random.randrange(2**20))
+
+
+def sound(random: Random, shape: Shape) -> Step | None:
+    """Sound that is decoded, or its spectrogram."""
+    if shape.depth:
+        return None
+    if random.random() < 0.5:
+        return _step("spectrogram", native_spectrum)
+    return Step(
+        "decode_audio",
+        "map(native_sound)",
+        lambda p, _: p.map(native_sound),
+        items_of(lambda i, _: map(sound_in_model, i)),
+        order="any",
+    )
