@@ -283,6 +283,11 @@ class TestContentsDecideTheFormat:
         ),
         (tf.image.decode_png, b"", r"Expected image \(JPEG, PNG, or GIF\), got empty file"),
         (tf.image.decode_image, b"nope", "Unable to decode bytes as JPEG, PNG, GIF, or BMP"),
+        (
+            tf.image.decode_image,
+            b"\0\0\0\x18ftypavif\0\0\0\0mif1miaf",
+            "It is AVIF, which is not decoded: convert it to WebP or PNG, or decode it in a Python",
+        ),
         (tf.image.decode_gif, b"GIF89a", r"Invalid GIF data \(size 6\), "),
         (tf.image.decode_png, b"\x89PNG\r\n\x1a\n", "Invalid PNG header, data size 8"),
         (

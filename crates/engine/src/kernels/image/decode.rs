@@ -1,6 +1,6 @@
 //! Decodes images. Each operation accepts several formats, whatever its name.
 
-use super::codecs::sniff::{Format, describe_unknown};
+use super::codecs::sniff::{Format, describe_unknown, undecoded};
 use super::codecs::{bmp, exif, gif, jpeg, png, tiff, webp};
 use super::flip;
 use super::{Pixels, Samples, bracketed, contents};
@@ -96,9 +96,13 @@ impl Decode {
                     }
                     Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
                     None if contents.is_empty() => "Look at what should have written it".to_owned(),
-                    None => match content(contents) {
-                        Some(found) => format!("It is {found}. {}", found.remedy()),
-                        None => "Look at where the contents come from".to_owned(),
+                    None => match (undecoded(contents), content(contents)) {
+                        (Some(name), _) => format!(
+                            "It is {name}, which is not decoded: convert it to WebP or PNG, or decode it in a Python \
+                             function, by Pillow for example"
+                        ),
+                        (None, Some(found)) => format!("It is {found}. {}", found.remedy()),
+                        (None, None) => "Look at where the contents come from".to_owned(),
                     },
                 };
                 let got = describe_unknown(contents);

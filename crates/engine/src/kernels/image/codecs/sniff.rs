@@ -51,6 +51,26 @@ impl fmt::Display for Format {
     }
 }
 
+/// The name of a format of images that is not decoded.
+pub fn undecoded(contents: &[u8]) -> Option<&'static str> {
+    const HEIF_BRANDS: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"hevc", b"mif1", b"msf1"];
+    if contents.starts_with(b"\0\0\0\x0cJXL ") || contents.starts_with(b"\xff\x0a") {
+        return Some("JPEG XL");
+    }
+    if contents.starts_with(b"\0\0\0\x0cjP  ") {
+        return Some("JPEG 2000");
+    }
+    // The first box of the file names its brands.
+    let (size, rest) = contents.split_first_chunk()?;
+    let end = (u32::from_be_bytes(*size) as usize).min(contents.len());
+    let brands = rest.strip_prefix(b"ftyp").and_then(|_| contents.get(8..end))?;
+    let has = |wanted: &[&[u8]]| brands.chunks_exact(4).any(|brand| wanted.contains(&brand));
+    match has(&[b"avif", b"avis"]) {
+        true => Some("AVIF"),
+        false => has(&HEIF_BRANDS).then_some("HEIF"),
+    }
+}
+
 /// Describes contents that are not an image.
 pub fn describe_unknown(contents: &[u8]) -> String {
     if contents.is_empty() {
@@ -76,6 +96,22 @@ mod tests {
         assert_eq!(Format::of(b"RIFF\x04\0\0\0WAVE"), None);
         assert_eq!(Format::of(b"\xff\xd8"), None);
         assert_eq!(Format::of(b""), None);
+    }
+
+    #[test]
+    fn formats_that_are_not_decoded_are_named() {
+        let named = |brands: &[u8]| {
+            let size = (brands.len() as u32 + 8).to_be_bytes();
+            undecoded(&[&size, b"ftyp", brands, b"\0\0\0\x08metaavif"].concat())
+        };
+        assert_eq!(named(b"avif\0\0\0\0mif1miaf"), Some("AVIF"));
+        assert_eq!(named(b"mif1\0\0\0\0mif1avif"), Some("AVIF"));
+        assert_eq!(named(b"heic\0\0\0\0mif1heic"), Some("HEIF"));
+        assert_eq!(named(b"isom\0\0\x02\0mp41"), None);
+        assert_eq!(undecoded(b"\0\0\0\x04ftypavif"), None);
+        assert_eq!(undecoded(b"\xff\x0a\0"), Some("JPEG XL"));
+        assert_eq!(undecoded(b"\0\0\0\x0cjP  \r\n\x87\n"), Some("JPEG 2000"));
+        assert_eq!(undecoded(b""), None);
     }
 
     #[test]
