@@ -11,20 +11,25 @@ from peers.environments import python_of
 from benchmarks import beside
 from benchmarks.arrays_in_memory import __main__ as arrays_in_memory
 from benchmarks.comparison import compare, describe_machine, table_of
+from benchmarks.first_batch import __main__ as first_batch
 from benchmarks.functions import __main__ as functions
 from benchmarks.imagenet_photos import __main__ as imagenet_photos
 from benchmarks.json_lines import __main__ as json_lines
 from benchmarks.parquet_rows import __main__ as parquet_rows
 from benchmarks.pipelines import data, dataset, report, running
 from benchmarks.pipelines.programs import LIMIT, PROGRAMS, programs_for
-from benchmarks.pipelines.workloads import WORKLOADS
+from benchmarks.pipelines.workloads import WORKLOADS, Workload
 from benchmarks.queues.__main__ import scenarios_for
 from benchmarks.tar_photos import __main__ as tar_photos
+from benchmarks.token_windows import __main__ as token_windows
 
 OURS = "headrace"
 KINDS = [
     module.KIND
-    for module in (imagenet_photos, parquet_rows, json_lines, tar_photos, arrays_in_memory)
+    for module in (
+        *(imagenet_photos, token_windows, parquet_rows, json_lines),
+        *(tar_photos, arrays_in_memory),
+    )
 ]
 """The work whose programs have a folder of their own each."""
 QUICK = "limit,headrace,alone,numpy,torch,grain,spdl,datasets,polars,pyarrow,webdataset"
@@ -42,7 +47,7 @@ PLOT = Path(__file__).parent / "pipelines" / "plot.py"
 @click.argument("names", nargs=-1, metavar="[WORKLOAD]...")
 @click.option("--rounds", default=3, show_default=True, help="How often each program runs.")
 @click.option("--seconds", default=4.0, show_default=True, help="About how long each run lasts.")
-@click.option("--scale", default=1.0, show_default=True, help="The part of the data of W8 to W14.")
+@click.option("--scale", default=1.0, show_default=True, help="The part of the data, from W8 on.")
 @click.option(
     "--contenders",
     default="",
@@ -63,29 +68,21 @@ def main(
     if quick:
         rounds, seconds, scale = 1, QUICK_SECONDS, QUICK_SCALE
         contenders = contenders or QUICK
-    kinds = [kind.name for kind in KINDS]
+    kinds = [kind.name for kind in (*KINDS, first_batch.KIND)]
     known = [*(workload.name for workload in WORKLOADS), QUEUES, functions.NAME, *kinds]
     if unknown := sorted(set(names) - set(known)):
         raise click.BadParameter(f"{', '.join(unknown)}: the workloads are {', '.join(known)}")
     prefixes = [name for name in contenders.split(",") if name]
-    programs = [*PROGRAMS, *functions.CALLERS, *(peer for kind in KINDS for peer in kind.peers)]
+    peers = [peer for kind in (*KINDS, first_batch.KIND) for peer in kind.peers]
+    programs = [*PROGRAMS, *functions.CALLERS, *peers]
     if contenders and not any(program.key.startswith(tuple(prefixes)) for program in programs):
         keys = ", ".join(dict.fromkeys(program.key for program in programs))
         raise click.BadParameter(f"{contenders}: the programs are {keys}")
     machine = f"{describe_machine()}; medians of {rounds} rounds in turn."
     print(f"{machine}\n", flush=True)
     tables, measured = [], []
-    for workload in WORKLOADS:
-        if names and workload.name not in names:
-            continue
-        try:
-            data.ensure(dataset.stem_of(workload.task))
-        except data.MissingSourceError as error:
-            print(f"{workload.name} is left out: {error}", file=sys.stderr)
-            continue
-        chosen = programs_for(workload, prefixes)
-        results = running.run(workload, chosen, rounds, seconds)
-        rows = [report.row_of(*pair) for pair in zip(chosen, results, strict=True)]
+    chosen = [each for each in WORKLOADS if not names or each.name in names]
+    for workload, rows in rows_of_pipelines(chosen, rounds, seconds, prefixes):
         measured.append((workload, rows))
         tables.append(report.table_of(workload, rows, LIMIT, OURS))
         print(tables[-1], flush=True)
@@ -102,11 +99,30 @@ def main(
         measured.append((workload, rows))
         tables.append(beside.table_of(kind, workload, rows))
         print(tables[-1], flush=True)
+    if not names or first_batch.KIND.name in names:
+        for workload, rows in first_batch.measured(rounds, scale, prefixes):
+            tables.append(first_batch.table_of(workload, rows))
+            print(tables[-1], flush=True)
     path = report.write(machine, tables, measured)
     plotter = python_of("plot")
     if plotter is not None:
         subprocess.run([plotter, PLOT, path], check=True)
     print(f"written to {path.parent}")
+
+
+def rows_of_pipelines(
+    workloads: Sequence[Workload], rounds: int, seconds: float, prefixes: Sequence[str]
+) -> Iterator[tuple[Workload, list[report.Row]]]:
+    """Yields what was measured of each workload whose data can be had."""
+    for workload in workloads:
+        try:
+            data.ensure(dataset.stem_of(workload.task))
+        except data.MissingSourceError as error:
+            print(f"{workload.name} is left out: {error}", file=sys.stderr)
+            continue
+        programs = programs_for(workload, prefixes)
+        results = running.run(workload, programs, rounds, seconds)
+        yield workload, [report.row_of(*pair) for pair in zip(programs, results, strict=True)]
 
 
 def tables_of_queues(rounds: int, prefixes: Sequence[str], seconds: float) -> Iterator[str]:

@@ -143,19 +143,32 @@ def compared(
 
     contenders = {}
     for peer in peers:
-        module = f"benchmarks.{kind.folder}.{peer.module}"
-        python = Path(sys.executable) if peer.environment is None else python_of(peer.environment)
-        if python is not None:
-            contenders[peer.key] = Contender(
-                name=peer.title,
-                command=[python, "-m", module, *arguments, *peer.arguments],
-                is_ours=peer is peers[0],
-                # Only the interpreter of another environment runs our programs, too.
-                variables={"PYTHONPATH": f"{ROOT / 'python'}:{ROOT}", "HF_HUB_OFFLINE": "1"},
-                problem_of=problem_of,
-            )
+        contender = contender_of(kind, peer, arguments, problem_of)
+        if contender is not None:
+            contenders[peer.key] = contender
     [results] = compare([Scenario(kind.name, list(contenders.values()))], rounds, TIMEOUT)
     return dict(zip(contenders, results, strict=True))
+
+
+def contender_of(
+    kind: Kind,
+    peer: Peer,
+    arguments: Sequence[str],
+    problem_of: Callable[[dict[str, Any]], str] = lambda _: "",
+) -> Contender | None:
+    """Returns how to run a program; None if it cannot be installed."""
+    python = Path(sys.executable) if peer.environment is None else python_of(peer.environment)
+    if python is None:
+        return None
+    module = f"benchmarks.{kind.folder}.{peer.module}"
+    return Contender(
+        name=peer.title,
+        command=[python, "-m", module, *arguments, *peer.arguments],
+        is_ours=peer is kind.peers[0],
+        # Only the interpreter of another environment runs our programs, too.
+        variables={"PYTHONPATH": f"{ROOT / 'python'}:{ROOT}", "HF_HUB_OFFLINE": "1"},
+        problem_of=problem_of,
+    )
 
 
 def difference(kind: Kind, expected: Sequence[int], got: Sequence[int]) -> str:

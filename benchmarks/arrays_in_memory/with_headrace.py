@@ -10,11 +10,10 @@ from benchmarks.arrays_in_memory import work
 
 
 def batches(home: Path, num_epochs: int) -> Iterator[Any]:
-    """Yields batches."""
+    """Returns batches."""
     features, labels = work.arrays_of(home)
     rows = hr.arrays({"x": features, "y": labels}).shuffle(seed=1).epochs(num_epochs)
-    for batch in rows.batch(work.BATCH_SIZE):
-        yield batch["x"], batch["y"]
+    return taking.components(rows.batch(work.BATCH_SIZE), "x", "y")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,12 @@ from benchmarks.arrays_in_memory import work
 
 
 def batches(home: Path, num_epochs: int) -> Iterator[Any]:
-    """Yields batches."""
-    features, labels = work.arrays_of(home)
+    """Returns batches."""
+    return indexed(*work.arrays_of(home), num_epochs)
+
+
+def indexed(features: np.ndarray, labels: np.ndarray, num_epochs: int) -> Iterator[Any]:
+    """Yields batches of arrays."""
     generator = np.random.default_rng(1)
     for _ in range(num_epochs):
         order = generator.permutation(len(labels))

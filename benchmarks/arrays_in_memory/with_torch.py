@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,13 @@ from benchmarks.arrays_in_memory import work
 
 
 def batches(home: Path, num_epochs: int) -> Iterator[Any]:
-    """Yields batches."""
+    """Returns batches."""
     torch.set_num_threads(1)
     num_workers = int(sys.argv[sys.argv.index("--workers") + 1])
     data = TensorDataset(*map(torch.from_numpy, work.arrays_of(home)))
     workers = {"num_workers": num_workers, "persistent_workers": num_workers > 0}
     loader = DataLoader(data, work.BATCH_SIZE, shuffle=True, **workers)
-    for _ in range(num_epochs):
-        yield from loader
+    return chain.from_iterable(repeat(loader, num_epochs))
 
 
 if __name__ == "__main__":

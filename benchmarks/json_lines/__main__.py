@@ -6,10 +6,10 @@ from benchmarks.json_lines.data import make
 KIND = Kind(
     "W11",
     "json_lines",
-    "JSON lines of 600 bytes, two of four keys: shuffle 10,000, batches of 256",
+    "JSON lines of 600 bytes, two of four keys: shuffle 10,000, two epochs, batches of 256",
     "lines",
     500_000,
-    1,
+    2,
     make,
     [
         Peer(
@@ -47,7 +47,7 @@ KIND = Kind(
             "with_datasets",
             "datasets",
             '`load_dataset(streaming=True)`, `with_format("arrow")`, '
-            "`shuffle(buffer_size=10000)`; Arrow strings",
+            "`shuffle(buffer_size=10000)`, no wait between epochs; Arrow strings",
         ),
     ],
 )

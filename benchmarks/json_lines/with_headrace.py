@@ -11,12 +11,12 @@ from benchmarks.json_lines import work
 
 
 def batches(home: Path, num_epochs: int) -> Iterator[Any]:
-    """Yields batches; `--arrow` is for strings as an array of pyarrow's."""
+    """Returns batches; `--arrow` is for strings as an array of pyarrow's."""
     lines = hr.json_lines(work.files_of(home), {work.NUMBER: int, work.TEXT: str})
     shuffled = lines.shuffle(window=work.WINDOW, seed=1).epochs(num_epochs)
     strings = "arrow" if "--arrow" in sys.argv else "numpy"
-    for batch in shuffled.batch(work.BATCH_SIZE).options(strings=strings):
-        yield batch[work.NUMBER], batch[work.TEXT]
+    pipeline = shuffled.batch(work.BATCH_SIZE).options(strings=strings)
+    return taking.components(pipeline, work.NUMBER, work.TEXT)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ from benchmarks.parquet_rows.data import make
 KIND = Kind(
     "W10",
     "parquet_rows",
-    "Parquet, eleven columns, one of strings: shuffle 100,000, batches of 4,096",
+    "Parquet, eleven columns, one of strings: shuffle 100,000, three epochs, batches of 4,096",
     "rows",
     2_000_000,
-    1,
+    3,
     make,
     [
         Peer(
@@ -47,7 +47,7 @@ KIND = Kind(
             "with_datasets",
             "datasets",
             '`load_dataset(streaming=True)`, `with_format("arrow")`, '
-            "`shuffle(buffer_size=100000)`; Arrow strings",
+            "`shuffle(buffer_size=100000)`, no wait between epochs; Arrow strings",
         ),
     ],
 )

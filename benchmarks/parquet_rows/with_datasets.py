@@ -12,6 +12,8 @@ from benchmarks.parquet_rows import work
 
 def batches(home: Path, num_epochs: int) -> Iterator[Any]:
     """Yields batches."""
+    # It would wait for five seconds after each epoch until its threads are gone.
+    datasets.config.SLEEP_TIME_ON_THREADS_SHUTDOWN = 0
     files = {"train": work.files_of(home)}
     data = datasets.load_dataset(
         "parquet", data_files=files, split="train", streaming=True, cache_dir=f"{home}-cache"

@@ -17,10 +17,10 @@ def decode(example: Any) -> Any:
 
 
 def batches(home: Path, num_epochs: int) -> Iterator[Any]:
-    """Yields batches."""
+    """Returns batches."""
     samples = hr.webdataset(work.files_of(home)).shuffle(window=work.WINDOW, seed=1)
-    for batch in samples.epochs(num_epochs).map(decode).batch(work.BATCH_SIZE):
-        yield batch["image"], batch["label"]
+    pipeline = samples.epochs(num_epochs).map(decode).batch(work.BATCH_SIZE)
+    return taking.components(pipeline, "image", "label")
 
 
 if __name__ == "__main__":

@@ -1,51 +1,50 @@
-"""Compares readers of the same file of tokens: `python -m benchmarks.token_windows`."""
+"""Measures windows of a file of tokens: `python -m benchmarks.token_windows`."""
 
-import json
-import statistics
-import subprocess
-import sys
-from pathlib import Path
+from benchmarks.beside import ALONE, Kind, Peer, command_of
+from benchmarks.token_windows.data import make
 
-import click
-from peers.environments import python_of
+KIND = Kind(
+    "W9",
+    "token_windows",
+    "200 MB of tokens: windows of 2,049 in random order, batches of 16",
+    "windows",
+    48_828,
+    4,
+    make,
+    [
+        Peer(
+            "headrace",
+            "headrace",
+            "with_headrace",
+            None,
+            "`hr.tokens(...).shuffle(seed=1)`, each window once an epoch; one thread for each core",
+        ),
+        Peer(
+            ALONE,
+            "NumPy memmap by hand",
+            "by_hand",
+            "numpy",
+            "one thread, random places, opened once, uint16",
+        ),
+        Peer(
+            "numpy-get-batch",
+            "NumPy memmap, `get_batch`",
+            "by_hand",
+            "numpy",
+            "one thread, random places, opened for each batch, int64",
+            ["--get-batch"],
+        ),
+        Peer(
+            "grain",
+            "Grain",
+            "with_grain",
+            "grain",
+            "a source over a memmap, as many threads as by default",
+        ),
+    ],
+)
 
-from benchmarks.token_windows.windows import write
-
-ROOT = Path(__file__).parent.parent.parent
-
-
-def run(python: Path, name: str, num_batches: int) -> float:
-    """Runs a program once; returns its windows a second."""
-    command = [python, "-m", f"benchmarks.token_windows.with_{name}", str(num_batches)]
-    finished = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    found = json.loads(finished.stdout)
-    return float(found["windows"] / found["seconds"])
-
-
-@click.command()
-@click.option("--rounds", default=5, show_default=True, help="How often each program runs.")
-@click.option("--batches", default=500, show_default=True, help="How many batches are read.")
-@click.option("--grain/--no-grain", "has_grain", default=True, help="Whether to run Grain, too.")
-def main(rounds: int, batches: int, has_grain: bool) -> None:
-    """Reads windows of 1,025 tokens in random order, with each of the readers in turn."""
-    grain = python_of("grain") if has_grain else None
-    pythons = {"headrace": Path(sys.executable), "memmap": Path(sys.executable)}
-    if grain is not None:
-        pythons["grain"] = grain
-    write()
-    rates = {name: [] for name in pythons}
-    for _ in range(rounds):
-        for name, python in pythons.items():
-            rates[name].append(run(python, name, batches))
-    for name, found in rates.items():
-        click.echo(
-            f"{name}: {statistics.median(found):,.0f} windows a second "
-            f"({min(found):,.0f} to {max(found):,.0f})"
-        )
-        if name != "headrace":
-            ratios = [ours / theirs for ours, theirs in zip(rates["headrace"], found, strict=True)]
-            click.echo(f"headrace / {name}: {statistics.median(ratios):.1f}")
-
+main = command_of(KIND)
 
 if __name__ == "__main__":
     main()

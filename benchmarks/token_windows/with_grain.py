@@ -1,30 +1,41 @@
-"""Reads with Grain: a source over a memmap, shuffled."""
+"""Grain: a source over a memmap, shuffled."""
 
-import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import grain
 import numpy as np
 
-from benchmarks.token_windows.windows import BATCH, LENGTH, PATH, read
+from benchmarks import taking
+from benchmarks.token_windows import work
 
 
 class Windows:
-    def __init__(self) -> None:
-        self._tokens = np.memmap(PATH, np.uint16, "r")
+    """The windows of a file, by number."""
+
+    def __init__(self, path: Path) -> None:
+        self._tokens = np.memmap(path, np.uint16, "r")
 
     def __len__(self) -> int:
-        return (len(self._tokens) - LENGTH) // (LENGTH - 1) + 1
+        return (len(self._tokens) - 1) // (work.LENGTH - 1)
 
     def __getitem__(self, number: int) -> np.ndarray:
-        start = number * (LENGTH - 1)
-        return np.asarray(self._tokens[start : start + LENGTH])
+        start = number * (work.LENGTH - 1)
+        return np.asarray(self._tokens[start : start + work.LENGTH])
 
 
-def batches() -> Iterator[np.ndarray]:
-    data = grain.MapDataset.source(Windows()).shuffle(seed=1).repeat().batch(BATCH)
-    return iter(data.to_iter_dataset())
+def batches(home: Path, num_epochs: int) -> Iterator[Any]:
+    """Returns batches."""
+    data = grain.MapDataset.source(Windows(work.file_of(home))).shuffle(seed=1)
+    batched = data.repeat(num_epochs).batch(work.BATCH_SIZE, batch_fn=stack)
+    return iter(batched.to_iter_dataset())
+
+
+def stack(windows: Any) -> tuple[np.ndarray]:
+    """Returns a batch."""
+    return (np.stack(windows),)
 
 
 if __name__ == "__main__":
-    read(int(sys.argv[1]), batches)
+    taking.run(batches, work.sums_of)

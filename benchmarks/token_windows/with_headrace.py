@@ -1,18 +1,21 @@
-"""Reads with headrace: a shuffle of all windows."""
+"""headrace: a shuffle of all windows."""
 
-import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import headrace as hr
-from benchmarks.token_windows.windows import BATCH, LENGTH, PATH, read
+from benchmarks import taking
+from benchmarks.token_windows import work
 
 
-def batches() -> Iterator[np.ndarray]:
-    pipe = hr.tokens(PATH, LENGTH, np.uint16).shuffle(seed=1).epochs().batch(BATCH)
-    return (batch["tokens"] for batch in pipe)
+def batches(home: Path, num_epochs: int) -> Iterator[Any]:
+    """Returns batches."""
+    windows = hr.tokens(work.file_of(home), work.LENGTH, np.uint16).shuffle(seed=1)
+    return taking.components(windows.epochs(num_epochs).batch(work.BATCH_SIZE), "tokens")
 
 
 if __name__ == "__main__":
-    read(int(sys.argv[1]), batches)
+    taking.run(batches, work.sums_of)

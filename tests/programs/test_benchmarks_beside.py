@@ -13,9 +13,10 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import beside, taking  # noqa: E402
 from benchmarks.__main__ import KINDS  # noqa: E402
+from benchmarks.first_batch import __main__ as first_batch  # noqa: E402
 from benchmarks.pipelines import dataset  # noqa: E402
 
-SCALES = {"W8": 0.002, "W10": 0.01, "W11": 0.01, "W12": 0.02, "W14": 0.01}
+SCALES = {"W8": 0.002, "W9": 0.002, "W10": 0.01, "W11": 0.01, "W12": 0.02, "W14": 0.01}
 PROGRAMS = [
     pytest.param(kind, peer, id=f"{kind.name}-{peer.key}") for kind in KINDS for peer in kind.peers
 ]
@@ -77,3 +78,28 @@ def test_strings_are_counted_in_a_part_of_an_arrow_array(kind):
     texts = pa.array(["x", "ab", "cde", "y"], getattr(pa, kind)())
     assert taking.text_bytes(texts[1:3]) == 5
     assert taking.text_bytes(pa.chunked_array([texts[1:3], texts[:1]])) == 6
+
+
+@pytest.mark.parametrize("peer", first_batch.KIND.peers, ids=lambda peer: peer.key)
+def test_the_first_batch_of_each_case_has_different_lines(peer):
+    try:
+        program = import_module(f"benchmarks.first_batch.{peer.module}")
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+    work = import_module("benchmarks.first_batch.work")
+    home, _ = beside.ensure(first_batch.KIND, 0.01)
+    cases = first_batch.CASES.get(peer.key, tuple(work.CASES))
+    for case in (work.PREPARE, *(case for case in cases if case != work.IMPORT)):
+        batches = iter(program.CASES[case](home))
+        numbers = [work.number_of(line) for line in next(batches)]
+        assert (len(numbers), len(set(numbers))) == (work.BATCH_SIZE, work.BATCH_SIZE), case
+
+
+def test_first_batches_have_a_table_for_each_case(monkeypatch):
+    monkeypatch.setattr(first_batch.work, "CASES", {"second": "The second start"})
+    [(workload, rows)] = first_batch.measured(1, 0.01, ["headrace"])
+    table = first_batch.table_of(workload, rows)
+    assert table.startswith("### W15. The second start\n")
+    assert "\n| headrace | " in table
+    assert "| 1.00 |" in table
+    assert "left out" not in table
