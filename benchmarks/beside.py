@@ -18,7 +18,8 @@ from peers.environments import python_of
 
 from benchmarks.comparison import Contender, Result, Scenario, compare, describe_machine
 from benchmarks.pipelines import dataset, report
-from benchmarks.pipelines.contenders import ROOT, Program
+from benchmarks.pipelines.contenders import ROOT, Program, build_limits
+from benchmarks.pipelines.programs import LIMIT
 from benchmarks.pipelines.workloads import Workload
 
 ALONE = "alone"
@@ -33,7 +34,7 @@ class Peer:
     Attributes:
         key: Its name on the command line.
         title: Its row in the table.
-        module: What is run, of the folder.
+        module: What is run, of the folder; None for a native loop, whose task is the argument.
         environment: A key of `peers.environments.REQUIREMENTS`; None for our own environment.
         setting: How it is set up, for the reader of the table.
         arguments: Of the command.
@@ -41,7 +42,7 @@ class Peer:
 
     key: str
     title: str
-    module: str
+    module: str | None
     environment: str | None
     setting: str
     arguments: Sequence[str] = ()
@@ -157,6 +158,10 @@ def contender_of(
     problem_of: Callable[[dict[str, Any]], str] = lambda _: "",
 ) -> Contender | None:
     """Returns how to run a program; None if it cannot be installed."""
+    if peer.module is None:
+        # The native loops take how often they read before what they read.
+        command = [build_limits(), *peer.arguments, *reversed(arguments)]
+        return Contender(peer.title, command, problem_of=problem_of)
     python = Path(sys.executable) if peer.environment is None else python_of(peer.environment)
     if python is None:
         return None
@@ -185,8 +190,9 @@ def program_of(peer: Peer) -> Program:
 
 
 def table_of(kind: Kind, workload: Workload, rows: Sequence[report.Row]) -> str:
-    """Returns a table; all are compared with the loop by hand, and with our program."""
-    return report.table_of(workload, rows, ALONE, kind.peers[0].key, "by hand")
+    """Returns a table; all are compared with the limit or a loop by hand, and with our program."""
+    base = (LIMIT, "limit") if any(peer.key == LIMIT for peer in kind.peers) else (ALONE, "by hand")
+    return report.table_of(workload, rows, base[0], kind.peers[0].key, base[1])
 
 
 def command_of(kind: Kind) -> click.Command:

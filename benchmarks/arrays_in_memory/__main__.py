@@ -2,6 +2,7 @@
 
 from benchmarks.arrays_in_memory.data import make
 from benchmarks.beside import ALONE, Kind, Peer, command_of
+from benchmarks.pipelines.programs import LIMIT
 
 KIND = Kind(
     "W14",
@@ -36,6 +37,7 @@ KIND = Kind(
             "`DataLoader(TensorDataset, num_workers=2, persistent_workers=True)`",
             ["--workers", "2"],
         ),
+        Peer(LIMIT, "limit of the machine", None, None, "a native loop on all cores", ["arrays"]),
     ],
 )
 

@@ -1,6 +1,7 @@
 """Measures windows of a file of tokens: `python -m benchmarks.token_windows`."""
 
 from benchmarks.beside import ALONE, Kind, Peer, command_of
+from benchmarks.pipelines.programs import LIMIT
 from benchmarks.token_windows.data import make
 
 KIND = Kind(
@@ -41,6 +42,7 @@ KIND = Kind(
             "grain",
             "a source over a memmap, as many threads as by default",
         ),
+        Peer(LIMIT, "limit of the machine", None, None, "a native loop on all cores", ["tokens"]),
     ],
 )
 

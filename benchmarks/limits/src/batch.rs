@@ -1,35 +1,33 @@
-//! Batches: a few buffers that are reused in turn, so that their pages stay in memory.
+//! Batches, each in memory of its own, since a program may keep it.
 
-const NUM_BUFFERS: usize = 8;
+use std::mem;
 
-/// The buffer of the batch that is being filled, and those after it.
+/// The batch that is being filled.
 pub struct Batches<T> {
-    buffers: Vec<Vec<T>>,
+    buffer: Vec<T>,
     width: usize,
     size: usize,
-    current: usize,
-    row: usize,
 }
 
 impl<T: Copy + Default> Batches<T> {
     /// Batches of `size` rows of `width` values.
     pub fn new(size: usize, width: usize) -> Self {
-        Self { buffers: vec![vec![T::default(); size * width]; NUM_BUFFERS], width, size, current: 0, row: 0 }
+        Self { buffer: Vec::with_capacity(size * width), width, size }
     }
 
     /// Fills the next row. Passes the batch to `finish` if it is full.
     pub fn fill_row(&mut self, fill: impl FnOnce(&mut [T]), finish: impl FnOnce(&[T])) {
-        fill(&mut self.buffers[self.current][self.row * self.width..][..self.width]);
-        self.row += 1;
-        if self.row == self.size {
+        let begin = self.buffer.len();
+        self.buffer.resize(begin + self.width, T::default());
+        fill(&mut self.buffer[begin..]);
+        if self.buffer.len() == self.size * self.width {
             self.flush(finish);
         }
     }
 
-    /// Passes the incomplete batch to `finish` and begins the next one.
+    /// Passes the batch to `finish` as it is and begins the next one.
     pub fn flush(&mut self, finish: impl FnOnce(&[T])) {
-        finish(&self.buffers[self.current][..self.row * self.width]);
-        self.row = 0;
-        self.current = (self.current + 1) % NUM_BUFFERS;
+        let next = Vec::with_capacity(self.size * self.width);
+        finish(&mem::replace(&mut self.buffer, next));
     }
 }

@@ -3,7 +3,6 @@
 use crate::pool::random;
 use crate::{Share, Tally};
 use memchr::memchr;
-use std::mem::swap;
 
 const BATCH_SIZE: usize = 1_024;
 const NUM_WAITING: usize = 10_000;
@@ -37,8 +36,6 @@ pub fn run(share: &Share) -> Tally {
 struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The previous batch, whose memory is reused.
-    before: (Vec<u8>, Vec<usize>),
     count: u64,
     num_bytes: i64,
 }
@@ -55,9 +52,9 @@ impl Batch {
     fn finish(&mut self) {
         self.count += self.ends.len() as u64;
         self.num_bytes += self.bytes.len() as i64;
-        swap(&mut self.bytes, &mut self.before.0);
-        swap(&mut self.ends, &mut self.before.1);
-        self.bytes.clear();
-        self.ends.clear();
+        // Each batch has memory of its own, since a program may keep it.
+        let num_bytes = self.bytes.len() * 9 / 8;
+        self.bytes = Vec::with_capacity(num_bytes);
+        self.ends = Vec::with_capacity(BATCH_SIZE);
     }
 }

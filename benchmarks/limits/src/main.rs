@@ -1,16 +1,18 @@
 //! The limits of a machine on the benchmarks' workloads: one loop for each, on all cores, which does the same with the
 //! same bytes and nothing else. No queue, no graph, no Python.
 //!
-//! `headrace-limits TASK NUM_EPOCHS FILE...` prints a line of JSON, as every program of the benchmarks does.
+//! `headrace-limits TASK NUM_EPOCHS FILE...`, where the tasks `arrays` and `tokens` take a directory, prints a line of JSON, as every program of the benchmarks does.
 
 mod batch;
 mod examples;
 mod images;
 mod lines;
+mod memory;
 mod numbers;
 mod photos;
 mod pool;
 
+use std::path::Path;
 use std::time::Instant;
 use std::{env, fs, io, process, thread};
 
@@ -19,6 +21,24 @@ struct Tally {
     count: u64,
     sums: Vec<i64>,
 }
+
+impl Tally {
+    /// The sum of those of all threads.
+    fn all(tallies: &[Self]) -> Self {
+        let num_sums = tallies[0].sums.len();
+        Self {
+            count: tallies.iter().map(|tally| tally.count).sum(),
+            sums: (0..num_sums).map(|place| tallies.iter().map(|tally| tally.sums[place]).sum()).collect(),
+        }
+    }
+
+    fn print(&self, seconds: f64) {
+        println!("{{\"count\": {}, \"sums\": {:?}, \"seconds\": {seconds}}}", self.count, self.sums);
+    }
+}
+
+/// A loop over what a directory holds, which is loaded before. Returns how long it took, too.
+type InMemory = fn(&Path, usize) -> (Tally, f64);
 
 /// The work of one thread.
 struct Share {
@@ -40,7 +60,7 @@ impl Share {
     }
 }
 
-fn read(name: &str, buffer: &mut Vec<u8>) -> io::Result<()> {
+fn read(name: impl AsRef<Path>, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     io::Read::read_to_end(&mut fs::File::open(name)?, buffer)?;
     Ok(())
@@ -52,6 +72,17 @@ fn main() {
         eprintln!("usage: headrace-limits TASK NUM_EPOCHS FILE...");
         process::exit(2);
     };
+    let num_epochs: usize = num_epochs.parse().expect("a number of epochs");
+    let in_memory: Option<InMemory> = match task.as_str() {
+        "arrays" => Some(memory::run_arrays),
+        "tokens" => Some(memory::run_tokens),
+        _ => None,
+    };
+    if let Some(run) = in_memory {
+        let (tally, seconds) = run(Path::new(&files[0]), num_epochs);
+        tally.print(seconds);
+        return;
+    }
     let body: fn(&Share) -> Tally = match task.as_str() {
         "examples" => examples::run,
         "images" => images::run,
@@ -66,7 +97,6 @@ fn main() {
             process::exit(2);
         }
     };
-    let num_epochs: usize = num_epochs.parse().expect("a number of epochs");
     let num_threads = thread::available_parallelism().map_or(1, usize::from);
     let begin = Instant::now();
     let all: Vec<&String> = (0..num_epochs).flat_map(|_| files).collect();
@@ -79,8 +109,5 @@ fn main() {
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("a thread that does not panic")).collect()
     });
-    let count: u64 = tallies.iter().map(|tally| tally.count).sum();
-    let sums: Vec<i64> =
-        (0..tallies[0].sums.len()).map(|place| tallies.iter().map(|tally| tally.sums[place]).sum()).collect();
-    println!("{{\"count\": {count}, \"sums\": {sums:?}, \"seconds\": {}}}", begin.elapsed().as_secs_f64());
+    Tally::all(&tallies).print(begin.elapsed().as_secs_f64());
 }
