@@ -94,7 +94,8 @@ def main(
         for workload, rows in functions.measured(rounds, int(seconds * FUNCTION_RATE), prefixes):
             tables.append(functions.table_of(workload, rows))
             print(tables[-1], flush=True)
-    for kind in [kind for kind in KINDS if not names or kind.name in names]:
+    wanted = [kind for kind in KINDS if beside.chosen(kind.peers, prefixes)]
+    for kind in [kind for kind in wanted if not names or kind.name in names]:
         workload, rows = beside.measured(kind, rounds, scale, prefixes)
         measured.append((workload, rows))
         tables.append(beside.table_of(kind, workload, rows))

@@ -87,6 +87,8 @@ def measured(
     unprepared = prepared(peers, str(home))
     for case, title in work.CASES.items():
         doing = [peer for peer in peers if case in CASES.get(peer.key, work.CASES)]
+        if not doing:
+            continue
         size = 0 if case == work.IMPORT else work.BATCH_SIZE
         ready = [peer for peer in doing if peer.key not in unprepared]
         results = beside.compared(KIND, ready, rounds, [str(home), case], [1, size, size])
