@@ -199,7 +199,7 @@ def test_an_error_comes_after_the_batches_before_it(written):
     [
         ({"columns": {}}, ValueError, "columns is empty"),
         ({"columns": ["a"]}, TypeError, "expected a dict of types"),
-        ({"columns": {"a": list}}, TypeError, "csv: the column 'a': .* is no type"),
+        ({"columns": {"a": list}}, TypeError, "csv: the column 'a': .* is not a type"),
         ({"columns": {"a": complex}}, TypeError, "expected numbers that are not complex"),
         ({"columns": {"a": hp.Ragged(int)}}, ValueError, "expected one value a field"),
         ({"header": False}, ValueError, "no columns are given"),
