@@ -306,7 +306,7 @@ impl Executor {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && !state.is_over() {
             let since = Instant::now();
-            state = self.wait_for_output(state, since.checked_add(timeout));
+            state = self.wait_for_outputs(state, 1, since.checked_add(timeout));
             self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(given) = state.outputs.pop_front() {
@@ -349,12 +349,12 @@ impl Executor {
         }
     }
 
-    /// Waits until there are rows, the pipeline is over, or the deadline has passed. Polls the
-    /// nodes if no other thread does.
-    fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
-        while state.outputs.is_empty() && !state.is_over() {
+    /// Waits until `enough` outputs wait for the consumer, the pipeline is over, or the deadline has
+    /// passed. Polls the nodes if no other thread does.
+    fn wait_for_outputs<'a>(&'a self, mut state: Guard<'a>, enough: usize, deadline: Option<Instant>) -> Guard<'a> {
+        while state.outputs.len() < enough && !state.is_over() {
             if state.must_ask(self.max_outputs) {
-                state = self.ask(state, 1);
+                state = self.ask(state, enough);
                 continue;
             }
             let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -368,22 +368,15 @@ impl Executor {
         state
     }
 
-    /// Polls the nodes until one more output waits than now, or waits for tasks, for at most
-    /// `timeout`. The one may be made where there is no room in the budget, as if none waited.
-    /// Returns false if no more can come.
+    /// Waits until one more output waits than now, for at most `timeout`, longer only while it
+    /// polls the nodes. The one may be made where there is no room in the budget, as if none
+    /// waited. Returns false if no more can come.
     pub fn look_ahead(&self, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         let enough = state.outputs.len() + 1;
         state.num_awaited = enough;
         state.is_changed = true;
-        if state.must_ask(enough) {
-            state = self.ask(state, enough);
-        }
-        if !state.is_over() && state.outputs.len() < enough {
-            state.is_consumer_waiting = true;
-            state = self.has_output.wait_timeout(state, timeout);
-            state.is_consumer_waiting = false;
-        }
+        state = self.wait_for_outputs(state, enough, Instant::now().checked_add(timeout));
         !state.is_over()
     }
 

@@ -83,9 +83,12 @@ class MixtureParts:
             return None
         place = execution.mix_place(plan, num_left)
         for _ in range(_MOST_AHEAD if self._has_shard and has_taken else 0):
-            if place is not None or not execution.look_ahead():
+            if place is not None:
                 break
+            is_going_on = execution.look_ahead()
             place = execution.mix_place(plan, num_left)
+            if not is_going_on:
+                break
         if place is None and not has_taken:
             place = _BEGINNING if self._resumed is None else self._resumed.place
         return {
