@@ -2,6 +2,7 @@
 
 import graphlib
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -256,3 +257,20 @@ def test_the_table_of_a_page_is_read():
         "## Next\n| `other` | x |\n"
     )
     assert table_of(page) == [["error", "order"], ["tensor"]]
+
+
+def test_the_lock_of_the_fuzz_targets_has_what_the_crates_need():
+    """It is a workspace of its own, which a build of the crates does not update."""
+    lock = tomllib.loads((TOP / "fuzz" / "Cargo.lock").read_text())
+    needs = {one["name"]: one.get("dependencies", []) for one in lock["package"]}
+    for manifest in sorted(CRATES.glob("*/Cargo.toml")):
+        crate = tomllib.loads(manifest.read_text())
+        if (name := crate["package"]["name"]) not in needs:
+            continue
+        wanted = {
+            given.get("package", key) if isinstance(given, dict) else key
+            for key, given in crate.get("dependencies", {}).items()
+            if not (isinstance(given, dict) and given.get("optional"))
+        }
+        missing = wanted - {need.split()[0] for need in needs[name]}
+        assert not missing, f"run `cargo metadata` in fuzz/: {name} needs {sorted(missing)}"

@@ -136,6 +136,54 @@ def test_parquet(server: Server, tmp_path):
     assert [example["x"] for example in hr.parquet("s3://bucket/a")] == list(range(1000))
 
 
+@pytest.mark.parametrize("root", [*ROOTS, "http"])
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_arrow_files_and_streams(server: Server, tmp_path, root, kind):
+    arrow = pytest.importorskip("pyarrow")
+    for number in range(2):
+        first = 1000 * number
+        table = arrow.table({"x": list(range(first, first + 1000)), "s": ["text"] * 1000})
+        make = arrow.ipc.new_file if kind == "file" else arrow.ipc.new_stream
+        with make(tmp_path / "a", table.schema) as writer:
+            writer.write_table(table, max_chunksize=100)
+        server.files[f"bucket/{number}"] = (tmp_path / "a").read_bytes()
+    root = f"{server.url}/bucket" if root == "http" else root
+    pipeline = hr.arrow([f"{root}/0", f"{root}/1"])
+    assert [example["x"] for example in pipeline] == list(range(2000))
+    assert len(pipeline) == 2000
+    # Only parts of files were requested.
+    assert all(part is not None for _, _, part in server.data_requests())
+    shuffled = [int(example["x"]) for example in pipeline.shuffle(seed=1)]
+    assert sorted(shuffled) == list(range(2000)) != shuffled
+    found = hr.arrow(f"{root}/1", ["x"], where=[("x", "<", 1010)])
+    assert [example["x"] for example in found] == list(range(1000, 1010))
+
+
+@pytest.mark.parametrize("cut", [1, 100])
+def test_an_arrow_file_that_is_cut_short_is_an_error(server: Server, tmp_path, cut):
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"x": list(range(1000))})
+    with arrow.ipc.new_file(tmp_path / "a", table.schema) as writer:
+        writer.write_table(table, max_chunksize=100)
+    server.files["bucket/a"] = (tmp_path / "a").read_bytes()[:-cut]
+    with pytest.raises(errors.DataLossError, match=r"s3://bucket/a: .* is cut short"):
+        list(hr.arrow("s3://bucket/a"))
+
+
+def test_directories_of_partitions(server: Server, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for year in (2020, 2021):
+        parquet.write_table(arrow.table({"x": [year + 1]}), tmp_path / "a")
+        server.files[f"bucket/t/year={year}/lang=d e/a"] = (tmp_path / "a").read_bytes()
+        server.files[f"bucket/t/year={year}/_SUCCESS"] = b""
+    server.files["bucket/t/other/a"] = b"no table"
+    for root in ("s3://bucket/t", "s3://bucket/t/"):
+        rows = [tuple(map(str, row.values())) for row in hr.parquet(root)]
+        assert rows == [("2021", "2020", "d e"), ("2022", "2021", "d e")]
+    [row] = hr.parquet("s3://bucket/t", ["x"], where=[("year", ">", 2020)])
+    assert row == {"x": 2022}
+
+
 def test_an_image_folder(server: Server):
     for name in ("cats/1.png", "cats/deep/2.PNG", "dogs/1.jpg", "dogs/.3.jpg", "dogs/notes.txt"):
         server.files[f"bucket/photos/{name}"] = name.encode()

@@ -64,7 +64,8 @@ def parquet(
     are checked if the file has them.
 
     Directories named `year=2020`, as Hive writes them, are columns too: int64 where all values are
-    integers, else `str`; `__HIVE_DEFAULT_PARTITION__` is null.
+    integers, else `str`; `__HIVE_DEFAULT_PARTITION__` is null. The path of a directory means the
+    files of such directories within it, too.
 
     The footers of all files are read before the first batch. All threads read row groups, several
     at the same time.

@@ -151,7 +151,7 @@ class TableFiles(InferredSource):
 
     def files(self) -> list[bytes]:
         """Returns the paths of its files, in order."""
-        return list(find_files(self.name, self.paths))
+        return find_files(self.name, self.paths, has_partitions=True)
 
     @abstractmethod
     def found(self, path: bytes, names: Sequence[str] | None) -> list[tuple[str, _Found]]:

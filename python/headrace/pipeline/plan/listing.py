@@ -21,9 +21,11 @@ __all__ = [
     "INDEX_SUFFIX",
     "files_below",
     "files_in",
+    "files_in_partitions",
     "is_directory",
     "is_index",
     "is_left_by_tools",
+    "is_partition",
     "is_pattern",
     "matching",
 ]
@@ -53,6 +55,11 @@ def is_left_by_tools(name: str) -> bool:
     Tools such as Hadoop and Spark write such files, and indexes of records are others.
     """
     return is_index(name) or _LEFT_BY_TOOLS.fullmatch(name) is not None
+
+
+def is_partition(name: str) -> bool:
+    """Returns whether a directory of this name is a part of a table, such as `year=2020`."""
+    return "=" in name[1:] and not is_left_by_tools(name) and name[0] != "."
 
 
 def is_index(name: str) -> bool:
@@ -91,6 +98,19 @@ def files_in(directory: str) -> list[str]:
         if entry.is_file() or (entry.is_symlink() and not os.path.exists(path))
     ]
     return _once(directory, found)
+
+
+def files_in_partitions(directory: str) -> list[str]:
+    """Returns the files of a directory, then those of its directories such as `year=2020`.
+
+    Skips hidden files and files that tools write beside data.
+
+    Raises:
+        OpError: If a directory cannot be listed.
+    """
+    below = [path for path, entry in _visible(directory) if is_partition(entry.name)]
+    inside = (files_in_partitions(path) for path in below if os.path.isdir(path))
+    return [*files_in(directory), *(path for of_part in inside for path in of_part)]
 
 
 def files_below(directory: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The files that a source reads."""
 
+import glob
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
@@ -10,9 +11,11 @@ from headrace.io import storage
 from headrace.io.braces import expanded
 from headrace.pipeline.plan.listing import (
     files_in,
+    files_in_partitions,
     is_directory,
     is_index,
     is_left_by_tools,
+    is_partition,
     is_pattern,
     matching,
 )
@@ -52,7 +55,7 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
     return texts
 
 
-def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
+def find_files(where: str, paths: Iterable[str], *, has_partitions: bool = False) -> list[bytes]:
     """Returns the files that paths represent.
 
     A path that exists is taken literally. A directory means its files, except hidden ones and those
@@ -64,6 +67,9 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     The same applies to URLs of storages, where a file and a directory may have the same name: then
     it means the file. In an HTTP URL, only braces are expanded.
 
+    With `has_partitions`, the files of a directory are also those of directories within it whose
+    names have a `=`, at any depth.
+
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
         OpError: If a directory that may hold some of the files cannot be listed.
@@ -71,8 +77,10 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     """
     paths = _without_braces(where, list(map(storage.local_path, paths)))
     remote = [path for path in paths if storage.is_remote(path)]
-    found = dict(_remote_files(where, remote)) if remote else {}
-    files = (found[path] if path in found else _files_of(where, path) for path in paths)
+    found = dict(_remote_files(where, remote, has_partitions)) if remote else {}
+    files = (
+        found[path] if path in found else _files_of(where, path, has_partitions) for path in paths
+    )
     return [os.fsencode(file) for of_path in files for file in of_path]
 
 
@@ -91,7 +99,9 @@ def _without_braces(where: str, paths: list[str]) -> list[str]:
     return [path for of_path in each for path in of_path]
 
 
-def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]]:
+def _remote_files(
+    where: str, urls: list[str], has_partitions: bool
+) -> Iterator[tuple[str, list[str]]]:
     # All named files are looked up at the same time.
     named = [url for url in urls if storage.can_be_listed(url) and not storage.has_pattern(url)]
     known = dict(zip(named, storage.statuses(named), strict=True))
@@ -101,14 +111,24 @@ def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]
         elif url not in known or known[url] is not None:
             found, what = [url], ""
         else:
-            inside = [entry.path for entry in storage.entries(url) if not entry.is_directory]
-            found = [path for path in inside if _is_data(_name(path))]
+            found = _remote_files_in(url, has_partitions)
             what = "there is no such file, and no directory with files"
         if not found:
             raise NotFoundError(
                 None, None, f"{where}: {printable(url)}: {what}. Check the bucket and the name."
             )
         yield url, found
+
+
+def _remote_files_in(url: str, has_partitions: bool) -> list[str]:
+    inside = storage.entries(url)
+    found = [
+        entry.path for entry in inside if not entry.is_directory and _is_data(_name(entry.path))
+    ]
+    for entry in inside if has_partitions else ():
+        if entry.is_directory and is_partition(_name(entry.path.rstrip("/"))):
+            found += _remote_files_in(entry.path, has_partitions)
+    return found
 
 
 def _remote_matching(url: str) -> list[str]:
@@ -132,10 +152,13 @@ def _name(url: str) -> str:
     return url.rpartition("/")[2]
 
 
-def _files_of(where: str, path: str) -> list[str]:
+def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
     match is_directory(path):
         case True:
-            found, what = files_in(path), "there are no files in this directory"
+            found = files_in_partitions(path) if has_partitions else files_in(path)
+            what = "there are no files in this directory"
+            if not found and any(map(os.path.isdir, glob.iglob(f"{glob.escape(path)}/*"))):
+                what += ", but directories. To read the files in them, add '/**' to the path"
         case False:
             return [path]
         case None if is_pattern(path):

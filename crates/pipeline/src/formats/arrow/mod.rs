@@ -8,3 +8,4 @@ mod normal;
 pub mod reader;
 pub mod selection;
 pub mod types;
+pub mod wide_integers;

@@ -3,6 +3,7 @@
 //! Source: "Serialization and Interprocess Communication" of Arrow's columnar format.
 
 use crate::blocks::file_provenance::FileProvenance;
+use crate::formats::arrow::wide_integers;
 use crate::formats::parquet::file::OpenFile;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, Endianness, Message, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
@@ -232,8 +233,11 @@ fn schema_of(file: &FileProvenance, schema: arrow_ipc::Schema<'_>) -> Result<Sch
         let text = "it has the byte order of another machine, expected little endian. Write it again there.";
         return Err(refused(file, text));
     }
-    let schema = try_fb_to_schema(schema);
-    schema.map(Arc::new).map_err(|error| damaged(file, format!("its columns cannot be read: {error}")))
+    let found = try_fb_to_schema(schema).map(Arc::new);
+    found.map_err(|error| match wide_integers::refusal(schema) {
+        Some(text) => refused(file, text),
+        None => damaged(file, format!("its columns cannot be read: {error}")),
+    })
 }
 
 /// The place that a footer says, and the bytes of the metadata there.

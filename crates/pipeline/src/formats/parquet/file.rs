@@ -2,6 +2,8 @@
 
 use crate::blocks::file_provenance::FileProvenance;
 use crate::formats::Codec;
+use crate::formats::arrow::wide_integers;
+use crate::formats::parquet::list_layouts::in_three_levels;
 use bytes::Bytes;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::content::{START_BYTES, content};
@@ -9,6 +11,7 @@ use headrace_engine::files::input::inner;
 use headrace_engine::files::positioned::Positioned;
 use headrace_engine::files::storage::{Status, as_io, changed};
 use headrace_engine::tensor::allocate;
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
@@ -98,7 +101,7 @@ impl OpenFile {
             open.end = Some((start, read.map_err(|error| Error::io(file.name.text(), &error))?.into()));
         }
         open.check_marks(file)?;
-        guarded(|| ParquetMetaDataReader::new().parse_and_finish(&open))
+        guarded(|| in_three_levels(ParquetMetaDataReader::new().parse_and_finish(&open)?))
             .map_err(|error| failed(file, "its footer cannot be read", &error))
     }
 
@@ -154,8 +157,15 @@ pub fn arrow_metadata(
     footer: Arc<ParquetMetaData>,
     options: ArrowReaderOptions,
 ) -> Result<ArrowReaderMetadata> {
-    guarded(|| ArrowReaderMetadata::try_new(footer, options))
-        .map_err(|error| failed(file, "its columns cannot be read", &error))
+    let found = guarded(|| ArrowReaderMetadata::try_new(Arc::clone(&footer), options));
+    found.map_err(|error| {
+        let mut pairs = footer.file_metadata().key_value_metadata().into_iter().flatten();
+        let schema = pairs.find(|pair| pair.key == ARROW_SCHEMA_META_KEY).and_then(|pair| pair.value.as_deref());
+        match schema.and_then(wide_integers::refusal_in_metadata) {
+            Some(text) => Error::invalid_argument(format!("{}: {text}", file.name.text())),
+            None => failed(file, "its columns cannot be read", &error),
+        }
+    })
 }
 
 /// Calls a function of the crate `parquet`, which may panic at damaged data.

@@ -3,6 +3,7 @@
 
 pub mod file;
 pub mod footers;
+mod list_layouts;
 mod pages;
 mod row_group;
 mod statistics;

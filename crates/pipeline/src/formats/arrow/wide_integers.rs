@@ -1,0 +1,32 @@
+//! Names columns of integers that Arrow's crates do not read, such as `Int128` of polars.
+
+use arrow_ipc::{Field, Schema, Type, root_as_message};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// The bytes before a message within a stream: the continuation, and its length.
+const PREFIX: [u8; 4] = [0xff; 4];
+const PREFIX_BYTES: usize = 8;
+
+/// The refusal of the first column with integers of more than 64 bits.
+pub fn refusal(schema: Schema<'_>) -> Option<String> {
+    let (name, bits) = schema.fields()?.iter().find_map(|field| Some((field.name()?, bits_of(&field)?)))?;
+    Some(format!(
+        "the column '{name}' has integers of {bits} bits, expected at most 64. Write the file without it, or with \
+         another type for it."
+    ))
+}
+
+/// The refusal of the first such column of a schema in the metadata of a Parquet file.
+pub fn refusal_in_metadata(encoded: &str) -> Option<String> {
+    let bytes = STANDARD.decode(encoded).ok()?;
+    let bytes = if bytes.starts_with(&PREFIX) { bytes.get(PREFIX_BYTES..)? } else { &bytes };
+    refusal(root_as_message(bytes).ok()?.header_as_schema()?)
+}
+
+fn bits_of(field: &Field<'_>) -> Option<i32> {
+    match field.type_type() {
+        Type::Int => Some(field.type_as_int()?.bitWidth()).filter(|bits| *bits > 64),
+        _ => field.children()?.iter().find_map(|child| bits_of(&child)),
+    }
+}

@@ -1,0 +1,103 @@
+//! Lists of older layouts, as those of three levels that programs write now.
+//!
+//! A list of two levels has its repeated field as its element. Written as one of three levels, with
+//! a required element, it has the same levels of definition and repetition, so no value changes.
+//!
+//! Source: "Backward-compatibility rules" of lists, in "Logical Types" of Parquet's specification.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder};
+use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use std::sync::Arc;
+
+type Parsed<T> = std::result::Result<T, ParquetError>;
+
+/// The footer with all lists in three levels.
+pub fn in_three_levels(footer: ParquetMetaData) -> Parsed<ParquetMetaData> {
+    let file = footer.file_metadata();
+    let root = file.schema_descr().root_schema_ptr();
+    let made = converted(&root, root.name(), None)?;
+    if made == root {
+        return Ok(footer);
+    }
+    let file = FileMetaData::new(
+        file.version(),
+        file.num_rows(),
+        file.created_by().map(ToOwned::to_owned),
+        file.key_value_metadata().cloned(),
+        Arc::new(SchemaDescriptor::new(made)),
+        file.column_orders().cloned(),
+    );
+    let groups = ParquetMetaDataBuilder::new_from_metadata(footer).take_row_groups();
+    Ok(ParquetMetaData::new(file, groups))
+}
+
+/// A type with its lists in three levels, of another name and repetition where these are given.
+fn converted(kind: &TypePtr, name: &str, repetition: Option<Repetition>) -> Parsed<TypePtr> {
+    let info = kind.get_basic_info();
+    let own = info.has_repetition().then(|| info.repetition());
+    let given = repetition.or(own);
+    let id = info.has_id().then(|| info.id());
+    let Type::GroupType { fields, .. } = kind.as_ref() else {
+        return if name == kind.name() && given == own { Ok(Arc::clone(kind)) } else { primitive(kind, name, given) };
+    };
+    let fields = match &fields[..] {
+        [repeated] if is_list(kind) && is_element(kind, repeated) => {
+            let element = converted(repeated, "element", Some(Repetition::REQUIRED))?;
+            let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
+            vec![Arc::new(list.with_fields(vec![element]).build()?)]
+        }
+        fields => fields.iter().map(|field| converted(field, field.name(), None)).collect::<Parsed<_>>()?,
+    };
+    let mut made = Type::group_type_builder(name)
+        .with_converted_type(info.converted_type())
+        .with_logical_type(info.logical_type_ref().cloned())
+        .with_fields(fields)
+        .with_id(id);
+    if let Some(repetition) = given {
+        made = made.with_repetition(repetition);
+    }
+    Ok(Arc::new(made.build()?))
+}
+
+fn primitive(kind: &Type, name: &str, repetition: Option<Repetition>) -> Parsed<TypePtr> {
+    let Type::PrimitiveType { basic_info, physical_type, type_length, scale, precision } = kind else {
+        return Err(ParquetError::General("a group as a value".to_owned()));
+    };
+    let made = Type::primitive_type_builder(name, *physical_type)
+        .with_repetition(repetition.unwrap_or(Repetition::REQUIRED))
+        .with_converted_type(basic_info.converted_type())
+        .with_logical_type(basic_info.logical_type_ref().cloned())
+        .with_length(*type_length)
+        .with_scale(*scale)
+        .with_precision(*precision)
+        .with_id(basic_info.has_id().then(|| basic_info.id()));
+    Ok(Arc::new(made.build()?))
+}
+
+/// True if the repeated field of a list is its element, so that the list has two levels.
+fn is_element(list: &Type, repeated: &Type) -> bool {
+    let info = repeated.get_basic_info();
+    if !info.has_repetition() || info.repetition() != Repetition::REPEATED {
+        return false;
+    }
+    let Type::GroupType { fields, .. } = repeated else { return true };
+    let [field] = &fields[..] else { return true };
+    let field = field.get_basic_info();
+    let has_one_value = !field.has_repetition() || field.repetition() != Repetition::REPEATED;
+    let has_name_of_structs = repeated.name() == "array" || repeated.name() == format!("{}_tuple", list.name());
+    is_list(repeated) || is_map(repeated) || (has_one_value && has_name_of_structs)
+}
+
+fn is_list(kind: &Type) -> bool {
+    let info = kind.get_basic_info();
+    kind.is_group()
+        && (info.logical_type_ref() == Some(&LogicalType::List) || info.converted_type() == ConvertedType::LIST)
+}
+
+fn is_map(kind: &Type) -> bool {
+    let info = kind.get_basic_info();
+    let is_old = matches!(info.converted_type(), ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE);
+    kind.is_group() && (info.logical_type_ref() == Some(&LogicalType::Map) || is_old)
+}
