@@ -292,18 +292,36 @@ impl Rows {
         if let Some(block) = self.whole_block() {
             return Ok(block.columns[column].clone());
         }
-        let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
-        gather(&columns, self.block_rows())
+        gather(&self.columns(column), self.block_rows())
+    }
+
+    /// As [`Rows::gather_column`], for several columns.
+    pub fn gather_columns(&self, columns: impl IntoIterator<Item = usize>) -> Result<Vec<Column>> {
+        let gathering = self.gathering()?;
+        columns.into_iter().map(|column| gathering.column(column)).collect()
+    }
+
+    /// Finds the place of each row, once for several columns.
+    pub fn gathering(&self) -> Result<Gathering<'_>> {
+        let places = if self.whole_block().is_some() { Vec::new() } else { self.places()? };
+        Ok(Gathering { rows: self, places })
+    }
+
+    fn places(&self) -> Result<Vec<(usize, usize)>> {
+        let places = allocate::collected(self.num_rows, self.block_rows());
+        places.map_err(|refusal| refusal.at("the places of rows"))
+    }
+
+    /// Column `column` of each block.
+    fn columns(&self, column: usize) -> Vec<&Column> {
+        self.blocks.iter().map(|block| &block.columns[column]).collect()
     }
 
     /// The rows as a separate block, always copied.
     pub fn copy(&self) -> Result<Block> {
         let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
-        let places = self.block_rows();
-        let copy = |column: usize| {
-            let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
-            gather(&columns, places.clone())
-        };
+        let places = self.places()?;
+        let copy = |column: usize| gather(&self.columns(column), places.iter().copied());
         let columns = (0..num_columns).map(copy).collect::<Result<_>>()?;
         Block::new(columns, self.num_rows, self.provenance())
     }
@@ -313,6 +331,24 @@ impl Rows {
         match self.whole_block() {
             Some(block) => Ok(Arc::clone(block)),
             None => self.copy().map(Arc::new),
+        }
+    }
+}
+
+/// Rows whose columns are gathered one by one.
+#[derive(Debug)]
+pub struct Gathering<'a> {
+    rows: &'a Rows,
+    /// The block of each row, and its number in it; empty if the rows are a whole block.
+    places: Vec<(usize, usize)>,
+}
+
+impl Gathering<'_> {
+    /// The rows of column `column`, copied together unless they are a whole block.
+    pub fn column(&self, column: usize) -> Result<Column> {
+        match self.rows.whole_block() {
+            Some(block) => Ok(block.columns[column].clone()),
+            None => gather(&self.rows.columns(column), self.places.iter().copied()),
         }
     }
 }

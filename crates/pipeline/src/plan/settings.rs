@@ -3,6 +3,8 @@
 use crate::blocks::block::Pass;
 use crate::blocks::row_id::Path;
 use crate::node::Position;
+use crate::nodes::sources::indexed::Batches;
+use crate::plan::Step;
 use headrace_engine::philox::mix;
 
 /// The settings shared by all passes.
@@ -33,6 +35,8 @@ pub struct Settings {
     pub(super) num_files: usize,
     /// True if batches remember the records that they are made of.
     pub(super) keeps_origins: bool,
+    /// The batches that are made of the rows, one for one.
+    pub(super) batches: Option<Batches>,
 }
 
 impl Settings {
@@ -51,6 +55,7 @@ impl Settings {
             old_shards: None,
             num_files: 1,
             keeps_origins: false,
+            batches: None,
         }
     }
 
@@ -78,6 +83,17 @@ impl Settings {
     /// With `in_any_order`, results may come in the order in which tasks end.
     pub fn in_any_order(self, in_any_order: bool) -> Self {
         Self { in_any_order, ..self }
+    }
+
+    /// Settings for the input of a step.
+    pub(super) fn before(self, step: &Step) -> Self {
+        let batches = match step {
+            Step::Batch { size, .. } => Some(Batches { size: *size, are_across_passes: false }),
+            Step::Epochs(_) => self.batches.map(|batches| Batches { are_across_passes: true, ..batches }),
+            Step::Map(..) | Step::MapPython { .. } | Step::Digest(_) | Step::SkipErrors(_) => self.batches,
+            _ => None,
+        };
+        Self { batches, ..self }
     }
 
     /// Settings for stage number `stage`.
@@ -113,7 +129,7 @@ impl Settings {
 
     /// Settings for part `index` of combined pipelines, which another number tells from others.
     pub(super) fn part_called(self, index: usize, id: u64) -> Self {
-        Self { branch: mix(self.branch, id.wrapping_add(1)), path: self.path.part(index), ..self }
+        Self { branch: mix(self.branch, id.wrapping_add(1)), path: self.path.part(index), batches: None, ..self }
     }
 
     pub(super) fn pass(self, number: u64) -> Pass {

@@ -126,8 +126,9 @@ impl Leaf {
         }
         let checkpoint = &checkpoints[num_behind];
         let position = settings.position(pass, distance + num_behind);
-        let indexed_rows =
-            IndexedRows::new(rows, order, settings.ahead(), position).in_any_order(settings.in_any_order);
+        let indexed_rows = IndexedRows::new(rows, order, settings.ahead(), position)
+            .in_any_order(settings.in_any_order)
+            .in_batches(settings.batches, pass);
         let source = behind(Box::new(indexed_rows.from_checkpoint(checkpoint)?), checkpoint.skip());
         let start = |node, (index, behind): (usize, &Behind)| -> Box<dyn Node> {
             let last = num_behind - 1 - index;

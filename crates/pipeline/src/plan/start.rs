@@ -43,6 +43,7 @@ impl Plan {
             Self::Indexed(rows) => {
                 let position = settings.position(pass, distance);
                 let node = IndexedRows::new(Arc::clone(rows), Order::Natural, settings.ahead(), position);
+                let node = node.in_batches(settings.batches, pass);
                 Box::new(node.in_any_order(settings.in_any_order).from_checkpoint(from)?)
             }
             // The thread of the Python worker skips the rows to be skipped.

@@ -34,6 +34,7 @@ impl Step {
         distance: usize,
         from: &Checkpoint,
     ) -> Result<Box<dyn Node>> {
+        let settings = settings.before(self);
         let restart: Restart = {
             let input = Arc::clone(input);
             Box::new(move |checkpoint| input.start(pass, settings, distance + 1, checkpoint))

@@ -184,7 +184,7 @@ impl Stage for Parse {
                 self.parse_all(&rows, &records, |bytes| bytes, Record::from, self.parsed(Values::new)?)?
             }
         };
-        let mut columns = self.kept.iter().map(|column| rows.gather_column(*column)).collect::<Result<Vec<_>>>()?;
+        let mut columns = rows.gather_columns(self.kept.iter().copied())?;
         let made = self.columns(parsed)?;
         for (number, name) in &self.texts {
             for row in 0..rows.len() {

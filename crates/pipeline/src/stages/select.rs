@@ -10,7 +10,7 @@ pub struct Select(pub Vec<usize>);
 
 impl Stage for Select {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let columns = self.0.iter().map(|column| rows.gather_column(*column)).collect::<Result<_>>()?;
+        let columns = rows.gather_columns(self.0.iter().copied())?;
         Block::new(columns, rows.len(), Provenance::of(rows)).map(Rows::all)
     }
 

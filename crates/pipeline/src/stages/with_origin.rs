@@ -14,7 +14,7 @@ pub struct WithOrigin(pub usize);
 
 impl Stage for WithOrigin {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let mut columns = (0..self.0).map(|column| rows.gather_column(column)).collect::<Result<Vec<_>>>()?;
+        let mut columns = rows.gather_columns(0..self.0)?;
         let mut names = Names::default();
         let mut records = Vec::new();
         for (block, row) in rows.iter() {

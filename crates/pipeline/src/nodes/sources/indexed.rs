@@ -66,18 +66,36 @@ impl Order {
     fn numbers(&self, places: Range<u64>, len: u64) -> Vec<u64> {
         match self {
             Self::Natural => places.collect(),
-            Self::Permuted(order) => places.map(|place| order.get(place)).collect(),
+            Self::Permuted(order) => order.get_all(places),
             Self::Part(order, first) => {
-                let number = |place| order.get(place).checked_sub(*first).filter(|number| *number < len);
-                places.filter_map(number).collect()
+                let number = |number: u64| number.checked_sub(*first).filter(|number| *number < len);
+                order.get_all(places).into_iter().filter_map(number).collect()
             }
         }
     }
 }
 
+/// Batches of one size: a source whose blocks begin and end with them spares a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batches {
+    /// The number of rows of a batch.
+    pub size: usize,
+    /// True if a batch may have rows of two passes.
+    pub are_across_passes: bool,
+}
+
 /// Approximate size of a block.
 const BLOCK_BYTES: usize = 256 * 1024;
 const MAX_BLOCK_ROWS: usize = 4096;
+/// A batch of at least this size is a block.
+const MIN_BATCH_BYTES: usize = 64 * 1024;
+/// A larger batch is made of several blocks, so that several workers read it.
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
+
+/// The number of rows of this size that a block of so many bytes has.
+fn rows_within(num_bytes: usize, row_bytes: usize) -> usize {
+    (num_bytes / row_bytes.max(1)).clamp(1, MAX_BLOCK_ROWS)
+}
 
 /// A node that reads rows by number.
 pub struct IndexedRows {
@@ -87,6 +105,8 @@ pub struct IndexedRows {
     num_places: u64,
     /// The number of positions for one task.
     block_places: u64,
+    /// A block ends where the sum of this and the positions so far divides by their number.
+    offset: u64,
     row_bytes: usize,
     ahead: usize,
     position: Position,
@@ -102,12 +122,41 @@ impl IndexedRows {
     pub fn new(rows: Arc<dyn Indexed>, order: Order, ahead: usize, position: Position) -> Self {
         let (len, row_bytes) = (rows.len(), rows.row_bytes());
         let num_places = order.num_places(len);
-        let block_rows = (BLOCK_BYTES / row_bytes.max(1)).clamp(1, MAX_BLOCK_ROWS) as u128;
+        let block_rows = rows_within(BLOCK_BYTES, row_bytes) as u128;
         // The average number of rows among this many positions.
         let block_places = (block_rows * u128::from(num_places) / u128::from(len.max(1))) as u64;
         let block_places = block_places.max(1);
         let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
-        Self { rows, order, next: 0, num_places, block_places, row_bytes, ahead, position, ring, error, ready }
+        Self {
+            rows,
+            order,
+            next: 0,
+            num_places,
+            block_places,
+            offset: 0,
+            row_bytes,
+            ahead,
+            position,
+            ring,
+            error,
+            ready,
+        }
+    }
+
+    /// Blocks begin and end with batches that will be made of the rows of this pass. A large batch
+    /// is a block, and is not copied again; small ones share a block.
+    pub fn in_batches(mut self, batches: Option<Batches>, pass: u64) -> Self {
+        let Some(Batches { size, are_across_passes }) = batches else { return self };
+        if size == 0 || size > rows_within(MAX_BATCH_BYTES, self.row_bytes) || matches!(self.order, Order::Part(..)) {
+            return self;
+        }
+        let is_large = size > rows_within(MIN_BATCH_BYTES, self.row_bytes);
+        let num_batches = if is_large { 1 } else { (self.block_places / size as u64).max(1) };
+        self.block_places = num_batches * size as u64;
+        if are_across_passes {
+            self.offset = (u128::from(pass) * u128::from(self.rows.len()) % u128::from(self.block_places)) as u64;
+        }
+        self
     }
 
     /// With `in_any_order`, blocks come as soon as they are finished.
@@ -125,7 +174,8 @@ impl IndexedRows {
 
     fn start_tasks(&mut self, context: &mut Context) {
         while self.next < self.num_places && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
-            let places = self.next..self.num_places.min(self.next.saturating_add(self.block_places));
+            let rest = self.block_places - (self.offset + self.next) % self.block_places;
+            let places = self.next..self.num_places.min(self.next.saturating_add(rest));
             let num_rows = (places.end - places.start).min(self.rows.len()) as usize;
             let num_bytes = self.row_bytes.saturating_mul(num_rows.min(MAX_BLOCK_ROWS));
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
