@@ -3,19 +3,24 @@
 What changed is what differs from the last commit; where nothing does, it is the last commit. A
 test is near a source file if it has its name (`test_decode.py` for `decode.py` or `decode.rs`).
 Where none has, those are near that name its module, or else one of its part of the project. Rust
-files are tested by their own unit tests, too.
+files are tested by their own unit tests, too. Tests in Python take some seconds at most; a line
+says how many were skipped.
 """
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+import pytest
 
 TOP: Final = Path(__file__).parents[1]
 PACKAGE: Final = Path("python/headrace")
 # A quick run that is not quick helps nobody: the nearest test files are enough.
 MOST_FILES: Final = 8
+SECONDS: Final = 10.0
 # Tests of a whole part of the project, for files that no other test is near.
 OF_PARTS: Final = {
     "pipeline": "tests/pipeline/describe/test_stages.py",
@@ -24,6 +29,42 @@ OF_PARTS: Final = {
     "reader": "tests/tf1/ops/readers/test_contract.py",
     "python": "tests/pipeline/describe/test_stages.py",
 }
+
+
+class TimeLimit:
+    """Begins no test after some time, which the test files share.
+
+    Args:
+        seconds: The time for all of them.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
+        self.file_end = self.end
+        self.file: Path | None = None
+        self.files: list[Path] = []
+        self.num_skipped = 0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Notes the files, whose tests follow each other."""
+        self.files = list(dict.fromkeys(item.path for item in session.items))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skips a test, at least the second of its file, whose time is over."""
+        now = time.monotonic()
+        if item.path != self.file:
+            self.file = item.path
+            num_files = len(self.files) - self.files.index(item.path)
+            self.file_end = now + max(self.end - now, 0) / num_files
+        elif now > self.file_end:
+            self.num_skipped += 1
+            pytest.skip("its time is over")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says how many tests were skipped."""
+        if self.num_skipped:
+            terminalreporter.line(f"{self.num_skipped} tests were skipped: their time was over")
 
 
 def changed_files() -> list[Path]:
@@ -99,7 +140,9 @@ def main() -> int:
         passed &= _run(*command)
     tests = nearest_tests(changed)
     if tests:
-        passed &= _run(sys.executable, "-m", "pytest", "--quiet", *map(str, tests))
+        print(f"pytest --quiet {' '.join(map(str, tests))}", flush=True)
+        arguments = ["--quiet", *(str(TOP / test) for test in tests)]
+        passed &= pytest.main(arguments, plugins=[TimeLimit(SECONDS)]) == pytest.ExitCode.OK
     elif next(unit_tests(changed), None) is None:
         print("no test is near what changed; make test runs all of them")
     return 0 if passed else 1
