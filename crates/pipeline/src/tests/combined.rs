@@ -1,10 +1,14 @@
 //! Combined pipelines, full shuffles, and caches.
 
 use super::*;
+use crate::blocks::arrays::{Array, Arrays};
 use crate::nodes::cache::Store;
 use crate::nodes::groups::bucket::Buckets;
 use crate::plan::{Mix, Shuffle};
 use crate::stages::with_origin::WithOrigin;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
 
 fn sorted(mut rows: Vec<String>) -> Vec<String> {
     rows.sort();
@@ -25,6 +29,35 @@ fn all_lines_of_files_are_shuffled() {
     assert_eq!(sorted(second.clone()), sorted(expected(&LENGTHS)));
     assert_ne!(first, second);
     assert!(first[..1000].iter().any(|row| row.starts_with("3-39")), "a row from late in the files may come early");
+}
+
+/// Replaces the rows of a batch by one string: "whole" if they are all rows of a block.
+struct SaysWhole;
+
+impl Stage for SaysWhole {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let word = if rows.whole_block().is_some() { "whole" } else { "parts" };
+        let text = Column::Each([Tensor::string(word)].into());
+        Block::new(vec![text], 1, Provenance::Unknown).map(Rows::all)
+    }
+
+    fn is_row_wise(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn large_batches_of_arrays_are_blocks_but_where_passes_meet() {
+    let values = Tensor::copied(DType::UInt8, Shape::new(&[100, 2048]), &[7; 204_800]).unwrap();
+    let arrays = Arc::new(Arrays::new(vec![Array::Contiguous(values)]).unwrap());
+    let source = Arc::new(Plan::Indexed(arrays));
+    let shuffled = Arc::new(Plan::Shuffled(Arc::clone(&source), Shuffle::new(3)));
+    for input in [source, shuffled] {
+        let passes = Arc::new(Plan::Then(input, Step::Epochs(Some(3))));
+        let batch = Step::Batch { size: 64, drops_remainder: false, turn: Turn::ALL };
+        let plan = map(Arc::new(Plan::Then(passes, batch)), vec![Arc::new(SaysWhole)]);
+        assert_eq!(result(&plan, 0), ["whole", "parts", "whole", "parts", "whole"]);
+    }
 }
 
 #[test]
