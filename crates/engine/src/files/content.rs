@@ -133,6 +133,11 @@ impl Content {
         ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, content)| *content)
     }
 
+    /// Tells the user what to do about it where nothing is decompressed.
+    pub fn unpacked_remedy(self) -> &'static str {
+        if self.kind == Kind::Compressed { "Decompress it first." } else { self.remedy() }
+    }
+
     /// Tells the user what to do about it.
     pub fn remedy(self) -> &'static str {
         match self.kind {

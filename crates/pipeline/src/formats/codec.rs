@@ -172,7 +172,10 @@ fn begins_zlib(start: &[u8], is_whole: bool) -> bool {
             Ok(Status::StreamEnd) => return true,
             Ok(_) if (stream.total_in() as usize) < start.len() && stream.total_in() as usize > used => {}
             // All the given bytes can be inflated. That may be true of a short text, too.
-            Ok(_) => return !is_whole || (start.len() > 16 && !headrace_engine::files::content::is_text(start)),
+            Ok(_) => {
+                let is_text = headrace_engine::files::content::is_text(start);
+                return !is_whole || std::str::from_utf8(start).is_err() || (start.len() > 16 && !is_text);
+            }
             Err(_) => return false,
         }
     }
@@ -230,7 +233,12 @@ mod tests {
             assert!((2..=mark.len()).all(|length| Codec::of(&mark[..length]) == codec), "{mark:?}");
         }
         assert_eq!(Codec::of(b"BZh91AY"), Codec::Bzip2);
-        assert_eq!(Codec::of(b"x\x9c"), Codec::Known(Compression::Zlib));
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(6));
+        zlib.write_all(&b"one line\nand another line\n".repeat(9)).unwrap();
+        let zlib = zlib.finish().unwrap();
+        for length in 2..zlib.len() {
+            assert_eq!(Codec::of(&zlib[..length]), Codec::Known(Compression::Zlib), "{length}");
+        }
     }
 
     #[test]

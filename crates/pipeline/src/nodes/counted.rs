@@ -25,6 +25,10 @@ impl Node for Counted {
         Ok(poll)
     }
 
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
+
     fn ended(&self) -> Option<Ended> {
         self.input.ended()
     }

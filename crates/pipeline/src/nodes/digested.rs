@@ -43,4 +43,8 @@ impl Node for Digested {
             poll => Ok(poll),
         }
     }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
 }

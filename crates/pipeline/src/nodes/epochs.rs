@@ -87,11 +87,17 @@ struct Settling {
     num_rows: usize,
     /// The states of the functions after the last row.
     behind_rows: Option<Arc<FunctionStates>>,
+    /// True once the functions were called for all rows before these.
+    has_caught_up: bool,
 }
 
 impl Settling {
     /// True once all states are known.
     fn poll(&mut self, context: &mut Context) -> Result<bool> {
+        self.has_caught_up = self.has_caught_up || self.node.catch_up(context)?;
+        if !self.has_caught_up {
+            return Ok(false);
+        }
         loop {
             if self.num_rows == 0 && self.behind_rows.is_none() {
                 self.behind_rows = Some(self.states.copy());
@@ -138,7 +144,7 @@ impl Keeping {
             let states = self.begin.copy();
             let (checkpoint, num_rows) = (self.last.0.clone().with_states(Some(Arc::clone(&states))), self.last.1);
             let Some(node) = next(number, &checkpoint, true) else { return Ok(true) };
-            self.settling = Some(Settling { node: node?, states, num_rows, behind_rows: None });
+            self.settling = Some(Settling { node: node?, states, num_rows, behind_rows: None, has_caught_up: false });
         }
         let Some(settling) = &mut self.settling else { return Ok(true) };
         if !settling.poll(context)? {
@@ -187,6 +193,21 @@ impl Passes {
     /// shards.
     pub fn skips(&self) -> bool {
         self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
+    }
+
+    /// Begins the next pass; false if there are no more.
+    fn begin(&mut self) -> Result<bool> {
+        let first = std::mem::take(&mut self.first);
+        let start = match &mut self.keeping {
+            Some(keeping) => keeping.begin(&first),
+            None => first.clone().with_states(self.states.clone()),
+        };
+        let Some(node) = (self.next)(self.number, &start, false) else { return Ok(false) };
+        self.number += 1;
+        // The resumed pass has returned something before.
+        self.has_rows = first != Checkpoint::default();
+        self.current = Some(node?);
+        Ok(true)
     }
 
     /// The checkpoint at which the next pass begins, after one that has ended.
@@ -297,16 +318,17 @@ impl Node for Passes {
             if self.has_ended && self.ends_after_nothing && !self.has_rows {
                 return Ok(Poll::End);
             }
-            let first = std::mem::take(&mut self.first);
-            let start = match &mut self.keeping {
-                Some(keeping) => keeping.begin(&first),
-                None => first.clone().with_states(self.states.clone()),
-            };
-            let Some(node) = (self.next)(self.number, &start, false) else { return Ok(Poll::End) };
-            self.number += 1;
-            // The resumed pass has returned something before.
-            self.has_rows = first != Checkpoint::default();
-            self.current = Some(node?);
+            if !self.begin()? {
+                return Ok(Poll::End);
+            }
         }
+    }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        let is_resumed = self.current.is_none() && !self.has_ended && self.first != Checkpoint::default();
+        if is_resumed && !self.begin()? {
+            return Ok(true);
+        }
+        self.current.as_mut().map_or(Ok(true), |current| current.catch_up(context))
     }
 }

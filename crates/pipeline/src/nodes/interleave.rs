@@ -3,7 +3,7 @@
 use crate::blocks::rows::Rows;
 use crate::checkpoint::{Checkpoint, Choice, Choices, damaged};
 use crate::node::{Context, Node, Poll};
-use crate::nodes::buffers::row_by_row::Input;
+use crate::nodes::buffers::row_by_row::{Input, all_catch_up};
 use crate::permutation::Permutation;
 use headrace_engine::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
@@ -289,6 +289,10 @@ impl Node for Interleave {
             }
             (true, false) => Ok(Poll::Pending),
         }
+    }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        all_catch_up(self.inputs.iter_mut(), context)
     }
 }
 

@@ -423,6 +423,13 @@ impl Node for Map {
         }
     }
 
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        match &mut self.input {
+            Input::Open(input) => input.catch_up(context),
+            Input::Ended | Input::Failed(_) => Ok(true),
+        }
+    }
+
     fn ended(&self) -> Option<Ended> {
         self.ended
     }

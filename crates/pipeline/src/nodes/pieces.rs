@@ -5,7 +5,7 @@ use crate::checkpoint::{Checkpoint, damaged};
 use crate::execution::budget::Charge;
 use crate::index::KeptBorders;
 use crate::node::{Context, Node, Poll};
-use crate::nodes::buffers::row_by_row::Input;
+use crate::nodes::buffers::row_by_row::{Input, all_catch_up};
 use crate::permutation::Permutation;
 use headrace_engine::error::{Error, Result};
 use smallvec::SmallVec;
@@ -305,5 +305,9 @@ impl Node for Pieces {
             return Ok(Poll::SkipEvent(skip_event));
         }
         Ok(if is_over { Poll::End } else { Poll::Pending })
+    }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        all_catch_up(self.slots.iter_mut().flatten().map(|piece| &mut piece.input), context)
     }
 }

@@ -212,6 +212,10 @@ impl Node for Shard {
         }
     }
 
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
+
     fn ended(&self) -> Option<Ended> {
         if let Some(Skipping { count, num_skipped, num_rows, .. }) = self.skipping
             && num_skipped < num_rows

@@ -44,4 +44,8 @@ impl Node for SkipErrors {
             other => other,
         })
     }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
 }

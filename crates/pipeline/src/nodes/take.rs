@@ -34,6 +34,10 @@ impl Node for Take {
         self.rest -= rows.len() as u64;
         Ok(Poll::Ready(rows.with_checkpoint(checkpoint)))
     }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
 }
 
 /// All but the first rows.
@@ -64,23 +68,36 @@ impl Node for Skip {
             poll => poll,
         })
     }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
 }
 
 /// The rows of a resumed node after the first: the checkpoints are the node's.
 pub struct Behind {
     input: Box<dyn Node>,
     rest: u64,
+    /// Rows to be returned that came with skipped ones.
+    ready: Rows,
+    has_ended: bool,
 }
 
 impl Behind {
     /// The rows of `input` after the first `count`.
     pub fn new(input: Box<dyn Node>, count: u64) -> Self {
-        Self { input, rest: count }
+        Self { input, rest: count, ready: Rows::new(), has_ended: false }
     }
 }
 
 impl Node for Behind {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if !self.ready.is_empty() {
+            return Ok(Poll::Ready(std::mem::take(&mut self.ready)));
+        }
+        if self.has_ended {
+            return Ok(Poll::End);
+        }
         loop {
             let poll = self.input.pull(context)?;
             let Poll::Ready(mut rows) = poll else { return Ok(poll) };
@@ -90,6 +107,26 @@ impl Node for Behind {
                 return Ok(Poll::Ready(rows));
             }
         }
+    }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        if !self.input.catch_up(context)? {
+            return Ok(false);
+        }
+        while self.rest > 0 && !self.has_ended {
+            match self.input.pull(context)? {
+                Poll::Ready(mut rows) => {
+                    let skipped = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
+                    self.rest -= skipped.len() as u64;
+                    self.ready = rows;
+                }
+                // It was returned before the checkpoint.
+                Poll::SkipEvent(_) => {}
+                Poll::Pending => return Ok(false),
+                Poll::End => self.has_ended = true,
+            }
+        }
+        Ok(true)
     }
 
     fn ended(&self) -> Option<Ended> {
@@ -156,5 +193,9 @@ impl Node for Share {
                 return Ok(Poll::Ready(few(taken, context.budget)?.with_checkpoint(checkpoint)));
             }
         }
+    }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
     }
 }

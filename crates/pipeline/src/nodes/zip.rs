@@ -181,4 +181,12 @@ impl Node for Zip {
             }
         }
     }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        let mut have_all = true;
+        for input in &mut self.inputs {
+            have_all &= input.node.catch_up(context)?;
+        }
+        Ok(have_all)
+    }
 }

@@ -11,7 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.pipeline.describe.types import array_type
-from headrace.pipeline.plan.functions.python_values import native_order, of_python, strings_of
+from headrace.pipeline.plan.functions.python_values import (
+    native_order,
+    of_python,
+    refuse_masked,
+    strings_of,
+)
 
 __all__ = ["BARE_NAME", "Held", "held"]
 
@@ -92,6 +97,7 @@ def _missing(package: str, column: Any) -> int:
 
 def _array(what: str, value: Any) -> npt.NDArray[Any]:
     """Returns a column as an array; the numbers of an array are not copied."""
+    refuse_masked(what, value)
     array = of_python(what, value) if isinstance(value, (list, tuple)) else np.asarray(value)
     if array.ndim == 0:
         raise ValueError(f"{what} is a scalar, expected a row for each example.")

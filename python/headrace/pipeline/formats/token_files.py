@@ -28,6 +28,9 @@ _END_BYTES: Final = 8
 # The number of tokens at the beginning of a file whose type is checked.
 _NUM_SEEN: Final = 4096
 _LEAST_SEEN: Final = 64
+_CONTENT_BYTES: Final = 1024
+# The beginnings of what the engine says of contents that are never tokens.
+_NEVER_TOKENS: Final = ("compressed", "a pointer of", "an HTML page", "an XML document", "a zip")
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,8 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
         raise _invalid(
             path, f"its tokens are {found}, expected {dtype}. Read files of one type together"
         )
+    if form == ".bin" and not storage.is_remote(path):
+        _check_content(path)
     if num_bytes % dtype.itemsize:
         text = (
             f"it has {num_bytes} bytes, which is not a whole number of tokens of {dtype} "
@@ -195,6 +200,21 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
     if not file.says_its_type and dtype.itemsize > 1 and not storage.is_remote(path):
         _check_narrow(file)
     return file
+
+
+def _check_content(path: str) -> None:
+    """Refuses a file that begins as compressed data, an archive, or what a server has sent does.
+
+    Raises:
+        InvalidArgumentError: If it does.
+    """
+    with storage.open_file(path) as opened:
+        found = engine.content_of(opened.read(_CONTENT_BYTES))
+    if found is not None and found[0].startswith(_NEVER_TOKENS):
+        what, remedy = found
+        if what.startswith("compressed"):
+            remedy = "Decompress it: windows are read from any place."
+        raise _invalid(path, f"it is {what}, expected tokens. {remedy.removesuffix('.')}")
 
 
 def _check_narrow(file: TokenFile) -> None:
@@ -295,6 +315,7 @@ def _of_npy(path: str) -> tuple[_Dtype, int, int]:
                 )
             shape, _, dtype = read(opened)
         except (ValueError, EOFError) as error:
+            _check_content(path)
             raise _damaged(
                 path, f"it is not a NumPy array: {error}. Copy the file again"
             ) from error

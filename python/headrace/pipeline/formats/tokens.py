@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -158,4 +158,10 @@ def _integers(dtype: npt.DTypeLike | None) -> "np.dtype[Any] | None":
     found = element_type("tokens", dtype)
     if isinstance(found, type) or found.kind not in "iu":
         raise TypeError(f"tokens: dtype is {dtype!r}, expected integers, such as np.uint16.")
+    given = np.dtype(cast(Any, dtype))
+    if not given.isnative:
+        raise TypeError(
+            f"tokens: dtype is {given.str}, expected a little-endian type: files of tokens are "
+            f"read in this order. Write them again, as {given.newbyteorder().str}."
+        )
     return found

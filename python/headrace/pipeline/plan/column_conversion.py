@@ -200,12 +200,18 @@ def check_components(where: str, given: object) -> Mapping[str, Any]:
     """Returns a function's result, after a check of its type.
 
     Raises:
-        TypeError: If it is not a dict.
+        TypeError: If it is not a dict, or has a key that is not a string.
     """
     if not isinstance(given, Mapping):
         raise TypeError(
             f"{where}: the function returned {type(given).__name__}, expected a dict of components."
         )
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{where}: the function returned a dict with the key {name!r}, expected strings, "
+                "which are the names of components. Return other keys."
+            )
     return given
 
 

@@ -104,6 +104,12 @@ fn made(path: &str, content: &[u8], options: (bool, bool)) -> Result<Arc<Tokeniz
 fn parsed(path: &str, content: &[u8], (truncation, padding): (bool, bool)) -> Result<Tokenizer> {
     // Otherwise padding alone starts a thread for each core, of which a fork has none.
     set_parallelism(false);
+    if let Some(found) = crate::files::content::content(content) {
+        return Err(Error::invalid_argument(format!(
+            "tokenize: {path}: it is {found}, expected a tokenizer.json. {}",
+            found.unpacked_remedy().trim_end_matches('.')
+        )));
+    }
     let refused = |reason: String| {
         Error::invalid_argument(format!(
             "tokenize: {path}: it is not a tokenizer.json: {reason}. Save the tokenizer with \

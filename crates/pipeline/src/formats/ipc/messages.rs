@@ -263,8 +263,13 @@ fn other_content(file: &FileProvenance, start: &[u8]) -> Option<Error> {
         let text = "it is of Feather's first version, expected the second. Write it again with pyarrow.feather.";
         return Some(refused(file, text));
     }
+    if start.starts_with(&CONTINUATION) {
+        let text = "its first message is not the columns of a stream of Arrow. If it is one, it is damaged or cut short; \
+                    copy it again.";
+        return Some(refused(file, text));
+    }
     let found = content(start)?;
-    Some(refused(file, format!("it is {found}, expected Arrow IPC. {}", found.remedy())))
+    Some(refused(file, format!("it is {found}, expected Arrow IPC. {}", found.unpacked_remedy())))
 }
 
 fn unknown(file: &FileProvenance, open: &OpenFile) -> Error {

@@ -100,6 +100,40 @@ impl Replay {
         }
     }
 
+    /// True once all rows are given that were wanted again.
+    pub fn has_recalled(&self) -> bool {
+        self.wanted.front().is_none_or(|wanted| wanted.end == u64::MAX)
+    }
+
+    /// Lets the input catch up with its checkpoint; once all rows are given that were wanted again,
+    /// also with the first row that was not requested. See [`Node::catch_up`].
+    pub fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        loop {
+            if !self.node.catch_up(context)? {
+                return Ok(false);
+            }
+            let Some(wanted) = self.wanted.front().filter(|wanted| wanted.end == u64::MAX).cloned() else {
+                return Ok(true);
+            };
+            let next = self.next + self.rows.len() as u64;
+            if wanted.start <= next {
+                return Ok(true);
+            }
+            (self.next, self.rows) = (next, Rows::new());
+            self.go_to(wanted.start)?;
+            if self.next > next {
+                continue;
+            }
+            match self.node.pull(context)? {
+                Poll::Ready(rows) => self.rows = rows,
+                // It was returned before the checkpoint.
+                Poll::SkipEvent(_) => {}
+                Poll::Pending => return Ok(false),
+                Poll::End => return Err(damaged()),
+            }
+        }
+    }
+
     /// Restarts at the last position that is not after row `number`, if there is a later one than
     /// now.
     fn go_to(&mut self, number: u64) -> Result<()> {

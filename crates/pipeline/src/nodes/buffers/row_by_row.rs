@@ -5,7 +5,7 @@ use crate::blocks::rows::{Cursor, Rows};
 use crate::checkpoint::Checkpoint;
 use crate::node::{Context, Node, Poll};
 use crate::skip_event::SkipEvent;
-use headrace_engine::error::Error;
+use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
 
 /// One of several inputs, whose rows are taken one by one.
@@ -110,4 +110,13 @@ impl Input {
             }
         }
     }
+}
+
+/// Lets inputs catch up with their checkpoints; see [`Node::catch_up`].
+pub fn all_catch_up<'a>(inputs: impl Iterator<Item = &'a mut Input>, context: &mut Context) -> Result<bool> {
+    let mut have_all = true;
+    for node in inputs.filter_map(|input| input.node.as_mut()) {
+        have_all &= node.catch_up(context)?;
+    }
+    Ok(have_all)
 }

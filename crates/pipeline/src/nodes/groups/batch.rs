@@ -113,6 +113,10 @@ impl Node for Batch {
         }
     }
 
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        self.input.catch_up(context)
+    }
+
     fn ended(&self) -> Option<Ended> {
         let ended = self.input.ended()?;
         let (size, num_before) = if ended.is_within_skip { self.skipped } else { (self.size as u64, 0) };

@@ -169,48 +169,76 @@ impl<G: Grouping> GroupBy<G> {
     }
 }
 
+impl<G: Grouping> GroupBy<G> {
+    /// One step towards the next poll; `None` if another one is needed.
+    fn step(&mut self, context: &mut Context) -> Result<Option<Poll>> {
+        if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
+            let checkpoint = self.state();
+            self.checkpoints.set(checkpoint);
+        }
+        if self.error.is_none() {
+            self.error = self.sort(context.budget).err();
+        }
+        if let Some(group) = self.whole.pop_front() {
+            let (number, checkpoint) = (self.next, self.checkpoints.next(group.rows.len()));
+            self.next += 1;
+            let rows = self.give(group, context)?;
+            if self.skip > 0 {
+                self.skip -= 1;
+                return Ok(None);
+            }
+            let file = self.remembered.of(&self.file_provenance, &rows);
+            return Ok(Some(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint))));
+        }
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        if self.is_over {
+            return Ok(Some(Poll::End));
+        }
+        match self.input.pull(context)? {
+            Given::Rows(first, rows) => {
+                let num_waiting: usize = self.grouping.open().map(|(_, group)| group.rows.capacity()).sum();
+                self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
+                self.pending.begin_arrival(first, rows.checkpoint(0));
+                self.next_row = first;
+                self.incoming = Cursor::new(rows);
+            }
+            Given::SkipEvent(skip_event) => return Ok(Some(Poll::SkipEvent(skip_event))),
+            Given::Pending => return Ok(Some(Poll::Pending)),
+            Given::End => {
+                self.is_over = true;
+                let left = self.grouping.finish();
+                self.whole.extend(left.into_iter().filter(|group| !group.rows.is_empty()));
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl<G: Grouping> Node for GroupBy<G> {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
-            if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
-                let checkpoint = self.state();
-                self.checkpoints.set(checkpoint);
+            if let Some(poll) = self.step(context)? {
+                return Ok(poll);
             }
-            if self.error.is_none() {
-                self.error = self.sort(context.budget).err();
+        }
+    }
+
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        loop {
+            if !self.input.catch_up(context)? {
+                return Ok(false);
             }
-            if let Some(group) = self.whole.pop_front() {
-                let (number, checkpoint) = (self.next, self.checkpoints.next(group.rows.len()));
-                self.next += 1;
-                let rows = self.give(group, context)?;
-                if self.skip > 0 {
-                    self.skip -= 1;
-                    continue;
-                }
-                let file = self.remembered.of(&self.file_provenance, &rows);
-                return Ok(Poll::Ready(rows.in_group(Some((file, number))).with_checkpoint(checkpoint)));
+            if self.skip == 0 && self.input.has_recalled() {
+                return Ok(true);
             }
-            if let Some(error) = self.error.take() {
-                return Err(error);
-            }
-            if self.is_over {
-                return Ok(Poll::End);
-            }
-            match self.input.pull(context)? {
-                Given::Rows(first, rows) => {
-                    let num_waiting: usize = self.grouping.open().map(|(_, group)| group.rows.capacity()).sum();
-                    self.pending.look_at(context.budget, num_waiting * size_of::<Waits>())?;
-                    self.pending.begin_arrival(first, rows.checkpoint(0));
-                    self.next_row = first;
-                    self.incoming = Cursor::new(rows);
-                }
-                Given::SkipEvent(skip_event) => return Ok(Poll::SkipEvent(skip_event)),
-                Given::Pending => return Ok(Poll::Pending),
-                Given::End => {
-                    self.is_over = true;
-                    let left = self.grouping.finish();
-                    self.whole.extend(left.into_iter().filter(|group| !group.rows.is_empty()));
-                }
+            match self.step(context)? {
+                // A skip event was returned before the checkpoint.
+                None | Some(Poll::SkipEvent(_)) => {}
+                Some(Poll::Pending) => return Ok(false),
+                Some(Poll::End) => return Ok(true),
+                Some(Poll::Ready(_)) => return Err(damaged()),
             }
         }
     }

@@ -23,6 +23,7 @@ __all__ = [
     "learned",
     "native_order",
     "of_python",
+    "refuse_masked",
     "spec_of",
     "strings_of",
 ]
@@ -43,7 +44,8 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
 
     Raises:
         TypeError: If a component cannot have such a value.
-        ValueError: If it is a list of lists of different lengths, or an int beyond 64 bits.
+        ValueError: If it is a list of lists of different lengths, has masked values, or is an int
+            beyond 64 bits.
     """
     if isinstance(value, str):
         return value.encode()
@@ -51,6 +53,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
         return value
     what = f"{where}: the component {name!r}"
     # PyTorch warns if a tensor is asked for a copy: it does not take that argument.
+    refuse_masked(what, value)
     given = np.asarray(value) if hasattr(value, "__array__") else value
     if isinstance(given, np.ndarray):
         array = native_order(np.array(given) if is_separate else given)
@@ -60,6 +63,15 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
         return strings_of(what, array)
     array_type(what, array.dtype)
     return array
+
+
+def refuse_masked(what: str, value: Any) -> None:
+    """Raises ValueError if a value has elements that a mask of NumPy hides: they would show."""
+    if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.ma.count_masked(value))):
+        raise ValueError(
+            f"{what} has {hidden} masked values, expected none. Fill them in, with "
+            "value.filled(...), or give the mask as another component."
+        )
 
 
 def has_type(given: Any, made: Any) -> bool:

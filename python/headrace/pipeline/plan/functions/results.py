@@ -101,7 +101,8 @@ class _Numbers:
     def add(self, where: str, given: Any) -> None:
         if type(given) is self._plain:
             given = self._number(given)
-        if isinstance(given, _ARRAYS) and not self._is_carried and self._builder.push(given):
+        is_array = isinstance(given, _ARRAYS) and not isinstance(given, np.ma.MaskedArray)
+        if is_array and not self._is_carried and self._builder.push(given):
             return
         value = carried(typed(where, self._name, given, self._spec))
         if not self._builder.push(np.asarray(value, order="C")):

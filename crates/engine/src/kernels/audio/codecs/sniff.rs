@@ -2,6 +2,7 @@
 
 use super::{damaged, unsupported};
 use crate::error::Result;
+use crate::files::content::{Kind, content};
 
 /// A format that is decoded.
 #[derive(Debug, PartialEq)]
@@ -56,6 +57,11 @@ pub fn format(contents: &[u8]) -> Result<Format> {
 }
 
 fn unknown(bytes: &[u8]) -> String {
+    if let Some(found) =
+        content(bytes).filter(|found| matches!(found.kind, Kind::Pointer | Kind::Page | Kind::Compressed))
+    {
+        return format!("the file is {found}");
+    }
     format!("the file begins with b'{}', which is no format of sound", bytes[..bytes.len().min(12)].escape_ascii())
 }
 
@@ -97,6 +103,10 @@ mod tests {
             (b"\xff\xf1\x50", "the file is AAC in ADTS frames, expected"),
             (b"\xff\xfd\x50", "the file is MPEG audio of layer 2, expected"),
             (b"\x89PNG\r\n", "the file begins with b'\\x89PNG\\r\\n', which is no format of sound, expected"),
+            (
+                b"version https://git-lfs.github.com/spec/v1\noid",
+                "the file is a pointer of Git LFS, and not the file that it points to, expected",
+            ),
             (b"ID3\x04\0\0\0\0\x02\0ab", "an ID3 tag of 256 bytes does not end in the 12 bytes of the file"),
         ] {
             let error = format(bytes).unwrap_err();
