@@ -33,6 +33,11 @@ impl FunctionStates {
         Arc::new(Self { initial: Arc::clone(&self.initial), now: Mutex::new(self.now.lock().clone()) })
     }
 
+    /// True if any function keeps a state.
+    pub fn has_any(&self) -> bool {
+        self.initial.iter().any(Option::is_some)
+    }
+
     /// True if the function of a Python worker keeps a state.
     pub fn is_kept(&self, python_worker: usize) -> bool {
         self.initial.get(python_worker).is_some_and(Option::is_some)

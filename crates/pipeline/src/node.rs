@@ -16,9 +16,9 @@ pub trait Node: Send {
     /// The next rows, in order. Must not be called after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
 
-    /// Catches up with the checkpoint from which it began, in step: makes the rows that it skips, and
-    /// those that it held back there, so that functions have been called for them even if no further
-    /// row is requested. False until that is done. To be called before the first row is requested.
+    /// Catches up with the checkpoint from which it began, in step: makes the rows to be skipped, so
+    /// that functions have been called for them even if no further row is requested. False until
+    /// that is done.
     fn catch_up(&mut self, _context: &mut Context) -> Result<bool> {
         Ok(true)
     }

@@ -155,6 +155,30 @@ def test_count_of_epochs_that_differ_counts_each(directory):
     assert pipe.batch(3).count() == length(pipe.batch(3))
 
 
+def test_epochs_whose_parts_differ_are_counted_each():
+    def copies(example, rng):
+        return [example] * int(rng.integers(3))
+
+    mixed = hr.mix([numbers(9), numbers(9)], seed=1).rename(n="m")
+    for pipe in (
+        numbers(40).flat_map(copies, seed=1).epochs(3),
+        hr.zip([numbers(40), mixed], strict=False).filter(lambda example: True).epochs(3),
+        hr.concat([numbers(3), numbers(40).flat_map(copies, seed=1)]).epochs(3),
+    ):
+        assert pipe.count() == length(pipe)
+
+
+def test_a_part_of_a_mix_without_a_weight_at_the_end_may_have_examples_left():
+    parts = {"a": numbers(9), "b": numbers(9)}
+    for schedule in ({0: {"a": 1, "b": 0}}, {0: {"a": 1, "b": 1}, 4: {"a": 1, "b": 0}}):
+        mixed = hr.mix(parts, seed=1, stop="all", schedule=schedule)
+        with pytest.raises(TypeError, match="how many examples mix has is not known"):
+            len(mixed)
+        assert mixed.count() == length(mixed) < 18
+    mixed = hr.mix(parts, seed=1, stop="all", schedule={0: {"a": 1, "b": 0}, 4: {"a": 1, "b": 2}})
+    assert len(mixed) == length(mixed) == 18
+
+
 def test_an_endless_pipeline_has_no_length():
     for pipe in (numbers(5).epochs(), numbers(5).filter(lambda e: True).epochs().batch(2)):
         with pytest.raises(TypeError, match=r"count: the pipeline has no end|len: the pipeline h"):

@@ -1,5 +1,6 @@
 """Files of tokens, read as windows."""
 
+import gzip
 import json
 import os
 import struct
@@ -398,6 +399,27 @@ def test_only_integers_are_tokens():
     for dtype in (np.float32, bytes, bool):
         with pytest.raises(TypeError, match="expected integers"):
             hr.tokens("a.bin", 4, dtype)
+
+
+def test_big_endian_tokens_are_refused():
+    with pytest.raises(TypeError, match="dtype is >u2, expected a little-endian type"):
+        hr.tokens("a.bin", 4, ">u2")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (gzip.compress(bytes(range(200))), r"it is compressed by gzip, .* Decompress it"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1234\nsize 9\n", "of Git LFS"),
+        (b"<!DOCTYPE html><title>404</title>", "it is an HTML page, expected tokens"),
+    ],
+)
+def test_files_that_never_are_tokens_are_refused_by_content(tmp_path, content, what):
+    for name in ("a.bin", "a.npy"):
+        path = tmp_path / name
+        path.write_bytes(content + b" " * (len(content) % 2))
+        with pytest.raises(errors.InvalidArgumentError, match=rf"{name}: .*{what}"):
+            next(iter(hr.tokens(path, 2, np.uint16)))
 
 
 def test_they_are_read_with_little_memory(tmp_path):

@@ -125,6 +125,18 @@ def gives_a_lock(example):
     return {"n": threading.Lock()} if example["n"] == 30 else {"n": example["n"]}
 
 
+def gives_locks(example):
+    return {"n": threading.Lock()}
+
+
+def gives_a_large_int(example):
+    return {"n": 2**70}
+
+
+def gives_none(example):
+    return None
+
+
 def prints_forks_and_starts_threads(example):
     n = int(example["n"])
     if n == 5:

@@ -204,6 +204,21 @@ def test_an_exception_keeps_type_message_traceback_and_record(function, kind, me
 
 
 @pytest.mark.parametrize(
+    ("function", "kind", "message"),
+    [
+        (sent.gives_locks, TypeError, r"holds objects \(lock\)"),
+        (sent.gives_a_large_int, ValueError, "has an int that int64"),
+        (sent.gives_none, TypeError, "returned NoneType, expected a dict"),
+    ],
+)
+def test_a_first_result_that_is_no_example_names_its_record(function, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        list(rows().map(function, num_processes=1))
+    where = f"in map({function.__name__}), at arrays: row 0"
+    assert caught.value.__notes__[-1] == where
+
+
+@pytest.mark.parametrize(
     ("function", "words"),
     [
         (sent.exits, ["has exited with code 7 at arrays: row 30", "has called os._exit"]),

@@ -170,6 +170,12 @@ impl Interleave {
         Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false, last: None }
     }
 
+    /// With `are_exact`, the checkpoints of inputs are directly behind the rows that were taken.
+    pub fn behind_last(mut self, are_exact: bool) -> Self {
+        self.inputs.iter_mut().for_each(|input| input.is_behind_last = are_exact);
+        self
+    }
+
     /// With `in_step`, rows are returned one by one, and an input is polled only for a row that is
     /// next.
     pub fn in_step(mut self, in_step: bool) -> Self {
@@ -196,7 +202,10 @@ impl Interleave {
             let Some(old) = old else { continue };
             input.first = checkpoint.input(old)?;
             if left_out[old] > 0 {
-                (input.is_left_out, input.node) = (true, None);
+                input.is_left_out = true;
+                if !self.in_step {
+                    input.node = None;
+                }
                 self.choose.leave_out(index)?;
             }
         }

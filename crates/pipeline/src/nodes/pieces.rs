@@ -152,7 +152,9 @@ impl Pieces {
     }
 
     fn input(&self, place: u64, first: Checkpoint) -> Result<Input> {
-        Ok(Input::new((self.start)(self.order.get(place), &first)?, first))
+        let mut input = Input::new((self.start)(self.order.get(place), &first)?, first);
+        input.is_behind_last = self.beginning.states().is_some_and(|states| states.has_any());
+        Ok(input)
     }
 
     /// The next piece of the order; `None` after the last one.

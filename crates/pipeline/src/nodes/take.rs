@@ -45,13 +45,15 @@ pub struct Skip {
     input: Behind,
     /// The number of first rows to skip.
     count: u64,
+    /// True if it has returned rows before these.
+    is_resumed: bool,
 }
 
 impl Skip {
     /// The rows of `input` after the first `rest`, where `count` rows are skipped from the
     /// beginning.
     pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
-        Self { input: Behind::new(input, rest), count }
+        Self { input: Behind::new(input, rest), count, is_resumed: rest == 0 || rest > count }
     }
 }
 
@@ -70,7 +72,8 @@ impl Node for Skip {
     }
 
     fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        self.input.catch_up(context)
+        // The first rows are skipped once a row is requested.
+        if self.is_resumed { self.input.catch_up(context) } else { Ok(true) }
     }
 }
 

@@ -116,7 +116,9 @@ fn mixed(
     };
     let nodes = inputs.iter().enumerate().map(start).collect::<Result<_>>()?;
     let mixture = Mixture::new(weights.clone(), *goes_on, (*seed, pass));
-    Ok(Box::new(Interleave::new(nodes, Box::new(mixture)).in_step(settings.in_step).from_checkpoint(from)?))
+    let keeps_states = from.states().is_some_and(|states| states.has_any());
+    let interleave = Interleave::new(nodes, Box::new(mixture)).in_step(settings.in_step).behind_last(keeps_states);
+    Ok(Box::new(interleave.from_checkpoint(from)?))
 }
 
 /// The nodes of combined pipelines, each from a checkpoint on.

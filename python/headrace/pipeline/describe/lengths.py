@@ -160,8 +160,7 @@ class _Lengths:
             case stages.Concat(parts=parts):
                 found = (self.of(p, _index_of(p) or index, n) for n, p in enumerate(parts))
                 return sum(found)
-            case stages.Mix(parts=parts, stop="all", schedule=later) if not later or min(later[-1][1]):
-                # Of a part without a weight at the end, examples may be left.
+            case stages.Mix(parts=parts, stop="all") if min(source.last_weights) > 0:
                 return sum(self.of(part, _index_of(part), 0) for part in parts)
             case stages.Zip(parts=parts):
                 return min(self.of(part, _index_of(part), 0) for part in parts)

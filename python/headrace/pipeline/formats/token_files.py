@@ -187,7 +187,8 @@ def _looked_at(path: str, size: int, index: str | None, dtype: _Dtype) -> TokenF
         raise _invalid(
             path, f"its tokens are {found}, expected {dtype}. Read files of one type together"
         )
-    if form == ".bin" and not storage.is_remote(path):
+    # Of remote files only small ones are looked at, as pointers are: it takes a request.
+    if form == ".bin" and (size <= _CONTENT_BYTES or not storage.is_remote(path)):
         _check_content(path)
     if num_bytes % dtype.itemsize:
         text = (

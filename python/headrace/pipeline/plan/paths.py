@@ -3,7 +3,7 @@
 import glob
 import os
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from headrace.core.errors import NotFoundError
 from headrace.core.repr_prefix import printable
@@ -45,7 +45,11 @@ def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
         TypeError: If an item is not a path.
         ValueError: If it is empty.
     """
-    given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+    given: list[Any]
+    if isinstance(paths, (str, bytes, os.PathLike)) or not isinstance(paths, Iterable):
+        given = [paths]
+    else:
+        given = list(paths)
     for path in given:
         if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
             raise TypeError(f"{where}: {path!r} is not a path, expected a str or a pathlib.Path.")

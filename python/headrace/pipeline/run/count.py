@@ -8,6 +8,7 @@ from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.lengths import has_known_length, length_after, length_of
 from headrace.pipeline.describe.specs import Known, batch_depth
 from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.functions.function_state import keeps_state
 from headrace.pipeline.plan.index_files import index_files
 from headrace.pipeline.run.batches import Batches
 
@@ -47,14 +48,24 @@ def count_of(chain: tuple[Stage, ...], options: Mapping[str, Any], known: Known)
     return int(length)
 
 
+def _may_differ(stage: Stage) -> bool:
+    """Returns whether a stage may give other examples in another epoch."""
+    match stage:
+        case stages.Shuffle() | stages.Mix():
+            return True
+        case stages.Map(seed=seed) | stages.FlatMap(seed=seed) if seed is not None:
+            return True
+        case stages.Map() | stages.Filter() | stages.FlatMap():
+            return keeps_state(stage.function)
+        case stages.Concat(parts=parts) | stages.Zip(parts=parts):
+            return any(_may_differ(stage) for part in parts for stage in part)
+    return isinstance(stage, stages.Iterable_)
+
+
 def _num_read(chain: Sequence[Stage]) -> int:
     """Returns the number of stages that must run; the counts of later ones follow from theirs."""
     end = 1 + max((n for n, s in enumerate(chain) if n and not has_known_length(s)), default=0)
-    is_drawn = any(
-        isinstance(stage, (stages.Shuffle, stages.Mix))
-        or (isinstance(stage, stages.Map) and stage.seed is not None)
-        for stage in chain[:end]
-    )
+    is_drawn = any(map(_may_differ, chain[:end]))
     epochs = [n for n, stage in enumerate(chain) if isinstance(stage, stages.Epochs)]
     # Epochs with random draws may have different numbers of examples.
     return epochs[-1] + 1 if is_drawn and epochs and epochs[-1] >= end else end

@@ -115,11 +115,14 @@ def _argument(spec: Spec) -> Tensor:
 def _of_mixed_types(error: Exception) -> TypeError | None:
     """Returns an error with a remedy if operations got different types; None for other errors."""
     text = str(error)
-    is_mixed = any(words in text for words in _MIXED_TYPES) and "str" not in text
+    is_mixed = any(words in text for words in _MIXED_TYPES)
     if not is_mixed or not isinstance(error, (TypeError, ValueError)):
         return None
+    is_of_carried = "resource" in text
+    if "str" in text and not is_of_carried:
+        return None
     text = text.partition(" Error: ")[0].rstrip(".")
-    if "resource" in text:
+    if is_of_carried:
         return TypeError(f"{text.replace('resource', 'bfloat16 or a time')}. {COMPUTES_WITHOUT}")
     return TypeError(
         f"{text}. Operations do not convert numbers by themselves: use headrace.ops.cast (hr.ops."

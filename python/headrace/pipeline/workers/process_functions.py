@@ -358,6 +358,7 @@ class LearnInProcess(ProcessFunctions):
     ) -> None:
         stage = self._stages[0]
         kept = []
+        row = 0
         try:
             for row, found in zip(made.result.kept, made.result.rows, strict=True):
                 items = [found] if stage.kind == "map" else found
@@ -369,7 +370,7 @@ class LearnInProcess(ProcessFunctions):
                 if items:
                     kept.append(row)
         except BaseException as raised:
-            error = noted(raised, stage.where)
+            error = noted(raised, stage.where, job.origin(row))
         job.keep(kept, error, None, failed)
 
     def _note_first(self, job: engine.Job, row: int, made: Any) -> None:

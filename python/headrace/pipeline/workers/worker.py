@@ -213,17 +213,18 @@ class _Worker:
         if last.stage == "filter" and len(plan.steps) == 1:
             return Made(result, None, len(result.kept), 0, keeps_arrays)
         if rows is None:
-            result.rows = [_picklable(last, row) for row in result.rows]
+            try:
+                result.rows = [_picklable(last, row) for row in result.rows]
+            except Exception as error:
+                failure = _failure(result, plan, error)
+                return Made(Result(error=failure), None, 0, 0, keeps_arrays)
             return Made(result, None, len(result.rows), 0, keeps_arrays)
         if not len(rows):
             return Made(result, (), 0, 0, keeps_arrays)
         try:
             columns = rows.places()
         except Exception as error:
-            failure = Failure(
-                result.kept[0] if result.kept else 0, len(plan.steps) - 1, PackedError.of(error)
-            )
-            return Made(Result(error=failure), (), 0, 0, keeps_arrays)
+            return Made(Result(error=_failure(result, plan, error)), (), 0, 0, keeps_arrays)
         return Made(result, columns, len(rows), self._made.size, keeps_arrays)
 
     def _run(self, block: Block, given: Specs, steps: Steps, rows: SharedRows | None) -> Result:
@@ -238,6 +239,12 @@ class _Worker:
         # The last row is not the cause if the process ends from now on.
         self._board.forget_calls()
         return result
+
+
+def _failure(result: Result, plan: Plan, error: Exception) -> Failure:
+    """Returns an error of the last function's result for the first row that has one."""
+    first = result.kept[0] if result.kept else 0
+    return Failure(first, len(plan.steps) - 1, PackedError.of(error))
 
 
 def _picklable(step: Step, made: Any) -> Any:

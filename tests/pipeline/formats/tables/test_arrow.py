@@ -1,5 +1,6 @@
 """Arrow IPC files and streams, and damaged ones; pyarrow is the oracle."""
 
+import gzip
 import random
 
 import numpy as np
@@ -108,6 +109,8 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path):
         (whole[:8], errors.DataLossError, "8 bytes do not end with a footer"),
         (whole[:-10] + b"\xff\xff\xff\x7fARROW1", errors.DataLossError, "cut short"),
         (stream[:3000], errors.DataLossError, "message at byte .* beyond its 3000 bytes"),
+        (stream[:20], errors.InvalidArgumentError, "not the columns .* cut short; copy it again"),
+        (gzip.compress(stream), errors.InvalidArgumentError, "by gzip, .* Decompress it first"),
         (stream + stream, errors.InvalidArgumentError, "bytes behind the end of the stream"),
         (b"", errors.InvalidArgumentError, "its 0 bytes do not begin with the columns"),
         (b"hello world, this is text", errors.InvalidArgumentError, "do not begin with|it is"),

@@ -92,6 +92,42 @@ PROGRAMS = {
 }
 
 
+def counted(first, count):
+    return hr.arrays({"n": np.arange(first, first + count)}).map(Count())
+
+
+def lists(first, count):
+    def listed(example):
+        return {"t": np.arange(example["n"] % 4 + 1), "call": example["call"]}
+
+    return counted(first, count).map(listed)
+
+
+# Parts that end before they are read to their ends.
+MIXES = {
+    "functions": lambda: hr.mix([counted(0, 20), counted(100, 20)], seed=3),
+    "filters": lambda: hr.mix(
+        [counted(0, 30).filter(lambda example: example["n"] % 4 == 0), counted(100, 12)], seed=5
+    ),
+    "windows": lambda: hr.mix([counted(0, 17).shuffle(window=4, seed=3), counted(100, 9)], seed=6),
+    "mixes": lambda: hr.mix(
+        [
+            hr.mix([counted(0, 17), counted(100, 9)], seed=3, stop="all"),
+            hr.mix([counted(200, 7), counted(300, 12)], seed=8, stop="all").skip(2),
+        ],
+        weights=[3, 1],
+        seed=1,
+    ),
+    "groups": lambda: hr.mix(
+        [
+            lists(0, 17).pack(5, "t", along="call", max_open=3),
+            lists(100, 15).pack(5, "t", along="call", balance=2),
+        ],
+        seed=2,
+    ).take(9),
+}
+
+
 def values(batches):
     return [int(call) for batch in batches for call in np.ravel(batch["call"])]
 
@@ -118,6 +154,23 @@ class TestEpochs:
         calls = [call for call in values(mixed.epochs(3)) if call >= 0]
         assert calls == list(range(len(calls)))
         assert len(calls) > 40
+
+    def test_each_part_of_a_mix_goes_on_behind_its_last_row(self):
+        for _ in range(5):
+            given = list(MIXES["functions"]().epochs(3))
+            for is_of_part in (lambda n: n < 100, lambda n: n >= 100):
+                calls = [int(one["call"]) for one in given if is_of_part(one["n"])]
+                assert calls == list(range(len(calls)))
+
+    @pytest.mark.parametrize("kind", MIXES)
+    def test_a_mix_that_is_cut_short_is_taken_up_again_at_any_place(self, kind):
+        batches = iter(MIXES[kind]().epochs(3))
+        states, given = [batches.state()], []
+        for batch in batches:
+            given.append(batch)
+            states.append(batches.state())
+        for place in range(0, len(given), 4):
+            assert same(list(MIXES[kind]().epochs(3).resume(copied(states[place]))), given[place:])
 
     def test_a_window_has_taken_what_waits_in_it(self):
         windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)

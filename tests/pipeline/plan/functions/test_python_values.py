@@ -104,12 +104,40 @@ def test_bytes_in_lists_keep_the_zeros_at_their_ends():
         (2**63, ValueError, "'x' has an int that int64 .* does not hold exactly. Give it as a"),
         ([2**63], ValueError, "'x' has an int that int64"),
         ([2**53 + 1, 0.5], ValueError, "'x' has an int that int64"),
+        (np.ma.array([1, 2], mask=[0, 1]), ValueError, "'x' has 1 masked values, expected none"),
     ],
 )
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
 def test_values_that_would_change_are_refused(way, value, error, message):
     with pytest.raises(error, match=message):
         list(WAYS[way](value))
+
+
+@pytest.mark.parametrize(
+    "masked",
+    [
+        lambda: hr.arrays({"x": np.ma.array([1, 2], mask=[0, 1])}),
+        lambda: hr.arrays(np.ma.array([1, 2], mask=[0, 1])),
+        lambda: hr.indexed({"x": np.ma.array([1, 2], mask=[0, 1])}),
+        lambda: hr.arrays({"n": [0, 1]}).map(
+            lambda example: {"x": np.ma.array([1], mask=[example["n"] == 1])}
+        ),
+    ],
+)
+def test_masked_values_do_not_show(masked):
+    with pytest.raises(ValueError, match=r"'x' has 1 masked values, expected none\. Fill them in"):
+        list(masked())
+
+
+@pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
+def test_names_of_components_are_strings(way):
+    make = {
+        "map": lambda made: hr.arrays({"n": [0, 1]}).map(lambda example: made),
+        "flat_map": lambda made: hr.arrays({"n": [0, 1]}).flat_map(lambda example: [made]),
+        "iterable": lambda made: hr.iterable([made]),
+    }[way]
+    with pytest.raises(TypeError, match="a dict with the key 1, expected strings, which are"):
+        list(make({1: 2}))
 
 
 def test_a_component_that_is_bytes_once_and_str_later_is_refused():

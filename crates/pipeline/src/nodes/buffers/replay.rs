@@ -23,6 +23,8 @@ pub struct Replay {
     /// Later positions from which the rows can be read sooner, with their row numbers.
     parts: VecDeque<(u64, Checkpoint)>,
     restart: Option<Restart>,
+    /// True if the node catches up with its checkpoint before it is polled.
+    catches_up: bool,
 }
 
 /// The result of polling an input.
@@ -42,7 +44,7 @@ impl Replay {
     pub fn new(node: Box<dyn Node>) -> Self {
         let (rows, mut wanted, parts) = (Rows::new(), VecDeque::new(), VecDeque::new());
         wanted.push_back(0..u64::MAX);
-        Self { node, next: 0, rows, wanted, parts, restart: None }
+        Self { node, next: 0, rows, wanted, parts, restart: None, catches_up: false }
     }
 
     /// The rows of the numbers `wanted`, ascending, and all rows from number `next` on. They are
@@ -67,7 +69,15 @@ impl Replay {
             _ => ranges.push_back(next..u64::MAX),
         }
         let node = restart(&checkpoint)?;
-        Ok(Self { node, next: first, rows: Rows::new(), wanted: ranges, parts, restart: Some(restart) })
+        Ok(Self {
+            node,
+            next: first,
+            rows: Rows::new(),
+            wanted: ranges,
+            parts,
+            restart: Some(restart),
+            catches_up: false,
+        })
     }
 
     /// The next wanted rows.
@@ -77,6 +87,9 @@ impl Replay {
             if wanted.start >= self.next + self.rows.len() as u64 {
                 self.next += std::mem::take(&mut self.rows).len() as u64;
                 self.go_to(wanted.start)?;
+                if self.catches_up && !self.node.catch_up(context)? {
+                    return Ok(Given::Pending);
+                }
                 match self.node.pull(context)? {
                     Poll::Ready(rows) => self.rows = rows,
                     Poll::SkipEvent(skip_event) => return Ok(Given::SkipEvent(skip_event)),
@@ -100,38 +113,10 @@ impl Replay {
         }
     }
 
-    /// True once all rows are given that were wanted again.
-    pub fn has_recalled(&self) -> bool {
-        self.wanted.front().is_none_or(|wanted| wanted.end == u64::MAX)
-    }
-
-    /// Lets the input catch up with its checkpoint; once all rows are given that were wanted again,
-    /// also with the first row that was not requested. See [`Node::catch_up`].
+    /// Lets the node catch up with its checkpoint, also where it is restarted later.
     pub fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        loop {
-            if !self.node.catch_up(context)? {
-                return Ok(false);
-            }
-            let Some(wanted) = self.wanted.front().filter(|wanted| wanted.end == u64::MAX).cloned() else {
-                return Ok(true);
-            };
-            let next = self.next + self.rows.len() as u64;
-            if wanted.start <= next {
-                return Ok(true);
-            }
-            (self.next, self.rows) = (next, Rows::new());
-            self.go_to(wanted.start)?;
-            if self.next > next {
-                continue;
-            }
-            match self.node.pull(context)? {
-                Poll::Ready(rows) => self.rows = rows,
-                // It was returned before the checkpoint.
-                Poll::SkipEvent(_) => {}
-                Poll::Pending => return Ok(false),
-                Poll::End => return Err(damaged()),
-            }
-        }
+        self.catches_up = true;
+        self.node.catch_up(context)
     }
 
     /// Restarts at the last position that is not after row `number`, if there is a later one than

@@ -15,6 +15,11 @@ pub struct Input {
     rows: Cursor,
     /// The checkpoint of its first row.
     pub first: Checkpoint,
+    /// True if functions keep states, so that its checkpoint is directly behind the last row that
+    /// was taken: rows that a filter drops may come before the next one.
+    pub is_behind_last: bool,
+    /// The checkpoint behind the last row, while no row of the next ones is taken.
+    behind_last: Option<Checkpoint>,
     has_come: bool,
     /// True if no more of its rows are taken.
     pub is_left_out: bool,
@@ -34,6 +39,8 @@ impl Input {
             node: Some(node),
             rows: Cursor::default(),
             first,
+            is_behind_last: false,
+            behind_last: None,
             has_come: false,
             is_left_out: false,
             error: None,
@@ -63,6 +70,7 @@ impl Input {
     /// block in `rows`, to be used with [`Rows::push_run`], and the first row.
     pub fn take_run(&mut self, rows: &mut Rows, count: usize) -> (usize, usize) {
         let Some((block, row)) = self.rows.next_run(count) else { return (0, 0) };
+        self.behind_last = None;
         match &self.known {
             Some((known, number)) if Arc::ptr_eq(known, block) => (*number, row),
             _ => {
@@ -90,7 +98,30 @@ impl Input {
 
     /// The checkpoint of its next row.
     pub fn checkpoint(&self) -> Checkpoint {
-        if self.has_come { self.rows.checkpoint() } else { self.first.clone() }
+        match &self.behind_last {
+            Some(checkpoint) => checkpoint.clone(),
+            None if self.has_come => self.rows.checkpoint(),
+            None => self.first.clone(),
+        }
+    }
+
+    /// Catches up with its checkpoint; if no more of its rows are taken, with its end.
+    fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
+        let Some(node) = &mut self.node else { return Ok(true) };
+        if !node.catch_up(context)? {
+            return Ok(false);
+        }
+        while self.is_left_out {
+            match node.pull(context)? {
+                Poll::Ready(_) | Poll::SkipEvent(_) => {}
+                Poll::Pending => return Ok(false),
+                Poll::End => {
+                    self.node = None;
+                    break;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Polls for more rows.
@@ -99,6 +130,7 @@ impl Input {
         match node.pull(context) {
             Ok(Poll::SkipEvent(skip_event)) => self.skip_event = Some(skip_event),
             Ok(Poll::Ready(rows)) => {
+                self.behind_last = self.is_behind_last.then(|| self.checkpoint());
                 self.rows = Cursor::new(rows);
                 self.has_come = true;
             }
@@ -115,8 +147,8 @@ impl Input {
 /// Lets inputs catch up with their checkpoints; see [`Node::catch_up`].
 pub fn all_catch_up<'a>(inputs: impl Iterator<Item = &'a mut Input>, context: &mut Context) -> Result<bool> {
     let mut have_all = true;
-    for node in inputs.filter_map(|input| input.node.as_mut()) {
-        have_all &= node.catch_up(context)?;
+    for input in inputs {
+        have_all &= input.catch_up(context)?;
     }
     Ok(have_all)
 }

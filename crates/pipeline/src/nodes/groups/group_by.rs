@@ -170,7 +170,7 @@ impl<G: Grouping> GroupBy<G> {
 }
 
 impl<G: Grouping> GroupBy<G> {
-    /// One step towards the next poll; `None` if another one is needed.
+    /// A step towards the next poll; `None` if another one is needed.
     fn step(&mut self, context: &mut Context) -> Result<Option<Poll>> {
         if self.whole.is_empty() && self.checkpoints.is_due(self.num_waiting()) {
             let checkpoint = self.state();
@@ -226,20 +226,17 @@ impl<G: Grouping> Node for GroupBy<G> {
     }
 
     fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        loop {
-            if !self.input.catch_up(context)? {
-                return Ok(false);
-            }
-            if self.skip == 0 && self.input.has_recalled() {
-                return Ok(true);
-            }
+        if !self.input.catch_up(context)? {
+            return Ok(false);
+        }
+        while self.skip > 0 {
             match self.step(context)? {
                 // A skip event was returned before the checkpoint.
-                None | Some(Poll::SkipEvent(_)) => {}
+                None | Some(Poll::SkipEvent(_) | Poll::Ready(_)) => {}
                 Some(Poll::Pending) => return Ok(false),
                 Some(Poll::End) => return Ok(true),
-                Some(Poll::Ready(_)) => return Err(damaged()),
             }
         }
+        Ok(true)
     }
 }

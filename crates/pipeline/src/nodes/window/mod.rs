@@ -290,18 +290,7 @@ impl Node for Window {
     }
 
     fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        loop {
-            if !self.input.catch_up(context)? {
-                return Ok(false);
-            }
-            if self.refill.is_empty() {
-                return Ok(true);
-            }
-            // A skip event was returned before the checkpoint.
-            if !self.refill_places(context)? && self.skip_event.take().is_none() {
-                return Ok(false);
-            }
-        }
+        self.input.catch_up(context)
     }
 }
 

@@ -189,6 +189,11 @@ class Mix(Stage):
         """The names of the parts: their numbers if they have none."""
         return self.part_names or tuple(map(str, range(len(self.parts))))
 
+    @property
+    def last_weights(self) -> tuple[float, ...]:
+        """The weights that apply to the end. With 0, a part may have examples left there."""
+        return self.schedule[-1][1] if self.schedule else self.weights
+
 
 @dataclass(frozen=True)
 class Zip(Stage):

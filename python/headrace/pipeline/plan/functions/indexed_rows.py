@@ -259,5 +259,6 @@ def _is_array(source: Any) -> bool:
 
 def _value(item: Any) -> Any:
     """Returns a value of a component; pictures of Pillow as arrays."""
-    is_picture = hasattr(item, "__array_interface__") and not isinstance(item, np.generic)
+    is_array = isinstance(item, (np.ndarray, np.generic))
+    is_picture = hasattr(item, "__array_interface__") and not is_array
     return np.asarray(item) if is_picture else item

@@ -67,7 +67,7 @@ def as_value(where: str, name: str, value: Any, is_separate: bool = True) -> Any
 
 def refuse_masked(what: str, value: Any) -> None:
     """Raises ValueError if a value has elements that a mask of NumPy hides: they would show."""
-    if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.ma.count_masked(value))):
+    if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.sum(value.mask))):
         raise ValueError(
             f"{what} has {hidden} masked values, expected none. Fill them in, with "
             "value.filled(...), or give the mask as another component."
