@@ -2,6 +2,7 @@
 
 from benchmarks.beside import ALONE, Kind, Peer, command_of
 from benchmarks.imagenet_photos.data import make
+from benchmarks.pipelines.programs import LIMIT
 
 BY_HAND = "decoded whole with simplejpeg, resized with OpenCV"
 
@@ -38,6 +39,14 @@ KIND = Kind(
             "with_tfdata",
             "tensorflow",
             "`AUTOTUNE`, in any order; `decode_and_crop_jpeg`",
+        ),
+        Peer(
+            LIMIT,
+            "limit of the machine",
+            None,
+            None,
+            "a native loop on all cores",
+            ["augmented_photos"],
         ),
     ],
 )

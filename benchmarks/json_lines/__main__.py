@@ -2,6 +2,7 @@
 
 from benchmarks.beside import ALONE, Kind, Peer, command_of
 from benchmarks.json_lines.data import make
+from benchmarks.pipelines.programs import LIMIT
 
 KIND = Kind(
     "W11",
@@ -48,6 +49,9 @@ KIND = Kind(
             "datasets",
             '`load_dataset(streaming=True)`, `with_format("arrow")`, '
             "`shuffle(buffer_size=10000)`, no wait between epochs; Arrow strings",
+        ),
+        Peer(
+            LIMIT, "limit of the machine", None, None, "a native loop on all cores", ["json_lines"]
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Measures small pictures in tar files: `python -m benchmarks.tar_photos`."""
 
 from benchmarks.beside import ALONE, Kind, Peer, command_of
+from benchmarks.pipelines.programs import LIMIT
 from benchmarks.tar_photos.data import make
 
 KIND = Kind(
@@ -42,6 +43,9 @@ KIND = Kind(
             "with_spdl",
             "spdl",
             "`iter_tarfile`; two threads decode with simplejpeg; shuffled by hand",
+        ),
+        Peer(
+            LIMIT, "limit of the machine", None, None, "a native loop on all cores", ["tar_photos"]
         ),
     ],
     tolerances=[0, 0, 0.02],

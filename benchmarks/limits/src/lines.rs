@@ -12,11 +12,9 @@ pub fn run(share: &Share) -> Tally {
     // Each slot keeps its memory for later lines.
     let mut pool: Vec<Vec<u8>> = Vec::with_capacity(capacity);
     let mut state = 0x2545_f491;
-    let mut batch = Batch::default();
-    share.for_each_file(|mut bytes| {
-        while let Some(length) = memchr(b'\n', bytes) {
-            let line = &bytes[..length];
-            bytes = &bytes[length + 1..];
+    let mut batch = Batch::new(BATCH_SIZE);
+    share.for_each_file(|bytes| {
+        for_each_line(bytes, |line| {
             if pool.len() < capacity {
                 pool.push(line.to_vec());
             } else {
@@ -25,36 +23,53 @@ pub fn run(share: &Share) -> Tally {
                 place.clear();
                 place.extend_from_slice(line);
             }
-        }
+        });
     });
     pool.iter().for_each(|line| batch.add(line));
     batch.finish();
     Tally { count: batch.count, sums: vec![batch.num_bytes] }
 }
 
-#[derive(Default)]
-struct Batch {
+/// Calls `body` with each line.
+pub fn for_each_line(mut bytes: &[u8], mut body: impl FnMut(&[u8])) {
+    while let Some(length) = memchr(b'\n', bytes) {
+        body(&bytes[..length]);
+        bytes = &bytes[length + 1..];
+    }
+}
+
+/// Strings one after the other, and where each ends.
+pub struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    count: u64,
-    num_bytes: i64,
+    size: usize,
+    /// The strings of the batches so far, and their bytes.
+    pub count: u64,
+    pub num_bytes: i64,
 }
 
 impl Batch {
-    fn add(&mut self, line: &[u8]) {
+    /// Batches of `size` strings.
+    pub fn new(size: usize) -> Self {
+        Self { bytes: Vec::new(), ends: Vec::with_capacity(size), size, count: 0, num_bytes: 0 }
+    }
+
+    /// Adds a string; finishes the batch if it is full.
+    pub fn add(&mut self, line: &[u8]) {
         self.bytes.extend_from_slice(line);
         self.ends.push(self.bytes.len());
-        if self.ends.len() == BATCH_SIZE {
+        if self.ends.len() == self.size {
             self.finish();
         }
     }
 
-    fn finish(&mut self) {
+    /// Counts the batch as it is and begins the next one.
+    pub fn finish(&mut self) {
         self.count += self.ends.len() as u64;
         self.num_bytes += self.bytes.len() as i64;
         // Each batch has memory of its own, since a program may keep it.
         let num_bytes = self.bytes.len() * 9 / 8;
         self.bytes = Vec::with_capacity(num_bytes);
-        self.ends = Vec::with_capacity(BATCH_SIZE);
+        self.ends = Vec::with_capacity(self.size);
     }
 }

@@ -1,16 +1,19 @@
 //! The limits of a machine on the benchmarks' workloads: one loop for each, on all cores, which does the same with the
 //! same bytes and nothing else. No queue, no graph, no Python.
 //!
-//! `headrace-limits TASK NUM_EPOCHS FILE...`, where the tasks `arrays` and `tokens` take a directory, prints a line of JSON, as every program of the benchmarks does.
+//! `headrace-limits TASK NUM_EPOCHS FILE...` prints a line of JSON, as every program of the benchmarks does. A directory
+//! stands for all files in it.
 
 mod batch;
 mod examples;
 mod images;
+mod json;
 mod lines;
 mod memory;
 mod numbers;
 mod photos;
 mod pool;
+mod tar;
 
 use std::path::Path;
 use std::time::Instant;
@@ -66,6 +69,18 @@ fn read(name: impl AsRef<Path>, buffer: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// Adds a file, or all files in a directory.
+fn add_files(path: &Path, names: &mut Vec<String>) {
+    match fs::read_dir(path) {
+        Ok(entries) => {
+            let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry of a directory").path()).collect();
+            paths.sort();
+            paths.iter().for_each(|path| add_files(path, names));
+        }
+        Err(_) => names.push(path.to_str().expect("a name in UTF-8").to_owned()),
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = env::args().collect();
     let [_, task, num_epochs, files @ ..] = arguments.as_slice() else {
@@ -87,6 +102,9 @@ fn main() {
         "examples" => examples::run,
         "images" => images::run,
         "augmented_images" => images::run_augmented,
+        "json_lines" => json::run,
+        "tar_photos" => tar::run,
+        "augmented_photos" => photos::run_augmented,
         "photos" => photos::run,
         "photos_half" => photos::run_half,
         "photos_decoded" => photos::decode_only,
@@ -99,7 +117,9 @@ fn main() {
     };
     let num_threads = thread::available_parallelism().map_or(1, usize::from);
     let begin = Instant::now();
-    let all: Vec<&String> = (0..num_epochs).flat_map(|_| files).collect();
+    let mut names = Vec::new();
+    files.iter().for_each(|file| add_files(Path::new(file), &mut names));
+    let all: Vec<&String> = (0..num_epochs).flat_map(|_| &names).collect();
     let tallies: Vec<Tally> = thread::scope(|scope| {
         let threads: Vec<_> = (0..num_threads)
             .map(|number| {
