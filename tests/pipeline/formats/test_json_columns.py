@@ -1,7 +1,9 @@
 """Columns of JSON lines that no single number or string holds."""
 
 import datetime
+import importlib
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -169,3 +171,52 @@ def longest(batch):
 def test_iterables_give_objects(lines):
     rows = [{"a": {"k": n}, "n": n} for n in range(5)]
     assert list(hr.iterable(lambda: iter(rows))) == rows
+
+
+def test_nested_values_are_inferred_as_those_of_parquet(lines, tmp_path):
+    rows = [
+        {
+            "id": n,
+            "meta": {"lang": "de", "tags": ["a"]},
+            "messages": [{"role": "user", "content": "x"}] * (n % 3),
+            "deep": [[1], [2, n]] if n else [],
+            "deeper": [[["a"], []]] * n,
+            "words": ["w"] * n,
+        }
+        for n in range(5)
+    ]
+    pipe = hr.json_lines(lines(*rows))
+    assert pipe.spec["meta"] == pipe.spec["messages"] == hr.Spec(hr.Json, ())
+    assert pipe.spec["deep"] == hr.Spec(np.dtype(np.int64), (None, None), is_ragged=True)
+    assert pipe.spec["deeper"] == hr.Spec(str, (None, None, None), is_ragged=True)
+    found = list(pipe)
+    assert [row["messages"] for row in found] == [row["messages"] for row in rows]
+    assert [row["meta"] for row in found] == [row["meta"] for row in rows]
+    assert [[inner.tolist() for inner in row["deep"]] for row in found] == [
+        row["deep"] for row in rows
+    ]
+    testing.assert_resumes(pipe.padded_batch(2))
+    if find_spec("pyarrow") is None:
+        return
+    table = importlib.import_module("pyarrow").Table.from_pylist(rows)
+    importlib.import_module("pyarrow.parquet").write_table(table, tmp_path / "a.parquet")
+    assert hr.parquet(tmp_path / "a.parquet").spec == pipe.spec
+
+
+def test_an_inferred_object_that_is_missing_is_none(lines):
+    pipe = hr.json_lines(lines({"a": {"b": 1}, "l": [[1]]}, {"l": None}, {"a": None, "l": []}))
+    assert [row["a"] for row in pipe] == [{"b": 1}, None, None]
+    assert [len(row["l"]) for row in pipe] == [1, 0, 0]
+    filled = hr.json_lines(lines({"a": {"b": 1}}, {"a": None}, {}), defaults={"a": {"b": 0}})
+    assert [row["a"] for row in filled] == [{"b": 1}, {"b": 0}, {"b": 0}]
+
+
+def test_lists_of_different_kinds_of_values_are_inferred_as_objects(lines):
+    for values in ([[1, None]], [[1], {"a": 2}], [[1, [2]]], [[[[[1]]]]], [[1, "a"]], [[], [{}]]):
+        pipe = hr.json_lines(lines(*[{"a": value} for value in values]))
+        if values == [[1], {"a": 2}]:
+            with pytest.raises(errors.InvalidArgumentError, match="of another type than before"):
+                list(pipe)
+            continue
+        assert pipe.spec["a"].dtype is hr.Json
+        assert [row["a"] for row in pipe] == values

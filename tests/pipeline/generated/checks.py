@@ -253,10 +253,13 @@ def rows_of(items: Iterable[Mapping[str, Any]]) -> Iterable[int]:
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an item in the form of the model."""
-    return {
-        name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-        for name, value in item.items()
-    }
+    return {name: _plain_value(value) for name, value in item.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_plain_value, value))
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def copied(state: Any) -> Any:

@@ -1,5 +1,6 @@
 """Files of every format that drawn sources read."""
 
+import json
 import re
 import tarfile
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from tests.archives import add_members
@@ -27,6 +29,8 @@ _GROUP_ROWS = 17
 ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
 # The ending of files of which some records are damaged.
 DAMAGED = "damaged"
+# The directory of files of nested data, and the ending of those that have pieces.
+ROWS = "rows"
 
 
 @cache
@@ -67,6 +71,7 @@ _BEGINS: dict[str, tuple[str, Callable[[Path], list[int]]]] = {
     "fixed": ("*.fixed", lambda path: list(range(0, path.stat().st_size, 8))),
     "tokens": ("*.tokens", lambda path: list(range(0, path.stat().st_size - 16, 8))),
     "tfrecord": ("*.tfrecord", _begins_of_records),
+    ROWS: ("rows/*.jsonl", _begins_of_matches(rb"(?m)^\{")),
     DAMAGED: ("damaged/*.tfrecord", _begins_of_records),
     "tar": ("*.tar", _begins_of_samples),
 }
@@ -106,7 +111,46 @@ def write_files(directory: Path) -> None:
             table = pa.table(columns)
             with pa.ipc.new_file(directory / f"{index}.arrow", table.schema) as writer:
                 writer.write_table(table, max_chunksize=_GROUP_ROWS)
+        _write_rows(directory / ROWS / str(index), numbers)
     _damage(directory / "damaged" / "0.tfrecord")
+
+
+def _write_rows(path: Path, numbers: range) -> None:
+    """Writes nested data as JSON lines, Parquet and Arrow."""
+    path.parent.mkdir(exist_ok=True)
+    rows = list(map(row_of, numbers))
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    path.with_suffix(".jsonl").write_text(lines)
+    if pq is None:
+        return
+    number, text = pa.int64(), pa.string()
+    turn = pa.struct({"role": text, "n": number})
+    schema = {
+        "n": number,
+        "list": pa.list_(number),
+        "deep": pa.list_(pa.list_(number)),
+        "some": number,
+        "meta": pa.struct({"lang": text, "more": pa.struct({"m": number})}),
+        "chat": pa.struct({"turns": pa.list_(turn), "end": text}),
+    }
+    table = pa.Table.from_pylist(rows, pa.schema(schema))
+    pq.write_table(table, path.with_suffix(".parquet"), row_group_size=_GROUP_ROWS)
+    with pa.ipc.new_file(path.with_suffix(".arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=_GROUP_ROWS)
+
+
+def row_of(n: int) -> dict[str, Any]:
+    """A row of nested data. Its lists of lists have the same lengths as others."""
+    turns = [{"role": "user" if k % 2 == 0 else None, "n": n + k} for k in range(n % 4)]
+    return {
+        "n": n,
+        "list": list_of(n),
+        "deep": [[n, n + 1, n + 2], [-n, 0, 1]],
+        # Every third is null.
+        "some": n if n % 3 else None,
+        "meta": {"lang": "en" if n % 2 else "é", "more": {"m": n * n}},
+        "chat": None if n % 7 == 3 else {"turns": turns, "end": "." * (n % 3)},
+    }
 
 
 def list_of(n: int) -> list[int]:

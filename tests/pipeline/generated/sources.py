@@ -16,10 +16,12 @@ from tests.pipeline.generated.source_files import (
     DAMAGED,
     NUMBERS,
     ROW_GROUPS,
+    ROWS,
     has_damage,
     layouts,
     list_of,
     pq,
+    row_of,
 )
 
 import headrace as hr
@@ -283,6 +285,57 @@ def _arrow(random: Random) -> Source:
     )
 
 
+_NESTED: dict[str, Any] = {
+    "list": hr.Ragged(int),
+    "deep": hr.Ragged(int, ndim=2),
+    "some": hr.Nullable(int),
+    "meta.lang": str,
+    "meta.more.m": int,
+    "chat": hr.Json,
+}
+
+
+def _rows(random: Random) -> Source:
+    """Nested data in Parquet, Arrow and JSON lines: the same for each."""
+    ending = random.choice(["jsonl", "parquet", "arrow"] if pq is not None else ["jsonl"])
+    names = ["n", *(name for name in _NESTED if random.random() < 0.4)]
+    random.shuffle(names)
+    seed = random.choice([None, None, random.randrange(2**20)])
+    defaults = random.choice([None, {"some": -1}]) if "some" in names else None
+    read = {"jsonl": hr.json_lines, "parquet": hr.parquet, "arrow": hr.arrow}[ending]
+
+    def begin(directory: Path) -> hr.Pipeline:
+        columns = {name: _NESTED.get(name, int) for name in names}
+        rows = read(directory / ROWS / f"*.{ending}", columns, defaults=defaults)
+        return rows if seed is None else rows.shuffle(seed=seed)
+
+    def example(n: int) -> Example:
+        row = row_of(n)
+        made: Example = {}
+        for name in names:
+            outer, *inner = name.split(".")
+            made[name] = row[outer]
+            for key in inner:
+                made[name] = made[name][key]
+            if name == "some":
+                is_there = made[name] is not None
+                made[name] = made[name] if is_there else -1 if defaults else 0
+                made["some_mask"] = is_there
+        return made
+
+    examples = list(map(example, ALL))
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    return Source(
+        f"rows({ending}, {names}, defaults={defaults}){shuffle}",
+        begin,
+        examples,
+        frozenset(examples[0]),
+        seed=seed,
+        places=_PLACES if seed is None else None,
+        **({"ending": ROWS} if ending == "jsonl" else {"sizes": ROW_GROUPS}),
+    )
+
+
 def _split(random: Random, source: Source) -> Source:
     """A part of a source, the other examples of which are dropped behind it."""
     assert source.places is not None
@@ -329,6 +382,8 @@ _SOURCES: list[Callable[[Random], Source]] = [
     indexed,
     iterable,
     iterable,
+    _rows,
+    _rows,
     once,
     once,
     *([_parquet, _parquet_where, _arrow] if pq is not None else []),

@@ -360,7 +360,7 @@ def _batch(random: Random, shape: Shape) -> Step | None:
     size, remainder = random.choice([1, 2, 3, 7, 20]), random.choice(["keep", "drop", "pad"])
     if not shape.is_even or (not shape.depth and "list" in shape.names):
         return None
-    if remainder == "pad" and shape.names & {"draw", "mask"}:
+    if remainder == "pad" and shape.names & {"draw", "mask", "chat"}:
         remainder = "keep"
     return batch(size, remainder)
 
@@ -387,10 +387,10 @@ def _padded_batch(random: Random, shape: Shape) -> Step | None:
     remainder = random.choice(["keep", "drop", "pad"])
     if shape.depth:
         return None
-    if "row" in shape.names:
+    if shape.names & {"row", "deep"}:
         # Behind a Python function nobody knows that all rows have one length, so they are padded.
         multiple_of = 1
-    if remainder == "pad" and "mask" in shape.names:
+    if remainder == "pad" and shape.names & {"mask", "chat"}:
         remainder = "keep"
 
     def width(longest: int) -> int:
@@ -406,7 +406,7 @@ def _padded_batch(random: Random, shape: Shape) -> Step | None:
 
 
 def _bucket(random: Random, shape: Shape) -> Step | None:
-    if shape.depth or "list" not in shape.names or "mask" in shape.names:
+    if shape.depth or "list" not in shape.names or shape.names & {"mask", "chat"}:
         return None
     boundaries = random.choice([[1], [1, 2], [2, 3]])
     size, most = random.choice([(3, None), (8, None), (None, 9), (4, 10)])

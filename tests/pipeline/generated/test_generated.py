@@ -10,7 +10,7 @@ PROGRAMS = 30
 KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
     *("image_folder", "audio_folder", "webdataset", "tokens", "arrays", "indexed", "iterable"),
-    *("mix", "concat", "zip"),
+    *("rows", "mix", "concat", "zip"),
     *("take", "skip", "shard", "window", "shuffle", "epochs", "cache"),
     *("shard of ranks", "even shard of ranks"),
     "window over blocks",

@@ -12,7 +12,7 @@ use headrace_engine::kernels::attrs::Attr;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::Shape;
-use headrace_pipeline::formats::{Columns, Csv, Inferred, Lines, infer_csv, infer_json};
+use headrace_pipeline::formats::{Columns, Csv, Inferred, InferredKey, Lines, infer_csv, infer_json};
 use headrace_pipeline::stages::component::times::TimeUnit;
 use headrace_pipeline::stages::component::{Component, Form};
 use headrace_pipeline::stages::csv::{CsvFields, Words};
@@ -74,7 +74,7 @@ pub fn json_lines(data: &[u8]) -> usize {
     let Ok(file) = File::new(&packed.bytes) else { return 0 };
     let lines = Lines { codec: packed.codec, skips_blank: true };
     let inferred = infer_json(&file.file_provenance(), packed.codec, &[]).ok().flatten().unwrap_or_default();
-    for components in [inferred.into_iter().map(component).collect(), given()] {
+    for components in [inferred.into_iter().map(key).collect(), given()] {
         if let Ok(fields) = JsonFields::new(components) {
             read(&lines, &file.file_provenance(), Some(&fields));
         }
@@ -84,9 +84,19 @@ pub fn json_lines(data: &[u8]) -> usize {
 }
 
 fn component(inferred: Inferred) -> Component {
-    let Inferred { name, dtype, is_text, is_list, .. } = inferred;
+    let Inferred { name, dtype, is_text } = inferred;
     let form = if is_text && dtype == DType::String { Form::Text } else { Form::Plain };
-    Component { num_lists: usize::from(is_list), is_inferred: true, ..Component::of(&name, dtype, form) }
+    Component { is_inferred: true, ..Component::of(&name, dtype, form) }
+}
+
+fn key(inferred: InferredKey) -> Component {
+    let InferredKey { name, dtype, is_json, num_lists } = inferred;
+    let form = match dtype {
+        _ if is_json => Form::Json,
+        DType::String => Form::Text,
+        _ => Form::Plain,
+    };
+    Component { num_lists, is_inferred: true, ..Component::of(&name, dtype, form) }
 }
 
 /// Components of many kinds.

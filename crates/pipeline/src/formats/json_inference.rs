@@ -4,7 +4,6 @@ use crate::blocks::column::{Column, Text};
 use crate::blocks::file_provenance::FileProvenance;
 use crate::execution::budget::Budget;
 use crate::formats::codec::Codec;
-use crate::formats::csv::inference::Inferred;
 use crate::formats::lines::Lines;
 use crate::formats::{Format, RecordPosition};
 use crate::stages::json::constants::{constant, replaced};
@@ -16,11 +15,25 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
+/// A key, with a type that holds its values.
+pub struct InferredKey {
+    /// Its name.
+    pub name: String,
+    /// The type of its values; that of strings for JSON.
+    pub dtype: DType,
+    /// True if its values are any JSON: objects, and lists of different kinds of values.
+    pub is_json: bool,
+    /// The number of lists around each value.
+    pub num_lists: usize,
+}
+
+/// The deepest lists of lists that are a component.
+const MAX_LISTS: usize = 3;
+
 /// The keys of the objects in the first block, in order of appearance, with types that hold their
-/// values; `None` if there are no lines. Objects, lists of lists and keys that are always null are
-/// skipped. Keys in `filled` have a value where they are missing; other integers that are missing
+/// values; `None` if there are no lines. Keys that are always null are skipped. Keys in `filled` have a value where they are missing; other integers that are missing
 /// somewhere are float64, if that holds them exactly.
-pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -> Result<Option<Vec<Inferred>>> {
+pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -> Result<Option<Vec<InferredKey>>> {
     let name = file.name.text();
     let block = Lines { codec, skips_blank: true }
         .open(file, RecordPosition::default())?
@@ -44,8 +57,8 @@ pub fn infer_json(file: &Arc<FileProvenance>, codec: Codec, filled: &[String]) -
     }
     let column = |key: Key| {
         let needs_nan = key.num_values < num_objects && !filled.contains(&key.name);
-        let (dtype, is_list) = key.kind?.dtype(needs_nan)?;
-        Some(Inferred { name: key.name, dtype, is_text: true, is_list })
+        let (dtype, num_lists) = key.kind?.dtype(needs_nan);
+        Some(InferredKey { name: key.name, dtype, is_json: key.kind? == Kind::Nested, num_lists })
     };
     let columns: Vec<_> = found.into_iter().filter_map(column).collect();
     match columns.is_empty() {
@@ -87,9 +100,9 @@ fn see(found: &mut Vec<Key>, name: String, value: &Value) -> std::result::Result
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     One(Element),
-    /// Lists; without a type if all have been empty so far.
-    List(Option<Element>),
-    /// An object, or a list of objects or lists.
+    /// So many lists around values; without a type if all have been empty so far.
+    List(usize, Option<Element>),
+    /// An object, or a list with nulls, objects or different kinds of values in it.
     Nested,
 }
 
@@ -178,13 +191,17 @@ impl Kind {
                 None => Element::Text,
             }),
             Value::Array(values) => {
-                let mut elements = values.iter().map(Self::of);
-                let all = elements.try_fold(None, |all: Option<Element>, kind| match (all, kind) {
-                    (None, Some(Self::One(element))) => Some(Some(element)),
-                    (Some(all), Some(Self::One(element))) => all.and(element).map(Some),
-                    _ => None,
+                let mut kinds = values.iter().map(Self::of);
+                let all = kinds.try_fold(None, |all: Option<Self>, kind| match (all, kind?) {
+                    (None, kind) => Some(Some(kind)),
+                    (Some(all), kind) => all.and(kind).map(Some),
                 });
-                Some(all.map_or(Self::Nested, Self::List))
+                Some(match all {
+                    Some(None) => Self::List(1, None),
+                    Some(Some(Self::One(element))) => Self::List(1, Some(element)),
+                    Some(Some(Self::List(num, element))) if num < MAX_LISTS => Self::List(num + 1, element),
+                    _ => Self::Nested,
+                })
             }
             Value::Object(_) => Some(Self::Nested),
         }
@@ -193,28 +210,33 @@ impl Kind {
     fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::One(one), Self::One(other)) => one.and(other).map(Self::One),
-            (Self::List(None), Self::List(elements)) | (Self::List(elements), Self::List(None)) => {
-                Some(Self::List(elements))
+            (Self::List(_, None), Self::Nested) | (Self::Nested, Self::List(_, None)) => Some(Self::Nested),
+            (Self::List(num, None), Self::List(most, element)) | (Self::List(most, element), Self::List(num, None))
+                if num <= most =>
+            {
+                Some(Self::List(most, element))
             }
-            (Self::List(Some(one)), Self::List(Some(other))) => one.and(other).map(|both| Self::List(Some(both))),
+            (Self::List(num, Some(one)), Self::List(same, Some(other))) if num == same => {
+                one.and(other).map(|both| Self::List(num, Some(both)))
+            }
             _ => (self == other).then_some(self),
         }
     }
 
-    /// The type, and true if values are lists of it; `None` if it cannot be a component.
-    fn dtype(self, needs_nan: bool) -> Option<(DType, bool)> {
-        let (element, is_list) = match self {
-            Self::One(element) => (Some(element), false),
-            Self::List(element) => (element, true),
-            Self::Nested => return None,
+    /// The type, and the number of lists around values.
+    fn dtype(self, needs_nan: bool) -> (DType, usize) {
+        let (element, num_lists) = match self {
+            Self::One(element) => (Some(element), 0),
+            Self::List(num, element) => (element, num),
+            Self::Nested => return (DType::String, 0),
         };
         let dtype = match element {
             Some(Element::Flag) => DType::Bool,
-            Some(Element::Number(numbers)) => numbers.dtype(needs_nan && !is_list),
+            Some(Element::Number(numbers)) => numbers.dtype(needs_nan && num_lists == 0),
             Some(Element::Text) => DType::String,
             None => DType::Float32,
         };
-        Some((dtype, is_list))
+        (dtype, num_lists)
     }
 }
 

@@ -29,7 +29,7 @@ pub use csv::{Columns, Csv};
 pub use fixed_length::FixedLength;
 pub use format::{Format, Scan};
 pub use ipc::{Ipc, arrow_columns, arrow_counts};
-pub use json_inference::infer_json;
+pub use json_inference::{InferredKey, infer_json};
 pub use lines::Lines;
 pub use locate::RecordLocator;
 pub use parquet::{Parquet, parquet_columns, parquet_counts};

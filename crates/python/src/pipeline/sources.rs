@@ -11,7 +11,7 @@ use headrace_engine::files::name::FileName;
 use headrace_engine::numbering::Numbering;
 use headrace_engine::tensor::shape::Shape;
 use headrace_pipeline::blocks::file_provenance::FileProvenance;
-use headrace_pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
+use headrace_pipeline::formats::{self, Codec, Columns, Csv, Format, Inferred, InferredKey, Labelled, Lines, Tar};
 use headrace_pipeline::plan;
 use headrace_pipeline::stages::component::{Component, Form};
 use headrace_pipeline::stages::csv::{CsvFields, Words};
@@ -89,11 +89,14 @@ pub fn infer_csv(
     Ok(columns.map(found))
 }
 
-/// An inferred column: its name, the number of its type, whether it is text, whether it is a list.
-type Found = (String, u8, bool, bool);
+/// An inferred column: its name, the number of its type, whether it is text.
+type Found = (String, u8, bool);
+
+/// An inferred key: its name, the number of its type, whether it is JSON, the number of lists.
+type FoundKey = (String, u8, bool, usize);
 
 fn found(columns: Vec<Inferred>) -> Vec<Found> {
-    let found = |column: Inferred| (column.name, column.dtype as u8, column.is_text, column.is_list);
+    let found = |column: Inferred| (column.name, column.dtype as u8, column.is_text);
     columns.into_iter().map(found).collect()
 }
 
@@ -117,10 +120,11 @@ pub fn infer_json(
     path: &Bound<'_, PyBytes>,
     compression: &str,
     filled: Vec<String>,
-) -> PyResult<Option<Vec<Found>>> {
+) -> PyResult<Option<Vec<FoundKey>>> {
     let (file, codec) = (file_provenance(path, LINES, 0), codec(compression)?);
-    let columns = waiting(py, || formats::infer_json(&file, codec, &filled))?;
-    Ok(columns.map(found))
+    let keys = waiting(py, || formats::infer_json(&file, codec, &filled))?;
+    let found = |key: InferredKey| (key.name, key.dtype as u8, key.is_json, key.num_lists);
+    Ok(keys.map(|keys| keys.into_iter().map(found).collect()))
 }
 
 /// The samples of tar archives: a key, and the contents of a file for each extension. `given` are

@@ -68,7 +68,7 @@ class Csv(InferredSource):
         found = first_found(
             "csv", self.paths, "records", lambda path: engine.infer_csv(path, *given)
         )
-        return {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
+        return {name: Spec(element_of(code, is_text), ()) for name, code, is_text in found}
 
     def described(self) -> str:
         """Returns a text that says how the components are inferred."""

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from headrace.core import engine
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.describe.source import InferredSource, SourcePlan, first_found
-from headrace.pipeline.describe.types import Spec, element_of
+from headrace.pipeline.describe.types import Json, Spec, element_of
 from headrace.pipeline.plan.column_options import (
+    NULL,
     Component,
     Pairs,
     as_columns,
@@ -58,8 +59,10 @@ class JsonLines(InferredSource):
             "json_lines", self.paths, "lines", lambda path: engine.infer_json(path, *given)
         )
         return {
-            name: Spec(element_of(code, is_text), (None,) if is_list else (), is_list)
-            for name, code, is_text, is_list in found
+            name: Spec(
+                Json if is_json else element_of(code, True), (None,) * num_lists, num_lists > 0
+            )
+            for name, code, is_json, num_lists in found
         }
 
     def described(self) -> str:
@@ -103,11 +106,11 @@ def json_lines(
             of the object "meta". Integers are accepted as floats, and floats are rounded to their
             type; a larger loss, such as 1e39 for `float`, is an error. None to infer the keys and
             their types from the first block of the first file with lines, as types that give the
-            values back: int64, uint64, float32, else float64; lists are ragged; objects and lists
-            of lists are skipped. Then a missing float is NaN, a missing `str` "", and a missing
-            list empty; integers that are missing somewhere in that block are float64 with NaN if
-            that is exact, else int64, and a gap is an error. A later value that its type does not
-            give back is an error.
+            values back: int64, uint64, float32, else float64; lists are ragged, up to three axes;
+            objects, and lists of them, are `Json`. Then a missing float is NaN, a missing `str` "",
+            a missing list empty, and a missing `Json` None; integers that are missing somewhere
+            in that block are float64 with NaN if that is exact, else int64, and a gap is an error.
+            A later value that its type does not give back is an error.
         defaults: The values for some of the keys where they are missing.
         compression: As for `tfrecords`.
 
@@ -141,6 +144,8 @@ def _filled(component: Component) -> Component:
         return component
     if component.spec.is_ragged:
         return replace(component, default=[])
+    if dtype is Json:
+        return replace(component, default=NULL)
     if isinstance(dtype, type):
         return replace(component, default="")
     return replace(component, default=float("nan")) if dtype.kind == "f" else component

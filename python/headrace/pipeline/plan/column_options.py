@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from headrace.pipeline.describe.types import (
 )
 
 __all__ = [
+    "NULL",
     "Component",
     "Pairs",
     "as_columns",
@@ -34,6 +35,8 @@ __all__ = [
 
 # A dict as plain data: names and their values.
 Pairs: TypeAlias = tuple[tuple[str, Any], ...]
+# The default of `Json` that is None.
+NULL: Final = object()
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def _type(what: str, word: Any) -> ElementType:
 def _default(name: str, spec: Spec, value: Any) -> Any:
     wrong = ValueError(f"the default of {name!r} is {value!r}, expected a value of {spec!r}.")
     if spec.dtype is Json:
-        return np.array(json_text("defaults", name, value), object)
+        return np.array(b"null" if value is NULL else json_text("defaults", name, value), object)
     if spec.is_nested and _is_list(value) and len(value):
         raise ValueError(
             f"the default of {name!r} is {value!r}, expected []: lists of lists have no other one."

@@ -20,8 +20,6 @@ pub struct Inferred {
     pub dtype: DType,
     /// True if strings are text.
     pub is_text: bool,
-    /// True if its values are lists.
-    pub is_list: bool,
 }
 
 /// The columns of a file with a header, with types that hold their values; `None` if it has no
@@ -63,7 +61,7 @@ pub fn infer_csv(
     }
     let inferred = |(name, kind): (String, Kind)| {
         let (dtype, is_text) = (kind.dtype(filled.contains(&name)), kind.is_utf8);
-        Inferred { name, dtype, is_text, is_list: false }
+        Inferred { name, dtype, is_text }
     };
     Ok(Some(names.into_iter().zip(kinds).map(inferred).collect()))
 }
