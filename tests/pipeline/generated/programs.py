@@ -25,6 +25,7 @@ from tests.pipeline.generated.source_files import DAMAGED
 from tests.pipeline.generated.sources import draw_source, sizes_of_pieces
 from tests.pipeline.generated.steps import (
     ANYWHERE,
+    LISTS,
     batch,
     draw_step,
     epochs,
@@ -108,8 +109,8 @@ def _ended(random: Random, program: Program) -> Program:
     """Adds a batch at the end in most cases, which makes fewer items."""
     shape = program.shape
     if shape.depth == 0 and random.random() < 0.6:
-        if "list" in shape.names:
-            program = program.then(select(*sorted(shape.names - {"list"})))
+        if shape.names & LISTS:
+            program = program.then(select(*sorted(shape.names - LISTS)))
         program = tried(program, batch(random.choice([4, 10, 25])))
     if random.random() < 0.3 and ONCE not in shape.tags:
         program = tried(program, epochs(2))
@@ -124,7 +125,7 @@ def _for_ranks(random: Random, program: Program) -> Program:
             program = tried(program, step)
     if random.random() < 0.5 and ONCE not in program.shape.tags:
         program = tried(program, epochs(random.choice([2, 3])))
-    if program.shape.depth == 0 and "list" not in program.shape.names and random.random() < 0.6:
+    if program.shape.depth == 0 and not program.shape.names & LISTS and random.random() < 0.6:
         program = tried(program, batch(random.choice([1, 2, 5])))
     return program
 

@@ -31,6 +31,8 @@ ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 BUDGET = "budget"
 # The word for a shard that gives all ranks equally many items.
 EVEN = "even shard of ranks"
+# The components that are lists of any length.
+LISTS = frozenset({"list", "deep"})
 Draw = Callable[[Random, Shape], "Step | None"]
 
 
@@ -358,7 +360,7 @@ def _epochs(random: Random, shape: Shape) -> Step | None:
 
 def _batch(random: Random, shape: Shape) -> Step | None:
     size, remainder = random.choice([1, 2, 3, 7, 20]), random.choice(["keep", "drop", "pad"])
-    if not shape.is_even or (not shape.depth and "list" in shape.names):
+    if not shape.is_even or (not shape.depth and shape.names & LISTS):
         return None
     if remainder == "pad" and shape.names & {"draw", "mask", "chat"}:
         remainder = "keep"
@@ -448,7 +450,7 @@ def _pack(random: Random, shape: Shape) -> Step | None:
 
 def unbatch(names: frozenset[str]) -> Step:
     """Splits the leading axis. Padded lists have many lengths then, and are dropped."""
-    kept = tuple(sorted(names - {"list"}))
+    kept = tuple(sorted(names - LISTS))
     chosen = select(*kept)
 
     def shape(before: Shape) -> Shape:
