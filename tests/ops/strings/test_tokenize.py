@@ -122,12 +122,26 @@ def test_a_missing_file_is_an_error_where_the_pipeline_is_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{}", b"[]", b"vocab\n", b"\xff\xfe", b'{"model": {"type": "New"}}']
+    "content", [b"", b"{}", b"[]", b"vocab\n", b"\xff", b'{"model": {"type": "New"}}']
 )
 def test_another_file_is_an_error_with_its_path(tmp_path, content):
     path = tmp_path / "other.json"
     path.write_bytes(content)
     refused(path, hr.errors.InvalidArgumentError, r"other\.json: it is not a tokenizer\.json: .+")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS.* git lfs pull"),
+        (b"\x1f\x8b\x08\0", "compressed by gzip, expected a tokenizer.json. Decompress it first"),
+        (b"\xff\xfe{\0", "text in UTF-16"),
+    ],
+)
+def test_a_file_that_is_something_else_is_named(tmp_path, content, what):
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    refused(path, hr.errors.InvalidArgumentError, rf"other\.json: it is {what}")
 
 
 def test_dropout_is_refused(files, tmp_path):
