@@ -14,6 +14,7 @@ __all__ = [
     "Cancellation",
     "Column",
     "ColumnBuilder",
+    "DiskCache",
     "EngineError",
     "Execution",
     "Failure",
@@ -413,6 +414,18 @@ _NativeParts = tuple[
 class Cache: ...
 
 @final
+class DiskCache:
+    def __new__(
+        cls,
+        directory: str,
+        num_bytes: int | None,
+        key: str,
+        files: Sequence[bytes],
+        is_off: bool,
+    ) -> DiskCache: ...
+    def messages(self) -> list[str]: ...
+
+@final
 class Index:
     def counts(self) -> list[tuple[int, bytes, int, int]]: ...
 
@@ -515,6 +528,7 @@ class Plan:
     ) -> tuple[Plan, Stage]: ...
     def kept_for_shuffle(self) -> Plan: ...
     def cache(self, cache: Cache) -> Plan: ...
+    def cache_on_disk(self, cache: DiskCache) -> Plan: ...
     def bucket(
         self,
         column: int,

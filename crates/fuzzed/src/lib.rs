@@ -44,7 +44,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 23] = [
     Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
     Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
     Target { name: "compressed", body: packed::compressed_data, times: 16, besides: FILE_BYTES },
@@ -55,6 +55,7 @@ pub const TARGETS: [Target; 22] = [
     Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
     Target { name: "parquet", body: tables::typed::parquet, times: 16, besides: TABLE_BYTES },
     Target { name: "arrow", body: tables::typed::arrow, times: 16, besides: TABLE_BYTES },
+    Target { name: "disk_cache", body: saved::disk_cache, times: 64, besides: FILE_BYTES },
     Target { name: "index", body: index::index, times: 16, besides: FILE_BYTES },
     Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
     Target { name: "token_index", body: tar::token_index, times: 16, besides: FILE_BYTES },

@@ -29,6 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<graph::program::Trace>()?;
     module.add_class::<graph::function::PythonCall>()?;
     module.add_class::<pipeline::kept::Cache>()?;
+    module.add_class::<pipeline::kept::DiskCache>()?;
     module.add_class::<pipeline::kept::Index>()?;
     module.add_class::<pipeline::kept::IndexFiles>()?;
     module.add_class::<pipeline::column::Column>()?;

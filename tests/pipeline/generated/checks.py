@@ -138,7 +138,7 @@ def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[
     pace, text = program.beginning.pace, repr(program)
     # Types of lists are learned from lists that are not empty. What fills a cache has a run of its
     # own in the model, which is not looked at.
-    if pace is None or "with_list" in text or "cache" in program.kinds:
+    if pace is None or "with_list" in text or program.kinds & {"cache", "cache on disk"}:
         return
     asked = Run()
     try:

@@ -202,7 +202,8 @@ class Program:
 
     def numbered(self, at: At) -> Numbered:
         """Returns the examples by number; a function gets them in the order that is asked for."""
-        caches = [place + 1 for place, step in enumerate(self.steps) if step.kind == "cache"]
+        kinds = ("cache", "cache on disk")
+        caches = [place + 1 for place, step in enumerate(self.steps) if step.kind in kinds]
         end = max(caches, default=0)
         if end:
             examples = numbered_list(list(replace(self, steps=self.steps[:end]).model(at)))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from tests.pipeline.generated import functions as f
@@ -26,6 +27,8 @@ from tests.pipeline.generated.source import MANY, ONCE
 
 import headrace as hr
 
+# Caches of all programs; their keys tell them apart.
+_DIRECTORY = TemporaryDirectory(prefix="headrace-caches-")
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
 # The word for a budget that may be too small.
 BUDGET = "budget"
@@ -331,6 +334,9 @@ def _cache(random: Random, shape: Shape) -> Step:
 
         return kept
 
+    if random.random() < 0.3:
+        text = "cache(directory)"
+        return Step("cache on disk", text, lambda p, _: p.cache(_DIRECTORY.name, 1 << 24), model)
     return Step("cache", "cache()", lambda p, _: p.cache(), model)
 
 

@@ -11,7 +11,7 @@ KINDS = {
     *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
     *("image_folder", "audio_folder", "webdataset", "tokens", "arrays", "indexed", "iterable"),
     *("rows", "mix", "concat", "zip"),
-    *("take", "skip", "shard", "window", "shuffle", "epochs", "cache"),
+    *("take", "skip", "shard", "window", "shuffle", "epochs", "cache", "cache on disk"),
     *("shard of ranks", "even shard of ranks"),
     "window over blocks",
     "window over pieces of a rank",

@@ -87,7 +87,9 @@ impl Positioned {
     }
 }
 
-fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+/// Fills `buffer` with the bytes of a file from `offset` on. Fails with
+/// [`ErrorKind::UnexpectedEof`] if the file ends before that.
+pub fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
         match read_at(file, &mut buffer[filled..], offset + filled as u64) {

@@ -90,6 +90,23 @@ pub trait Locate: fmt::Debug + Send + Sync {
     /// The offset of a record with its framing in its uncompressed file. May read the file again;
     /// `None` if the file has changed.
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64>;
+
+    /// The offset of a record, or of one before it, without reading the file.
+    fn known(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset>;
+}
+
+/// The offset of a record that is known without reading its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownOffset {
+    /// The offset of the record itself.
+    At(u64),
+    /// The record with which a block begins, at or before the one that was asked for.
+    From {
+        /// Its number.
+        record: u64,
+        /// Its offset.
+        offset_bytes: u64,
+    },
 }
 
 /// The positions of the wanted columns among the fields of a record.

@@ -109,6 +109,12 @@ impl Provenance {
         Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
     }
 
+    /// Rows of these files: for each the index of its file and the number of its record, and, unless
+    /// all are records themselves, its number among the rows made of it.
+    pub fn of_rows(files: Vec<Arc<FileProvenance>>, records: Vec<(u32, u64)>, subs: Vec<u64>) -> Self {
+        Self::Each(files.into(), Arc::new(Records { records, subs }))
+    }
+
     /// The provenance of these rows, computed on request. Until then the blocks of the rows stay
     /// alive.
     pub fn of(rows: impl HasProvenance + 'static) -> Self {

@@ -36,6 +36,16 @@ impl Path {
         (self.parts as usize & ((1 << Self::BITS) - 1)).checked_sub(1)
     }
 
+    /// The path as numbers, for [`Path::of_numbers`].
+    pub fn numbers(self) -> (u128, u32) {
+        (self.parts, self.depth)
+    }
+
+    /// The path of these numbers.
+    pub fn of_numbers(parts: u128, depth: u32) -> Self {
+        Self { parts, depth }
+    }
+
     /// A path that goes on with another one.
     pub fn then(self, inner: Self) -> Self {
         let shifted = inner.parts.checked_shl(self.depth * Self::BITS).unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Finds the offsets of records after their file was read, for reports of skipped records.
 
-use crate::blocks::file_provenance::{FileProvenance, Locate};
+use crate::blocks::file_provenance::{FileProvenance, KnownOffset, Locate};
 use crate::formats::{Format, RecordPosition};
 use headrace_engine::sync::Mutex;
 use std::fmt;
@@ -61,6 +61,11 @@ impl Locate for RecordLocator {
     fn offset(&self, file: &Arc<FileProvenance>, record: u64) -> Option<u64> {
         let before = self.known.lock().before(record);
         self.format.open(&file.reopened(), before).and_then(|mut scan| scan.find(record)).ok().flatten()
+    }
+
+    fn known(&self, _file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
+        let RecordPosition { offset_bytes, record } = self.known.lock().before(record);
+        Some(KnownOffset::From { record, offset_bytes })
     }
 }
 

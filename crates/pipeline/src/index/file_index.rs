@@ -4,7 +4,7 @@ use super::index_files::{FoundIndex, IndexFiles, Mode, is_unchanged};
 use super::sidecar::{Identity, Place};
 use super::{HeaderScan, RandomAccess, ScanFault, ScanResult};
 use crate::blocks::block::FileProvenance;
-use crate::blocks::file_provenance::{Layout, Locate};
+use crate::blocks::file_provenance::{KnownOffset, Layout, Locate};
 use crate::formats::{Codec, MARK_BYTES, RecordPosition};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
@@ -318,6 +318,10 @@ impl Locate for FileIndex {
             },
         };
         found.numbers.find(record, found.offsets.len()).map(|index| found.offsets.range(index).start)
+    }
+
+    fn known(&self, file: &Arc<FileProvenance>, record: u64) -> Option<KnownOffset> {
+        self.offset(file, record).map(KnownOffset::At)
     }
 }
 

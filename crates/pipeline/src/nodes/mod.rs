@@ -5,6 +5,7 @@ pub mod buffers;
 pub mod cache;
 pub mod counted;
 pub mod digested;
+pub mod disk_cache;
 pub mod epochs;
 pub mod groups;
 pub mod interleave;

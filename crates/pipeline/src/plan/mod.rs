@@ -17,6 +17,7 @@ use crate::formats::Format;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, IndexFiles, Kept};
 use crate::nodes::cache::Store;
+use crate::nodes::disk_cache::store::DiskStore;
 use crate::nodes::epochs::Keepers;
 use crate::nodes::groups::batch::Turn;
 use crate::nodes::groups::bucket::Buckets;
@@ -173,6 +174,8 @@ pub enum Step {
     Pack(Packing),
     /// Keeps blocks after a whole pass, which is always pass 0 of the input.
     Cache(Arc<Store>),
+    /// Keeps blocks in a file after a whole pass, which is always pass 0 of the input.
+    CacheOnDisk(Arc<DiskStore>),
     /// The passes `0..count`, or without end.
     Epochs(Option<u64>),
     /// Lets a digest see the rows of the global order.
@@ -202,7 +205,7 @@ impl Plan {
             }
             Self::Shuffled(input, _) | Self::Pieces(input, _) => input.find_keepers(states, keepers),
             Self::Metered { plan, .. } => plan.find_keepers(states, keepers),
-            Self::Then(_, Step::Cache(_)) => {}
+            Self::Then(_, Step::Cache(_) | Step::CacheOnDisk(_)) => {}
             Self::Then(input, step) => {
                 match step {
                     Step::MapPython { python_worker, .. }

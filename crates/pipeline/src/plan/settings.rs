@@ -3,6 +3,7 @@
 use crate::blocks::block::Pass;
 use crate::blocks::row_id::Path;
 use crate::node::Position;
+use crate::nodes::disk_cache::store::Use;
 use crate::nodes::sources::indexed::Batches;
 use crate::plan::Step;
 use headrace_engine::philox::mix;
@@ -69,6 +70,11 @@ impl Settings {
     /// measurements.
     pub(super) fn again(self, is_again: bool) -> Self {
         Self { is_uncounted: self.is_uncounted || is_again, ..self.with_steps(is_again) }
+    }
+
+    /// The settings that cached rows depend on.
+    pub(super) fn cached(self) -> Use {
+        Use { skipper: self.skipper, in_any_order: self.in_any_order }
     }
 
     pub(super) fn in_step(self) -> bool {

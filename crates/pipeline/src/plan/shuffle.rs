@@ -2,6 +2,7 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::node::Node;
+use crate::nodes::cache::Store;
 use crate::nodes::counted::Counted;
 use crate::nodes::interleave::{Interleave, Permuted};
 use crate::nodes::sources::indexed::{Indexed, IndexedRows, Order};
@@ -9,6 +10,7 @@ use crate::nodes::sources::shuffled::{RowAccess, Scans, Shuffled};
 use crate::nodes::take::behind;
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
+use crate::plan::step::{cached_on_disk, formats_of};
 use crate::plan::{Plan, Shuffle, Step};
 use headrace_engine::error::{Error, Result};
 use std::sync::Arc;
@@ -67,7 +69,7 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
             leaves
         }
         // The cached rows are the source for later steps.
-        Plan::Then(input, step) if !matches!(step, Step::Cache(_)) => {
+        Plan::Then(input, step) if !matches!(step, Step::Cache(_) | Step::CacheOnDisk(_)) => {
             let mut leaves = leaves(input, settings);
             leaves.iter_mut().for_each(|leaf| leaf.behind.push(Behind::Step(step.clone(), settings)));
             leaves
@@ -85,6 +87,24 @@ impl Leaf {
                 Ok(node) => RowAccess::Cache(node, Arc::clone(store)),
                 Err(error) => RowAccess::Refused(error),
             },
+            Plan::Then(input, Step::CacheOnDisk(store)) => {
+                let (used, from) = (settings.cached(), from.beginning());
+                let formats = formats_of(input);
+                // A file does not keep the records that batches are made of.
+                let is_kept = !settings.keeps_origins && store.open(used, &formats).is_some();
+                let is_filled = !settings.keeps_origins && !settings.is_uncounted;
+                let access = if is_kept {
+                    Ok(RowAccess::Stored(None, Arc::clone(store), used, formats))
+                } else if is_filled {
+                    let node = cached_on_disk(input, store, pass, settings, distance, &from, true);
+                    node.map(|node| RowAccess::Stored(Some(node), Arc::clone(store), used, formats))
+                } else {
+                    let memory = Arc::new(Store::default());
+                    let node = Step::Cache(Arc::clone(&memory)).start(input, pass, settings, distance, &from);
+                    node.map(|node| RowAccess::Cache(node, memory))
+                };
+                access.unwrap_or_else(RowAccess::Refused)
+            }
             Plan::Files(format, files) => match Arc::clone(format).random_access() {
                 Some(access) => {
                     let files = files.iter().map(|file| file.in_pass(settings.pass(pass))).collect();

@@ -8,6 +8,9 @@ use crate::node::Node;
 use crate::nodes::buffers::replay::Restart;
 use crate::nodes::cache::{Fill, FromCache, Rest, Store};
 use crate::nodes::digested::Digested;
+use crate::nodes::disk_cache::formats::{FormatOfFiles, Formats};
+use crate::nodes::disk_cache::store::DiskStore;
+use crate::nodes::disk_cache::{Read, Write};
 use crate::nodes::epochs::{Keepers, Passes};
 use crate::nodes::groups::batch::Batch;
 use crate::nodes::groups::bucket::Bucketing;
@@ -116,6 +119,7 @@ impl Step {
                 Box::new(SkipErrors::new(input, *stage, passed))
             }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
+            Self::CacheOnDisk(store) => cached_on_disk(input, store, pass, settings, distance, from, false)?,
             Self::Epochs(count) => epochs(input, *count, pass, settings, distance, from)?,
         })
     }
@@ -210,6 +214,70 @@ fn cached(
         None if next == 0 => Box::new(Fill::new(start, Arc::clone(store), pass, settings.in_any_order)?),
         None => Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, pass)),
     })
+}
+
+/// The rows that a file keeps, or those of the input, which are written to a file if they begin a
+/// pass. With `is_alone`, another process may be writing them too.
+pub(super) fn cached_on_disk(
+    input: &Arc<Plan>,
+    store: &Arc<DiskStore>,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Checkpoint,
+    is_alone: bool,
+) -> Result<Box<dyn Node>> {
+    let [first] = from.numbers()?.unwrap_or_default();
+    let (next, position) = (first.saturating_add(from.skip()), settings.position(pass, distance));
+    let states = from.states().map(|states| states.at_beginning());
+    let start = {
+        let (input, path) = (Arc::clone(input), Path::default());
+        move |checkpoint: &Checkpoint| {
+            let checkpoint = checkpoint.clone().with_states(states.clone());
+            input.start(0, Settings { branch: 0, path, batches: None, ..settings }, distance + 1, &checkpoint)
+        }
+    };
+    // Rows do not keep the records that batches are made of.
+    let entry = if settings.keeps_origins { None } else { store.open(settings.cached(), &formats_of(input)) };
+    if let Some(entry) = entry {
+        let read = Read::new(entry, Arc::clone(store), Box::new(start), next, settings.ahead(), position);
+        return Ok(Box::new(read.in_any_order(settings.in_any_order)));
+    }
+    if next > 0 {
+        return Ok(Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, position.pass)));
+    }
+    let is_kept = !settings.keeps_origins && !settings.is_uncounted;
+    let writer = if is_kept { store.begin(settings.cached(), is_alone) } else { None };
+    let input = start(&Checkpoint::default())?;
+    Ok(match writer {
+        Some(writer) => Box::new(Write::new(input, writer, settings.ahead(), position)),
+        None => Box::new(Rest::new(input, 0, position.pass)),
+    })
+}
+
+/// The formats of the sources of a plan.
+pub(super) fn formats_of(plan: &Plan) -> Arc<Formats> {
+    let mut sources = Vec::new();
+    add_formats(plan, Path::default(), &mut sources);
+    Arc::new(Formats::new(sources))
+}
+
+fn add_formats(plan: &Plan, path: Path, sources: &mut Vec<FormatOfFiles>) {
+    match plan {
+        Plan::Files(format, files) | Plan::File(format, files, ..) => {
+            sources.push((path, Arc::clone(format), Arc::clone(files)));
+        }
+        Plan::Concat(inputs) | Plan::Mix(inputs, _) | Plan::Zip(inputs, _) => {
+            inputs.iter().enumerate().for_each(|(index, input)| add_formats(input, path.part(index), sources));
+        }
+        Plan::Shuffled(input, _)
+        | Plan::Pieces(input, _)
+        | Plan::Then(input, _)
+        | Plan::Metered { plan: input, .. } => {
+            add_formats(input, path, sources);
+        }
+        Plan::Indexed(_) | Plan::PythonSource(_) => {}
+    }
 }
 
 /// The distance between the pass numbers of endless passes that are themselves repeated.

@@ -1,9 +1,11 @@
 //! Data that a pipeline's description keeps between iterations, and index files. A copy or an
 //! unpickled description starts empty.
 
+use headrace_engine::files::name::FileName;
 use headrace_pipeline::index::index_files::Mode;
 use headrace_pipeline::index::{self, Kept, KeptBorders};
 use headrace_pipeline::nodes::cache::Store;
+use headrace_pipeline::nodes::disk_cache::store::DiskStore;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -24,6 +26,26 @@ impl Cache {
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> (Bound<'py, PyAny>, ()) {
         (slf.get_type().into_any(), ())
+    }
+}
+
+/// The files of one `cache(directory=...)`, for one iteration.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct DiskCache(pub Arc<DiskStore>);
+
+#[pymethods]
+impl DiskCache {
+    /// `key` is a hash of the description of the examples, which are made from `files`. All caches
+    /// of the directory have up to `num_bytes`. With `is_off`, nothing is read or kept.
+    #[new]
+    fn new(directory: PathBuf, num_bytes: Option<u64>, key: String, files: Vec<Vec<u8>>, is_off: bool) -> Self {
+        let files = files.into_iter().map(FileName::new).collect();
+        Self(Arc::new(DiskStore::new(directory, num_bytes.unwrap_or(u64::MAX), key, files, is_off)))
+    }
+
+    /// The messages for the user since the last call.
+    fn messages(&self) -> Vec<String> {
+        self.0.take_messages()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::boundary::view::to_tensor;
 use crate::error::IntoPython;
 use crate::graph::program::Program;
 use crate::pipeline::checkpoint;
-use crate::pipeline::kept::{Cache, Index, IndexFiles};
+use crate::pipeline::kept::{Cache, DiskCache, Index, IndexFiles};
 use crate::pipeline::order_digest::OrderDigest;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::storage;
@@ -370,6 +370,10 @@ impl Plan {
 
     fn cache(&self, cache: &Cache) -> Self {
         self.then(Step::Cache(Arc::clone(&cache.0)))
+    }
+
+    fn cache_on_disk(&self, cache: &DiskCache) -> Self {
+        self.then(Step::CacheOnDisk(Arc::clone(&cache.0)))
     }
 
     /// Batches of rows of similar lengths of a column.

@@ -129,13 +129,13 @@ def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
     return found
 
 
-def checked_directory(path: object, name: str = "cache_directory") -> str:
+def checked_directory(path: object, name: str = "cache_directory", where: str = "options") -> str:
     """Returns the path of a directory of this machine; raises an error for anything else."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
-        raise TypeError(f"options: {name} is {path!r}, expected a str or a pathlib.Path.")
+        raise TypeError(f"{where}: {name} is {path!r}, expected a str or a pathlib.Path.")
     text = storage.local_path(os.fspath(path))
     if not text or storage.is_remote(text):
-        raise ValueError(f"options: {name} is {text!r}, expected a directory of this machine.")
+        raise ValueError(f"{where}: {name} is {text!r}, expected a directory of this machine.")
     return text
 
 

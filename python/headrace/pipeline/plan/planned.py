@@ -53,6 +53,7 @@ class Planned:
         num_ready: The largest number of results that wait for the consumer.
         sightings: For each `parse`, the lists that have occurred.
         contents: The files that operations of native functions are made from; see `Traced`.
+        disk_caches: The files of its caches on disk.
     """
 
     plan: engine.Plan
@@ -62,6 +63,7 @@ class Planned:
     num_ready: int = 2
     sightings: list[engine.Sightings] = field(default_factory=list)
     contents: list[tuple[str, str]] = field(default_factory=list)
+    disk_caches: list[engine.DiskCache] = field(default_factory=list)
 
 
 class Shared(NamedTuple):
@@ -76,6 +78,7 @@ class Shared(NamedTuple):
     sightings: list[engine.Sightings]
     contents: list[tuple[str, str]]
     indexes: engine.IndexFiles
+    disk_caches: list[engine.DiskCache]
     mix_place: list[Any] | None = None
 
     def keeping(self, source: engine.Plan) -> engine.Plan:

@@ -17,6 +17,7 @@ from headrace.pipeline.describe.source import Source, check_paths
 from headrace.pipeline.describe.specs import Known, Specs, batch_depth, num_cached
 from headrace.pipeline.describe.stages import Stage
 from headrace.pipeline.describe.types import Ragged
+from headrace.pipeline.plan.caching.keys import cache_key, is_on_disk, with_companions
 from headrace.pipeline.plan.functions.late_reads import read_late
 from headrace.pipeline.plan.global_order import ordered_stages
 from headrace.pipeline.plan.mixture import mixture
@@ -65,7 +66,7 @@ def plan(
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
     indexes = indexes or engine.IndexFiles("memory", [])
-    shared = Shared([], [], [], kept, is_learning, is_resumed, [], [], indexes, mix_place)
+    shared = Shared([], [], [], kept, is_learning, is_resumed, [], [], indexes, [], mix_place)
     planning = _Planning(chain, known, shared, digest=digest, is_whole=True)
     whole, num_ready = planning.whole(), planning.num_ready
     return Planned(
@@ -76,6 +77,7 @@ def plan(
         num_ready,
         shared.sightings,
         shared.contents,
+        shared.disk_caches,
     )
 
 
@@ -116,6 +118,8 @@ class _Planning(FunctionPlanning):
         self.num_ready = 2
         chain, known = read_late(*shuffled_before(chain, known), is_covered)
         self._chain = chain
+        # The numbers of the first files and of the first contents of these stages.
+        self._first_found = len(shared.files), len(shared.contents)
         self._known = known
         self._specs = known.specs
         self._waiting: list[engine.Stage] = []
@@ -290,12 +294,24 @@ class _Planning(FunctionPlanning):
                 return self._plan.skip_errors(self._number)
             case stages.Shuffle() as shuffle:
                 return self._shuffled(shuffle, index)
-            case stages.Cache(kept=kept):
+            case stages.Cache(kept=kept) as cache:
                 # Whole blocks are cached, after the waiting stages, which may remove rows.
                 self._finish_waiting()
                 self._finish_rows()
+                if cache.directory is not None:
+                    return self._plan.cache_on_disk(self._disk_cache(cache, cache.directory, index))
                 return self._plan.cache(kept)
         raise AssertionError(f"{stage!r} cannot be planned")
+
+    def _disk_cache(self, cache: stages.Cache, directory: str, index: int) -> engine.DiskCache:
+        """Returns the files of a cache of the stages before stage number `index`."""
+        is_off = self._shared.is_learning
+        contents = self._shared.contents[self._first_found[1] :]
+        key = "" if is_off else cache_key(self._chain[:index], contents, self._number)
+        paths = [path for found in self._shared.files[self._first_found[0] :] for path in found]
+        found = engine.DiskCache(directory, cache.bytes, key, with_companions(paths), is_off)
+        self._shared.disk_caches.append(found)
+        return found
 
     def _depth_of(self, index: int) -> int:
         """Returns the number of nested combinations around a stage, up to the next cache.
@@ -315,6 +331,9 @@ class _Planning(FunctionPlanning):
                 blocks = None if size is None else (size, shuffle.index, self._shared.indexes)
                 plan = plan.in_pieces(shuffle.num_open, seed, shard, blocks)
             return plan.window(shuffle.window, shuffle.seed)
+        if self._shared.is_learning and is_on_disk(self._chain[:index]):
+            # Nothing is written while components are learned, so the examples come as they are.
+            return self._plan
         # Its records are read one by one, by all threads.
         counted = self._shared.counted
         counted[self._source_number] = replace(counted[self._source_number], num_parallel=None)

@@ -1,6 +1,7 @@
 """An iteration over a pipeline: its threads, and the batches for the program."""
 
 import copy
+import logging
 import os
 import threading
 import time
@@ -51,6 +52,7 @@ _LOOKED_AT_S: Final = 0.2
 # The report of an execution that has not begun.
 _NOT_BEGUN = (None, None, None, (False, False, False))
 
+_log: Final = logging.getLogger("headrace.pipeline")
 _alive: "Alive[Batches]" = Alive()
 
 # The largest number of stages: each calls the one before it, on the stack of one thread.
@@ -187,6 +189,7 @@ class Batches(Reports):
             is_changed = changed is not None and changed.is_changed
             check_contents(self._contents, resumed.contents, is_changed)
         self._files = planned.files
+        self._disk_caches = planned.disk_caches
         self._counted = planned.stages
         whole = [replace(counted, part="") for counted in planned.stages]
         self._names = list(map(StageReadings.name_of, planned.stages))
@@ -284,6 +287,7 @@ class Batches(Reports):
         try:
             self._begin_now()
             given = self._next()
+            self._say_of_caches()
         except engine.EngineError as error:
             self._fail(error)
             engine.raise_op_error(error)
@@ -311,6 +315,12 @@ class Batches(Reports):
             name: _component(name, spec, column)
             for (name, spec), column in zip(self._specs.items(), columns, strict=True)
         }
+
+    def _say_of_caches(self) -> None:
+        """Logs what the caches on disk have to say."""
+        for cache in self._disk_caches:
+            for message in cache.messages():
+                _log.warning("%s", message)
 
     def _next(self) -> tuple[int, list[Any]] | None:
         """Returns the next batch or examples; adds the examples skipped before to the report."""

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+from headrace.core import engine
 from headrace.pipeline.describe import stages
 from headrace.pipeline.describe.source import Source
 from headrace.pipeline.describe.stages import Stage
@@ -420,7 +421,10 @@ def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
     source = chain[0]
     if parts := stages.parts_of(source):
         source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
-    emptied = (stages.Cache() if isinstance(stage, stages.Cache) else stage for stage in chain[1:])
+    emptied = (
+        replace(stage, kept=engine.Cache()) if isinstance(stage, stages.Cache) else stage
+        for stage in chain[1:]
+    )
     return (source, *emptied)
 
 

@@ -8,6 +8,9 @@ use crate::execution::task::Ring;
 use crate::index::{FileIndex, IndexFiles, Kept, RandomAccess, RecordLookup, ScanFault};
 use crate::node::{Context, Node, Poll, Position};
 use crate::nodes::cache::{CachedRows, Store};
+use crate::nodes::disk_cache::StoredRows;
+use crate::nodes::disk_cache::formats::Formats;
+use crate::nodes::disk_cache::store::{DiskStore, Use};
 use crate::nodes::sources::indexed::Indexed;
 use crate::skip_event::{SkipEvent, Skipped, is_damage};
 use headrace_engine::error::{Error, Result};
@@ -24,6 +27,8 @@ pub enum RowAccess {
     Files(Box<Scans>),
     /// By caching all rows of a node.
     Cache(Box<dyn Node>, Arc<Store>),
+    /// By writing all rows of a node to a file, unless they are there.
+    Stored(Option<Box<dyn Node>>, Arc<DiskStore>, Use, Arc<Formats>),
     /// Impossible.
     Refused(Error),
 }
@@ -47,6 +52,25 @@ impl RowAccess {
                 let cached = store.get().ok_or_else(|| Error::internal("cache: there are no cached rows"))?;
                 skip_events.extend(cached.skip_events().cloned());
                 *self = Self::Known(Arc::new(CachedRows::new(cached, context.budget)?));
+            }
+            Self::Stored(node, store, used, formats) => {
+                while let Some(filling) = node {
+                    match filling.pull(context)? {
+                        Poll::Pending => return Ok(None),
+                        Poll::End => *node = None,
+                        Poll::Ready(_) | Poll::SkipEvent(_) => {}
+                    }
+                }
+                let entry = store.open(*used, formats).ok_or_else(|| {
+                    let reasons = store.take_messages().join(" ");
+                    Error::failed_precondition(format!(
+                        "shuffle: all examples of cache(directory=...) are needed, but they are not kept. {reasons} Give \
+                         a window, such as shuffle(window=10_000), or shuffle before the cache."
+                    ))
+                })?;
+                skip_events.extend(entry.skip_events().iter().map(|(_, event)| event.clone()));
+                let rows = StoredRows::new(entry, Arc::clone(store));
+                *self = Self::Known(Arc::new(rows));
             }
         }
         match self {

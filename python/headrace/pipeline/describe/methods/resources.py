@@ -13,6 +13,7 @@ from headrace.pipeline.describe.arguments import (
 )
 from headrace.pipeline.describe.methods.chain import Chain
 from headrace.pipeline.describe.random_access import check_skippable
+from headrace.pipeline.plan.caching.keys import check_can_be_on_disk
 from headrace.pipeline.plan.index_files import IndexMode, checked_mode
 from headrace.pipeline.run.string_arrays import StringKind, checked_kind
 
@@ -24,8 +25,12 @@ class ResourceMethods(Chain):
 
     __slots__ = ()
 
-    def cache(self) -> Self:
-        """Keeps all examples in memory, so that the stages before run once for each.
+    def cache(
+        self,
+        directory: str | os.PathLike[str] | None = None,
+        bytes: int | None = None,
+    ) -> Self:
+        """Keeps all examples in memory or on disk, so that the stages before run once for each.
 
         Later passes read them from there. The stages before always run as epoch 0, so a shuffle or
         random draws before `cache` are the same in all epochs; those after it differ. The examples
@@ -36,15 +41,47 @@ class ResourceMethods(Chain):
         are called again for the examples that components are learned from: their draws depend on
         the combination.
 
+        With `directory` the examples are in a file there, which later programs read too. It belongs
+        to the description of the stages before, to the code of their functions with the values that
+        they use, and to the names, sizes and times of change (or ETags) of the files: if one of
+        these differs, the stages run again and write another file. Installed packages count with
+        their versions. A file that a function opens by itself is not noticed. A pass that is left
+        before its end keeps nothing. If several processes begin the same pass, one of them writes.
+        A killed process leaves nothing that is read. A damaged file is removed and made again. What
+        was not kept, and why, is a warning of the logger `headrace.pipeline`; the examples are the
+        same with and without it. If `skip_errors` has skipped a failure of a Python function before
+        the cache, nothing is kept on disk. Only what is being read or written counts as
+        `memory_bytes`.
+
+        Args:
+            directory: A directory of this machine, which is made if there is none. None for memory.
+            bytes: The most bytes of all caches in the directory, at least 1. The least recently
+                used ones are removed for a new one. Examples that take more are not kept. None for
+                any number.
+
         Raises:
-            ValueError: After `epochs`.
+            TypeError: If `directory` is not a path, or `bytes` not an integer.
+            ValueError: After `epochs`; if `directory` is a URL; if `bytes` is given without it; if
+                a later program could not tell whether the examples are still the same: those of
+                `iterable` and `indexed`, behind a shuffle or `mix` without a seed, or of a function
+                that keeps a state.
+
+        A function that uses an object that cannot be compared between programs, such as a lock, is
+        refused when the pipeline is iterated.
         """
         if stages.has_epochs(self.stages):
             raise ValueError(
                 "cache: it follows epochs, all of which it would keep. Write cache() before "
                 "epochs(...)."
             )
-        return self._then(stages.Cache())
+        if directory is None:
+            if bytes is not None:
+                raise ValueError("cache: bytes is given without a directory.")
+            return self._then(stages.Cache())
+        path = os.path.abspath(checked_directory(directory, "directory", "cache"))
+        most = None if bytes is None else checked_int("cache", "bytes", bytes, 1)
+        check_can_be_on_disk(self.stages)
+        return self._then(stages.Cache(path, most))
 
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> Self:
         """Skips damaged records, and examples at which a function raises.

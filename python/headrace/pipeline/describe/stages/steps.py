@@ -339,12 +339,17 @@ class Pack(Stage):
 
 @dataclass(frozen=True)
 class Cache(Stage):
-    """Examples that are kept in memory.
+    """Examples that are kept in memory or on disk.
 
     Attributes:
-        kept: The examples of earlier passes. All pipelines made from this stage share them.
+        directory: The directory of files with the examples; None for memory.
+        bytes: The most bytes of all caches in the directory; None for any number.
+        kept: The examples of earlier passes in memory. All pipelines made from this stage share
+            them.
     """
 
+    directory: str | None = named(None)
+    bytes: int | None = named(None)
     kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
 
 

@@ -26,6 +26,8 @@ _LEFT_OUT: Final[tuple[str, ...]] = (
     "raises_at_end",
     "num_threads",
     "num_processes",
+    "directory",
+    "bytes",
 )
 # Longer descriptions of a stage are replaced by a digest.
 _MOST_LETTERS: Final = 40

@@ -1,0 +1,458 @@
+//! A file with all rows of one pass.
+//!
+//! A header; the chunks of rows, each at a multiple of 64 bytes; a table with the groups of chunks
+//! that came together, their checksums and checkpoints, and with the skip events; and a trailer with
+//! the place and the checksum of the table. The header, the table and the trailer are checked when
+//! the file is opened, a chunk whenever it is read. The file is not mapped, since a mapped file that
+//! is cut short ends the program.
+
+use crate::blocks::block::Block;
+use crate::blocks::rows::Rows;
+use crate::checkpoint::Checkpoint;
+use crate::execution::budget::Charge;
+use crate::nodes::disk_cache::encoding::{Chunk, decoded};
+use crate::nodes::disk_cache::formats::Formats;
+use crate::nodes::disk_cache::numbers::{ALIGNMENT, Input, put};
+use crate::nodes::disk_cache::provenance::{decode_checkpoint, decode_event, encode_checkpoint, encode_event};
+use crate::skip_event::{SkipEvent, SkipEvents};
+use bytes::Bytes;
+use crc32c::crc32c;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::positioned::fill;
+use headrace_engine::tensor::allocate;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MAGIC: [u8; 8] = *b"\x89HRCACHE";
+/// The version of the format; one more for each change of it.
+pub const VERSION: u64 = 1;
+const HEADER_BYTES: usize = 16;
+const TRAILER_BYTES: usize = 40;
+/// The least bytes of the table for a group: three numbers and two checkpoints.
+const GROUP_BYTES: usize = 42;
+/// The bytes of the table for a chunk.
+const CHUNK_BYTES: usize = 24;
+
+/// Chunks that came together.
+#[derive(Debug)]
+struct Group {
+    /// The offset of the first chunk.
+    start: usize,
+    /// The number after its last row.
+    end: u64,
+    checkpoint: Checkpoint,
+    /// The checkpoint behind its last row.
+    rest: Checkpoint,
+    chunks: Box<[Place]>,
+}
+
+/// A chunk of a group; each begins at the next multiple of 64 bytes behind the one before.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    num_bytes: usize,
+    num_rows: u32,
+    checksum: u32,
+}
+
+impl Group {
+    /// The chunks: the bytes of each, and the number of the rows before it in the group.
+    fn places(&self) -> impl Iterator<Item = (Range<usize>, u64, Place)> {
+        let (mut start, mut row) = (self.start, 0);
+        self.chunks.iter().map(move |place| {
+            let (range, first) = (start..start + place.num_bytes, row);
+            start = range.end.next_multiple_of(ALIGNMENT);
+            row += u64::from(place.num_rows);
+            (range, first, *place)
+        })
+    }
+}
+
+/// The table of a file that is being written.
+#[derive(Debug, Default)]
+pub struct Table {
+    groups: Vec<Group>,
+    skip_events: SkipEvents,
+    length: usize,
+}
+
+/// All rows of a pass.
+pub struct Entry {
+    path: PathBuf,
+    content: Content,
+    num_bytes: usize,
+    groups: Vec<Group>,
+    skip_events: SkipEvents,
+    formats: Arc<Formats>,
+}
+
+/// The bytes of a file.
+pub enum Content {
+    /// An open file.
+    File(File),
+    /// Bytes in memory, for tests.
+    Memory(Bytes),
+}
+
+impl Content {
+    /// These bytes. Fails with [`ErrorKind::UnexpectedEof`] if there are fewer.
+    fn read(&self, range: Range<usize>) -> io::Result<Bytes> {
+        match self {
+            Self::Memory(bytes) if range.end <= bytes.len() => Ok(bytes.slice(range)),
+            Self::Memory(_) => Err(ErrorKind::UnexpectedEof.into()),
+            Self::File(file) => {
+                let mut bytes = allocate::zeros(range.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+                fill(file, &mut bytes, range.start as u64)?;
+                Ok(bytes.into())
+            }
+        }
+    }
+
+    fn num_bytes(&self) -> io::Result<usize> {
+        match self {
+            Self::Memory(bytes) => Ok(bytes.len()),
+            Self::File(file) => usize::try_from(file.metadata()?.len()).map_err(|_| ErrorKind::FileTooLarge.into()),
+        }
+    }
+}
+
+/// The beginning of a file.
+pub fn header() -> Vec<u8> {
+    let mut header = MAGIC.to_vec();
+    put(&mut header, VERSION);
+    header
+}
+
+impl Table {
+    /// The table of a file with a header alone.
+    pub fn new() -> Self {
+        Self { length: HEADER_BYTES, ..Self::default() }
+    }
+
+    /// The length of the file.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.groups.last().map_or(0, |group| group.end)
+    }
+
+    /// Adds chunks, with the checkpoints of their first row and behind their last one; returns the
+    /// offset of each.
+    pub fn add(&mut self, chunks: &[Chunk], [checkpoint, rest]: [Checkpoint; 2]) -> Vec<usize> {
+        let place = |chunk: &Chunk| {
+            let Chunk { num_rows, bytes } = chunk;
+            Place { num_bytes: bytes.len(), num_rows: *num_rows, checksum: crc32c(bytes) }
+        };
+        let num_rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.num_rows)).sum();
+        let (start, end) = (self.length.next_multiple_of(ALIGNMENT), self.num_rows() + num_rows);
+        let group = Group { start, end, checkpoint, rest, chunks: chunks.iter().map(place).collect() };
+        let ranges: Vec<_> = group.places().map(|(range, ..)| range).collect();
+        self.length = ranges.last().map_or(self.length, |range| range.end);
+        self.groups.push(group);
+        ranges.into_iter().map(|range| range.start).collect()
+    }
+
+    /// Adds a skip event behind the groups so far.
+    pub fn add_event(&mut self, event: SkipEvent) {
+        self.skip_events.push((self.groups.len(), event));
+    }
+
+    /// The end of the file: the table and the trailer.
+    pub fn finished(&self) -> Result<Vec<u8>> {
+        let mut output = Vec::new();
+        put(&mut output, self.groups.len() as u64);
+        for group in &self.groups {
+            [group.start as u64, group.end].iter().for_each(|number| put(&mut output, *number));
+            put(&mut output, group.chunks.len() as u64);
+            for Place { num_bytes, num_rows, checksum } in &group.chunks {
+                let numbers = [*num_bytes as u64, (*num_rows).into(), (*checksum).into()];
+                numbers.iter().for_each(|number| put(&mut output, *number));
+            }
+            encode_checkpoint(&mut output, &group.checkpoint);
+            encode_checkpoint(&mut output, &group.rest);
+        }
+        put(&mut output, self.skip_events.len() as u64);
+        for (num_groups, event) in &self.skip_events {
+            put(&mut output, *num_groups as u64);
+            encode_event(&mut output, event)?;
+        }
+        let checksum = crc32c(&output);
+        let mut trailer = Vec::new();
+        [self.length as u64, output.len() as u64, checksum.into()].iter().for_each(|number| put(&mut trailer, *number));
+        let checksum = crc32c(&trailer);
+        put(&mut trailer, checksum.into());
+        output.extend_from_slice(&trailer);
+        output.extend_from_slice(&MAGIC);
+        Ok(output)
+    }
+}
+
+impl Entry {
+    /// Opens a file. A damaged one is an error of the kind `InvalidData`.
+    pub fn open(path: &Path, formats: Arc<Formats>) -> io::Result<Self> {
+        let content = Content::File(File::open(path)?);
+        let damaged = || io::Error::new(ErrorKind::InvalidData, "it is damaged or cut short");
+        Self::of(path.to_owned(), content, formats)?.ok_or_else(damaged)
+    }
+
+    /// The content of a file; `None` if it is damaged.
+    pub fn of(path: PathBuf, content: Content, formats: Arc<Formats>) -> io::Result<Option<Self>> {
+        let num_bytes = content.num_bytes()?;
+        let Some(end) = num_bytes.checked_sub(TRAILER_BYTES).filter(|end| *end >= HEADER_BYTES) else {
+            return Ok(None);
+        };
+        let (header_read, trailer) = (content.read(0..HEADER_BYTES)?, content.read(end..num_bytes)?);
+        let Some(table) = table_range(&trailer, end).filter(|_| *header_read == header()) else { return Ok(None) };
+        let (start, checksum) = (table.0.start, table.1);
+        let table = content.read(table.0)?;
+        let read = (checksum == u64::from(crc32c(&table))).then(|| decoded_table(table, start)).flatten();
+        Ok(read.map(|(groups, skip_events)| Self { path, content, num_bytes, groups, skip_events, formats }))
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.groups.last().map_or(0, |group| group.end)
+    }
+
+    /// The number of groups.
+    pub fn num_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The length of the file.
+    pub fn num_bytes(&self) -> usize {
+        self.num_bytes
+    }
+
+    /// The number of the group with this row.
+    pub fn group_of(&self, row: u64) -> usize {
+        self.groups.partition_point(|group| group.end <= row)
+    }
+
+    /// The number of the first row of a group.
+    pub fn first(&self, group: usize) -> u64 {
+        group.checked_sub(1).map_or(0, |before| self.groups[before].end)
+    }
+
+    /// The number of bytes of the chunks of a group.
+    pub fn group_bytes(&self, group: usize) -> usize {
+        self.groups[group].chunks.iter().map(|place| place.num_bytes).sum()
+    }
+
+    /// The checkpoint of the first row of a group, for the node before the cache.
+    pub fn checkpoint(&self, group: usize) -> &Checkpoint {
+        &self.groups[group].checkpoint
+    }
+
+    /// The checkpoint from which the rows of a group, and the skip events before it, are made again.
+    pub fn restart(&self, group: usize) -> Checkpoint {
+        group.checked_sub(1).map_or_else(Checkpoint::default, |before| self.groups[before].rest.clone())
+    }
+
+    /// The skip events, each with the number of groups before it.
+    pub fn skip_events(&self) -> &[(usize, SkipEvent)] {
+        &self.skip_events
+    }
+
+    /// The rows of a group, whose blocks are charged in place of `charge`. Fails if the file is
+    /// damaged or cut short.
+    pub fn read(&self, group: usize, charge: &Charge, change: impl Fn(Block) -> Block) -> Result<Rows> {
+        let mut rows = Rows::new();
+        for (range, _, place) in self.groups[group].places() {
+            let block = change(self.read_chunk(range, place)?);
+            let charge = charge.another(block.held_bytes().max(place.num_bytes));
+            rows.push(&Arc::new(block.charged(charge)), 0, place.num_rows as usize);
+        }
+        Ok(rows)
+    }
+
+    /// The place of the chunk with a row: its group and its number in that.
+    pub fn chunk_of(&self, row: u64) -> (usize, usize) {
+        let group = self.group_of(row);
+        let within = row - self.first(group);
+        let behind = |(_, first, place): &(Range<usize>, u64, Place)| first + u64::from(place.num_rows) > within;
+        let chunk = self.groups[group].places().position(|place| behind(&place));
+        (group, chunk.unwrap_or_default())
+    }
+
+    /// The block at a place, and the number of its first row. Fails if it is damaged or cut short.
+    pub fn read_at(&self, (group, chunk): (usize, usize)) -> Result<(u64, Block)> {
+        let place = self.groups[group].places().nth(chunk);
+        let (range, first, place) = place.ok_or_else(|| Error::internal("cache: there is no such chunk"))?;
+        Ok((self.first(group) + first, self.read_chunk(range, place)?))
+    }
+
+    fn read_chunk(&self, range: Range<usize>, place: Place) -> Result<Block> {
+        let start = range.start;
+        let damaged = || {
+            Error::data_loss(format!(
+                "cache: {}: the block at byte {start} is damaged or cut short. Iterate again: the file is made again.",
+                self.path.display(),
+            ))
+        };
+        let bytes = match self.content.read(range) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(damaged()),
+            Err(error) => return Err(Error::io(&self.path.display().to_string(), &error)),
+        };
+        let is_whole = crc32c(&bytes) == place.checksum;
+        let block = is_whole.then(|| decoded(bytes, &self.formats)).flatten();
+        block.filter(|block| block.num_rows() == place.num_rows as usize).ok_or_else(damaged)
+    }
+}
+
+/// The place and the checksum of the table, by the trailer at `end`.
+fn table_range(trailer: &Bytes, end: usize) -> Option<(Range<usize>, u64)> {
+    let mut input = Input::new(trailer.clone());
+    let (start, length, checksum, own) = (input.size()?, input.size()?, input.number()?, input.number()?);
+    let is_whole = trailer[32..] == MAGIC && own == u64::from(crc32c(&trailer[..24]));
+    (is_whole && start >= HEADER_BYTES && start.checked_add(length)? == end).then_some((start..end, checksum))
+}
+
+/// The groups and the skip events of the table that begins at `start`.
+fn decoded_table(table: Bytes, start: usize) -> Option<(Vec<Group>, SkipEvents)> {
+    let mut input = Input::new(table);
+    let num_groups = input.count(GROUP_BYTES)?;
+    let mut groups: Vec<Group> = Vec::new();
+    let mut rows = 0;
+    for _ in 0..num_groups {
+        let group = decoded_group(&mut input)?;
+        let num_rows: u64 = group.chunks.iter().map(|place| u64::from(place.num_rows)).sum();
+        if num_rows == 0 || std::mem::replace(&mut rows, group.end).checked_add(num_rows)? != group.end {
+            return None;
+        }
+        let mut at = group.start;
+        for place in &group.chunks {
+            at = at.checked_next_multiple_of(ALIGNMENT)?.checked_add(place.num_bytes).filter(|end| *end <= start)?;
+        }
+        groups.push(group);
+    }
+    let num_events = input.count(9)?;
+    let mut skip_events: SkipEvents = Vec::new();
+    for _ in 0..num_events {
+        let at = input.size()?;
+        if at > num_groups || skip_events.last().is_some_and(|(last, _)| *last > at) {
+            return None;
+        }
+        skip_events.push((at, decode_event(&mut input)?));
+    }
+    input.is_over().then_some((groups, skip_events))
+}
+
+fn decoded_group(input: &mut Input) -> Option<Group> {
+    let (start, end) = (input.size()?, input.number()?);
+    let num_chunks = input.count(CHUNK_BYTES)?;
+    let mut chunks = Vec::new();
+    for _ in 0..num_chunks {
+        let num_bytes = input.size()?;
+        let num_rows = u32::try_from(input.number()?).ok().filter(|num_rows| *num_rows > 0)?;
+        chunks.push(Place { num_bytes, num_rows, checksum: u32::try_from(input.number()?).ok()? });
+    }
+    let (checkpoint, rest) = (decode_checkpoint(input)?, decode_checkpoint(input)?);
+    let is_aligned = start % ALIGNMENT == 0;
+    is_aligned.then(|| Group { start, end, checkpoint, rest, chunks: chunks.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::block::Provenance;
+    use crate::blocks::column::{Column, Text};
+    use crate::execution::budget::Budget;
+    use crate::nodes::disk_cache::encoding::chunks;
+    use crate::skip_event::PassedRows;
+
+    fn block(words: &str) -> Block {
+        let ends: Vec<_> = (1..=words.len()).collect();
+        let text = Text::joined_of(Bytes::copy_from_slice(words.as_bytes()), &ends);
+        Block::new(vec![Column::Text(text)], words.len(), Provenance::Unknown).unwrap()
+    }
+
+    fn file() -> Vec<u8> {
+        let (mut table, mut file) = (Table::new(), header());
+        for (number, words) in [["abc", "x"], ["de", "yz"]].iter().enumerate() {
+            let chunks: Vec<_> = words.iter().flat_map(|words| chunks(&Rows::all(block(words))).unwrap()).collect();
+            let starts = table.add(&chunks, [Checkpoint::new([number as u64], []), Checkpoint::default()]);
+            for (start, chunk) in starts.iter().zip(&chunks) {
+                file.extend_from_slice(&[0; ALIGNMENT][..start - file.len()]);
+                file.extend_from_slice(&chunk.bytes);
+            }
+            table.add_event(SkipEvent::Passed { skipper: number, rows: PassedRows::default() });
+        }
+        assert_eq!(table.length(), file.len());
+        file.extend_from_slice(&table.finished().unwrap());
+        file
+    }
+
+    fn entry(bytes: Vec<u8>) -> Option<Entry> {
+        Entry::of("f".into(), Content::Memory(bytes.into()), Arc::default()).unwrap()
+    }
+
+    fn words(block: &Block) -> String {
+        let Column::Text(text) = &block.columns[0] else { panic!("no text") };
+        text.rows().map(|row| str::from_utf8(row).unwrap()).collect()
+    }
+
+    fn rows(bytes: Vec<u8>) -> Option<String> {
+        let (entry, budget) = (entry(bytes)?, Budget::new(1 << 20));
+        let mut found = String::new();
+        for group in 0..entry.num_groups() {
+            let rows = entry.read(group, &budget.charge(0), |block| block).ok()?;
+            found.push_str(&words(&*rows.gather().ok()?));
+        }
+        Some(found)
+    }
+
+    #[test]
+    fn a_file_gives_its_rows_events_and_checkpoints() {
+        let entry = entry(file()).unwrap();
+        assert_eq!(rows(file()).unwrap(), "abcxdeyz");
+        assert_eq!((entry.num_rows(), entry.num_groups(), entry.group_of(3), entry.group_of(4)), (8, 2, 0, 1));
+        assert_eq!((entry.first(1), entry.group_of(8)), (4, 2));
+        assert_eq!(*entry.checkpoint(1), Checkpoint::new([1], []));
+        assert_eq!(entry.skip_events().iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn each_row_is_in_the_chunk_that_is_read_for_it() {
+        let entry = entry(file()).unwrap();
+        for (row, letter) in "abcxdeyz".chars().enumerate() {
+            let (first, block) = entry.read_at(entry.chunk_of(row as u64)).unwrap();
+            assert_eq!(words(&block).chars().nth(row - first as usize), Some(letter));
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_and_every_cut_is_noticed() {
+        let whole = file();
+        for place in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[place] ^= 0x20;
+            // Bytes between chunks mean nothing.
+            assert!(rows(changed).is_none_or(|words| words == "abcxdeyz"), "changed at {place}");
+            assert!(rows(whole[..place].to_vec()).is_none(), "cut at {place}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_while_it_is_open_is_an_error_with_its_name() {
+        let path = std::env::temp_dir().join(format!("headrace-cut-{}.hrcache", std::process::id()));
+        std::fs::write(&path, file()).unwrap();
+        let entry = Entry::open(&path, Arc::default()).unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(70).unwrap();
+        let error = entry.read_at((0, 0)).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.message().contains(&path.display().to_string()), "{error:?}");
+        assert!(error.message().contains("damaged or cut short. Iterate again"), "{error:?}");
+    }
+}

@@ -1,0 +1,15 @@
+//! Caches rows in files, so that later passes and later programs read them.
+
+pub mod encoding;
+pub mod entry;
+pub mod formats;
+pub mod numbers;
+mod provenance;
+mod read;
+pub mod store;
+mod stored_rows;
+mod write;
+
+pub use read::Read;
+pub use stored_rows::StoredRows;
+pub use write::Write;

@@ -1,0 +1,393 @@
+//! The files of a cache in a directory: how they are found, written and removed.
+
+use crate::checkpoint::Checkpoint;
+use crate::index::index_files::rest_of_tick;
+use crate::index::sidecar::{Identity, Stamp};
+use crate::nodes::disk_cache::encoding::Chunk;
+use crate::nodes::disk_cache::entry::{Entry, Table, VERSION, header};
+use crate::nodes::disk_cache::formats::Formats;
+use crate::skip_event::SkipEvent;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::name::FileName;
+use headrace_engine::files::storage;
+use headrace_engine::sync::Mutex;
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::fs::{self, File, OpenOptions};
+use std::hash::Hasher;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// The end of the name of a file of a cache.
+pub const SUFFIX: &str = ".hrcache";
+/// The end of the name of a file that is being written.
+const PART: &str = ".part";
+/// The longest wait for a change of a file to be visible in its time.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The content of one `cache(directory=...)`, for one iteration.
+#[derive(Debug)]
+pub struct DiskStore {
+    directory: PathBuf,
+    /// The most bytes of all caches in the directory.
+    most_bytes: u64,
+    /// The description of the rows, as a hash.
+    key: String,
+    /// The files that the rows are made from.
+    files: Vec<FileName>,
+    /// True if nothing is read or kept.
+    is_off: bool,
+    identities: Mutex<Option<Found>>,
+    messages: Mutex<Vec<String>>,
+}
+
+/// The identities of the files, or why there are none.
+type Found = std::result::Result<Arc<[Identity]>, String>;
+
+/// The settings that rows and their reports depend on beside the description.
+#[derive(Clone, Copy, Debug)]
+pub struct Use {
+    /// The number of the stage that skips failures, if there is one.
+    pub skipper: Option<usize>,
+    /// True if the rows come in any order.
+    pub in_any_order: bool,
+}
+
+impl DiskStore {
+    /// A store in a directory for the rows of a description with this key that are made from these
+    /// files. With `is_off`, nothing is read or kept.
+    pub fn new(directory: PathBuf, most_bytes: u64, key: String, files: Vec<FileName>, is_off: bool) -> Self {
+        let (identities, messages) = (Mutex::default(), Mutex::default());
+        Self { directory, most_bytes, key, files, is_off, identities, messages }
+    }
+
+    /// The messages for the user since the last call.
+    pub fn take_messages(&self) -> Vec<String> {
+        std::mem::take(&mut *self.messages.lock())
+    }
+
+    fn say(&self, message: String) {
+        let mut messages = self.messages.lock();
+        if !messages.contains(&message) {
+            messages.push(message);
+        }
+    }
+
+    fn say_not_kept(&self, reason: &str) {
+        self.say(format!("cache: examples are not kept in {}: {reason}.", self.directory.display()));
+    }
+
+    /// The identities of the files at the beginning of the iteration.
+    fn identities(&self) -> Found {
+        let mut found = self.identities.lock();
+        found.get_or_insert_with(|| self.found_now()).clone()
+    }
+
+    fn found_now(&self) -> Found {
+        let statuses = statuses(&self.files).map_err(|error| error.message().to_owned())?;
+        let mut identities = Vec::new();
+        for (name, status) in self.files.iter().zip(statuses) {
+            let Some(identity) = Identity::of(&status) else {
+                return Err(format!("{} does not tell when it was changed", name.text()));
+            };
+            let rest = rest_of_tick(&identity);
+            if rest > TICK {
+                return Err(format!("{} was written just now", name.text()));
+            }
+            // A change from now on changes the time of the file.
+            std::thread::sleep(rest);
+            identities.push(identity);
+        }
+        Ok(identities.into())
+    }
+
+    /// The path of the file with the rows, if they can be told from others.
+    fn path(&self, used: Use) -> std::result::Result<PathBuf, String> {
+        let identities = self.identities()?;
+        let mut hasher = SipHasher13::new();
+        hasher.write_u64(self.files.len() as u64);
+        for (name, identity) in self.files.iter().zip(&*identities) {
+            hasher.write_u64(name.bytes().len() as u64);
+            hasher.write(name.bytes());
+            hasher.write_u64(identity.len);
+            match &identity.stamp {
+                Stamp::Modified { seconds, nanos } => {
+                    hasher.write_i64(*seconds);
+                    hasher.write_u32(*nanos);
+                }
+                Stamp::Tag(tag) => {
+                    hasher.write_u64(tag.len() as u64);
+                    hasher.write(tag.as_bytes());
+                }
+            }
+        }
+        let hash = hasher.finish128().as_u128();
+        Ok(self.directory.join(format!("{}{hash:032x}{SUFFIX}", self.prefix(used))))
+    }
+
+    /// The beginning of the names of files with the rows of this description.
+    fn prefix(&self, used: Use) -> String {
+        let skipper = used.skipper.map_or_else(String::new, |skipper| skipper.to_string());
+        let order = if used.in_any_order { "any" } else { "" };
+        format!("{}-{VERSION}-{skipper}-{order}-", self.key)
+    }
+
+    /// The rows, if a pass has left them. A damaged file is removed.
+    pub fn open(&self, used: Use, formats: &Arc<Formats>) -> Option<Arc<Entry>> {
+        let path = (!self.is_off).then(|| self.path(used).ok()).flatten()?;
+        match Entry::open(&path, Arc::clone(formats)) {
+            Ok(entry) => {
+                // The least recently used files are removed first.
+                touch(&path).unwrap_or_default();
+                Some(Arc::new(entry))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                self.forget(&path, &error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Removes a file that cannot be used.
+    pub fn forget(&self, path: &Path, reason: &str) {
+        fs::remove_file(path).unwrap_or_default();
+        self.say(format!("cache: {}: {reason}; it is removed and made again.", path.display()));
+    }
+
+    /// Begins to write the rows. `None`, and a message, if that cannot be. With `is_alone`, another
+    /// process may be writing them too.
+    pub fn begin(self: &Arc<Self>, used: Use, is_alone: bool) -> Option<Writer> {
+        if self.is_off {
+            return None;
+        }
+        let path = self.path(used).map_err(|reason| self.say_not_kept(&reason)).ok()?;
+        match Writer::create(Arc::clone(self), path, self.prefix(used), is_alone) {
+            Ok(writer) => writer,
+            Err(error) => {
+                self.say_not_kept(&error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Removes files of the same description whose files have changed since, and the least recently
+    /// used ones until `num_bytes` more fit.
+    fn make_room(&self, path: &Path, prefix: &str, num_bytes: u64) -> io::Result<()> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if name.contains(&format!("{SUFFIX}{PART}")) {
+                // A killed process has left it, unless it is locked.
+                if locked(&entry.path())?.is_some() {
+                    fs::remove_file(entry.path()).unwrap_or_default();
+                }
+                continue;
+            }
+            if !name.ends_with(SUFFIX) {
+                continue;
+            }
+            let Ok(metadata) = entry.metadata() else { continue };
+            if entry.path() == path {
+                continue;
+            }
+            if name.starts_with(prefix) {
+                self.say(format!(
+                    "cache: {}: the files it was made from have changed; it is removed.",
+                    entry.path().display()
+                ));
+                fs::remove_file(entry.path()).unwrap_or_default();
+                continue;
+            }
+            found.push((metadata.modified()?, metadata.len(), entry.path()));
+        }
+        found.sort();
+        let mut total = found.iter().fold(num_bytes, |total, (_, length, _)| total.saturating_add(*length));
+        for (_, length, path) in found {
+            if total <= self.most_bytes {
+                break;
+            }
+            fs::remove_file(path).unwrap_or_default();
+            total -= length;
+        }
+        Ok(())
+    }
+}
+
+/// The statuses of files; those of remote ones are asked for at the same time.
+fn statuses(files: &[FileName]) -> Result<Vec<storage::Status>> {
+    let begin = |name: &FileName| match name.url() {
+        Some(url) => storage::storage().map(|storage| Some(storage.begin_parts(url, None, None))),
+        None => Ok(None),
+    };
+    let begun = files.iter().map(begin).collect::<Result<Vec<_>>>()?;
+    let status = |(name, begun): (&FileName, Option<_>)| match begun {
+        None => name.status(),
+        Some(begun) => {
+            let begun: Box<dyn storage::Opening<_>> = begun;
+            begun.wait().map(|(_, status)| status).map_err(|error| name.not_opened(&error))
+        }
+    };
+    files.iter().zip(begun).map(status).collect()
+}
+
+fn touch(path: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).open(path)?.set_modified(SystemTime::now())
+}
+
+/// The rows of a pass while they are written. Dropping it before it is finished removes the file.
+pub struct Writer {
+    store: Arc<DiskStore>,
+    path: PathBuf,
+    prefix: String,
+    part: PathBuf,
+    output: Arc<File>,
+    table: Table,
+    is_finished: bool,
+}
+
+impl Writer {
+    /// `None` if another process writes the same rows.
+    fn create(store: Arc<DiskStore>, path: PathBuf, prefix: String, is_alone: bool) -> io::Result<Option<Self>> {
+        fs::create_dir_all(&store.directory)?;
+        let mut part = path.clone().into_os_string();
+        part.push(PART);
+        let mut part = PathBuf::from(part);
+        let mut file = locked(&part)?;
+        if file.is_none() && is_alone {
+            part.as_mut_os_string().push(format!("{}", std::process::id()));
+            file = locked(&part)?;
+        }
+        let Some(file) = file else { return Ok(None) };
+        // A killed process may have left something.
+        file.set_len(0)?;
+        let output = Arc::new(file);
+        let writer = Self { store, path, prefix, part, output, table: Table::new(), is_finished: false };
+        write_at(&writer.output, &header(), 0)?;
+        Ok(Some(writer))
+    }
+
+    /// Adds chunks of rows. Returns the work that writes them. An error says why nothing is kept.
+    pub fn add(
+        &mut self,
+        chunks: Vec<Chunk>,
+        checkpoints: [Checkpoint; 2],
+    ) -> std::result::Result<impl FnOnce() -> Result<()> + Send + use<>, String> {
+        let starts = self.table.add(&chunks, checkpoints);
+        if self.table.length() as u64 > self.store.most_bytes {
+            return Err(format!(
+                "they take more than the {} bytes of bytes={}. Raise bytes, or cache before the examples are \
+                 decoded",
+                self.store.most_bytes, self.store.most_bytes
+            ));
+        }
+        let (output, part) = (Arc::clone(&self.output), self.part.clone());
+        Ok(move || {
+            let mut pairs = starts.iter().zip(&chunks);
+            pairs
+                .try_for_each(|(start, chunk)| write_at(&output, &chunk.bytes, *start))
+                .map_err(|error| Error::io(&part.display().to_string(), &error))
+        })
+    }
+
+    /// Adds a skip event.
+    pub fn add_event(&mut self, event: SkipEvent) {
+        self.table.add_event(event);
+    }
+
+    /// Gives the file its name, or says why the rows are not kept.
+    pub fn finish(mut self) {
+        if let Err(reason) = self.publish() {
+            self.store.say_not_kept(&reason);
+        }
+    }
+
+    fn publish(&mut self) -> std::result::Result<(), String> {
+        let end = self.table.finished().map_err(|error| error.message().to_owned())?;
+        let now = self.store.found_now();
+        if now != self.store.identities() {
+            return Err("a file has changed while it was read".to_owned());
+        }
+        let length = self.table.length() as u64 + end.len() as u64;
+        if length > self.store.most_bytes {
+            return Err(format!("they take {length} bytes, more than bytes={}", self.store.most_bytes));
+        }
+        let failed = |error: io::Error| Error::io(&self.part.display().to_string(), &error).message().to_owned();
+        write_at(&self.output, &end, self.table.length()).map_err(failed)?;
+        self.store.make_room(&self.path, &self.prefix, length).map_err(failed)?;
+        fs::rename(&self.part, &self.path).map_err(failed)?;
+        self.is_finished = true;
+        Ok(())
+    }
+
+    /// Keeps nothing, for this reason.
+    pub fn give_up(self, reason: &str) {
+        self.store.say_not_kept(reason);
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            fs::remove_file(&self.part).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], start: usize) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, start as u64)
+}
+
+#[cfg(not(unix))]
+fn write_at(_: &File, _: &[u8], _: usize) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// The file of this name, which is made if there is none; `None` if somebody else writes it. The
+/// lock ends with the process.
+fn locked(path: &Path) -> io::Result<Option<File>> {
+    loop {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        if !try_lock(&file)? {
+            return Ok(None);
+        }
+        // Somebody else may have finished or removed it in between.
+        if is_at(&file, path)? {
+            return Ok(Some(file));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn try_lock(file: &File) -> io::Result<bool> {
+    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (mine, there) = (file.metadata()?, fs::metadata(path));
+    match there {
+        Ok(there) => Ok((mine.dev(), mine.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn try_lock(_: &File) -> io::Result<bool> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}

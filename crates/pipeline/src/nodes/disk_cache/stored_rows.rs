@@ -1,0 +1,64 @@
+//! The rows of a file of a cache, by number.
+
+use crate::blocks::block::Block;
+use crate::blocks::rows::Rows;
+use crate::nodes::disk_cache::entry::Entry;
+use crate::nodes::disk_cache::store::DiskStore;
+use crate::nodes::sources::indexed::Indexed;
+use headrace_engine::error::{Error, Result};
+use std::sync::Arc;
+
+/// The rows of a file, by number.
+pub struct StoredRows {
+    entry: Arc<Entry>,
+    store: Arc<DiskStore>,
+}
+
+impl StoredRows {
+    /// All rows of a file.
+    pub fn new(entry: Arc<Entry>, store: Arc<DiskStore>) -> Self {
+        Self { entry, store }
+    }
+
+    /// The rows of these numbers, all of the chunk at `place`, as a block.
+    fn read_chunk(&self, place: (usize, usize), numbers: impl Iterator<Item = u64>) -> Result<Arc<Block>> {
+        let (first, block) = self.entry.read_at(place).map_err(|error| {
+            self.store.forget(self.entry.path(), "a block is damaged or cut short");
+            // Damage of this file is not damage of an example, which could be skipped.
+            Error::failed_precondition(error.message())
+        })?;
+        let (block, mut rows) = (Arc::new(block), Rows::new());
+        numbers.for_each(|number| rows.push(&block, (number - first) as usize, 1));
+        rows.gather()
+    }
+}
+
+impl Indexed for StoredRows {
+    fn len(&self) -> u64 {
+        self.entry.num_rows()
+    }
+
+    fn read(&self, numbers: &[u64]) -> Result<Block> {
+        let mut wanted: Vec<_> =
+            numbers.iter().enumerate().map(|(row, number)| (self.entry.chunk_of(*number), *number, row)).collect();
+        wanted.sort_unstable();
+        // For each row, its block and its number in it.
+        let mut places: Vec<_> = std::iter::repeat_n((0, 0), numbers.len()).collect();
+        let mut blocks = Vec::new();
+        for of_chunk in wanted.chunk_by(|one, other| one.0 == other.0) {
+            let (place, ..) = of_chunk[0];
+            of_chunk.iter().enumerate().for_each(|(at, (.., row))| places[*row] = (blocks.len(), at));
+            blocks.push(self.read_chunk(place, of_chunk.iter().map(|(_, number, _)| *number))?);
+        }
+        let mut rows = Rows::new();
+        blocks.iter().for_each(|block| {
+            rows.add_block(block);
+        });
+        places.into_iter().for_each(|(block, row)| rows.push_run(block, row, 1));
+        rows.copy()
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.entry.num_bytes() / usize::try_from(self.len().max(1)).unwrap_or(usize::MAX)
+    }
+}

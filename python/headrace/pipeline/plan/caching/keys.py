@@ -1,0 +1,117 @@
+"""Keys of caches on disk: a hash of all that decides the examples, apart from the files.
+
+The files that examples are read from, with their sizes and times, are compared by the engine.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, Final, cast
+
+from headrace.core import engine
+from headrace.pipeline.describe import stages
+from headrace.pipeline.describe.source import Source
+from headrace.pipeline.describe.stages import Stage
+from headrace.pipeline.plan.caching.code_fingerprint import Fingerprint
+from headrace.pipeline.plan.functions.function_state import keeps_state
+from headrace.pipeline.plan.opened_iterators import Openings
+from headrace.pipeline.workers.worker_holder import WorkerHolder
+
+__all__ = ["cache_key", "check_can_be_on_disk", "is_on_disk", "with_companions"]
+
+# Fields that do not decide the examples.
+_LEFT_OUT: Final = ("num_threads", "num_processes", "is_seed_given", "taken_from", "kept", "part")
+_RUNTIME: Final = (engine.Cache, engine.Index, WorkerHolder, Openings, deque)
+# The ends of the names of files that say where the documents of a token file begin.
+_COMPANIONS: Final = (".idx", ".index", ".metadata")
+
+
+def check_can_be_on_disk(chain: Sequence[Stage]) -> None:
+    """Raises ValueError if examples on disk could not be told from those of another program.
+
+    Args:
+        chain: The stages before the cache.
+    """
+    for stage in chain:
+        for part in stages.parts_of(stage):
+            check_can_be_on_disk(part)
+        if isinstance(stage, (stages.Iterable_, stages.Indexed)):
+            raise ValueError(
+                f"cache: the examples of {stage.name} come from an object of the program, so a "
+                "later program cannot tell whether they are still the same. Leave directory out, "
+                "or write the examples to files with write(...) and read those."
+            )
+        if getattr(stage, "is_seed_given", True) is False:
+            raise ValueError(
+                f"cache: {stage.name} has no seed, so each program would draw another one, and "
+                f"another cache. Give it one, such as {stage.name}(..., seed=0)."
+            )
+        if keeps_state(getattr(stage, "function", None)):
+            raise ValueError(
+                f"cache: the function of {stage.name} keeps a state, which a later program cannot "
+                "compare. Leave directory out, or put the function behind the cache."
+            )
+
+
+def is_on_disk(chain: Sequence[Stage]) -> bool:
+    """Returns whether examples of a pipeline, or of a part of it, are kept on disk."""
+    return any(
+        (isinstance(stage, stages.Cache) and stage.directory is not None)
+        or any(map(is_on_disk, stages.parts_of(stage)))
+        for stage in chain
+    )
+
+
+def cache_key(chain: Sequence[Stage], contents: Iterable[tuple[str, str]], number: int) -> str:
+    """Returns the hash of a description, as hexadecimal digits.
+
+    Args:
+        chain: The stages before the cache.
+        contents: The files that native functions are made from, with digests.
+        number: The number of the cache among all stages, for reports of skipped examples.
+
+    Raises:
+        ValueError: If a function uses a value that cannot be compared between programs.
+    """
+    fingerprint = Fingerprint()
+    fingerprint.add(
+        ("headrace", engine.version, sorted(contents), number), "the files of functions"
+    )
+    _add_chain(fingerprint, chain)
+    return fingerprint.hexdigest()[:32]
+
+
+def _add_chain(fingerprint: Fingerprint, chain: Sequence[Stage]) -> None:
+    for stage in chain:
+        fingerprint.add((type(stage).__qualname__, stage.name), stage.name)
+        for name, value in _decisive(stage):
+            fingerprint.add(name, stage.name)
+            if name == "parts":
+                for part in value:
+                    _add_chain(fingerprint, part)
+            else:
+                fingerprint.add(value, stage.name)
+
+
+def _decisive(stage: Stage) -> Iterator[tuple[str, Any]]:
+    """Yields the fields of a stage that decide the examples."""
+    for item in fields(cast("Any", stage)):
+        value = getattr(stage, item.name)
+        if item.name in _LEFT_OUT or isinstance(value, _RUNTIME):
+            continue
+        # A source may remember what it has found in its files.
+        if item.compare or not isinstance(stage, Source):
+            yield item.name, value
+
+
+def with_companions(paths: Iterable[bytes]) -> list[bytes]:
+    """Returns files together with the files of this machine that describe their content."""
+    found = []
+    for path in paths:
+        found.append(path)
+        stem, suffix = os.path.splitext(path)
+        if suffix in (b".bin", b".ds"):
+            names = [start + os.fsencode(end) for start in (stem, path) for end in _COMPANIONS]
+            found += [name for name in names if os.path.exists(name)]
+    return found

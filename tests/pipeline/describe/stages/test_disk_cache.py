@@ -1,0 +1,494 @@
+"""Examples that are kept in files."""
+
+import functools
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+# A program whose function waits at line 150 or ends it with SIGKILL at line 200, if it is told to,
+# and that writes files up to a limit.
+PROGRAM = """
+import os, signal, sys
+import numpy as np
+import headrace as hr
+if limit := os.environ.get("LIMIT"):
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+def number(example):
+    line = int(example["text"])
+    if line == 150 and os.environ.get("WAITS") == "yes":
+        print("half", flush=True)
+        sys.stdin.readline()
+    if line == 200 and os.environ.get("DIES") == "yes":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"n": np.array([line])}
+p = hr.text_lines(sys.argv[1]).map(number).cache(directory=sys.argv[2]).batch(50)
+print(sum(int(b["n"].sum()) for b in p))
+"""
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{number}\n" for number in range(300)))
+    return path
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "cache"
+
+
+def kept(directory):
+    """Returns the names of files in a directory, which need not exist."""
+    return sorted(path.name for path in directory.iterdir()) if directory.exists() else []
+
+
+def numbered(path, bias=0):
+    def number(example):
+        return {"n": np.int64(int(example["text"]) + bias), "text": example["text"]}
+
+    return hr.text_lines(path).map(number)
+
+
+def numbers(pipe):
+    return [int(n) for batch in pipe.batch(64) for n in batch["n"]]
+
+
+def test_a_later_pipeline_reads_what_an_earlier_one_has_kept(lines, directory):
+    first = numbers(numbered(lines).cache(directory))
+    assert first == list(range(300))
+    assert len(kept(directory)) == 1
+    path = directory / kept(directory)[0]
+    inode = path.stat().st_ino
+    pipe = numbered(lines).cache(directory)
+    assert numbers(pipe.epochs(3)) == first * 3
+    assert path.stat().st_ino == inode
+    assert kept(directory) == [path.name]
+
+
+def test_functions_are_not_called_for_kept_examples(lines, directory, tmp_path):
+    calls = tmp_path / "calls"
+
+    def noted(example, calls=str(calls)):
+        with open(calls, "a") as file:
+            file.write("x")
+        return {"n": np.int64(int(example["text"]))}
+
+    for _ in range(2):
+        assert numbers(hr.text_lines(lines).map(noted).cache(directory).epochs(2))
+    # The second pipeline learns its components from a few calls.
+    assert 300 <= len(calls.read_text()) < 400
+
+
+def test_the_order_the_digest_and_the_states_are_those_of_a_cache_in_memory(lines, directory):
+    def of(cached):
+        def drawn(example, generator):
+            return {**example, "draw": generator.random()}
+
+        return cached.map(drawn, seed=3).shuffle(50, seed=4).epochs(2).batch(32)
+
+    before = numbered(lines).shuffle(100, seed=1)
+    memory, disk = of(before.cache()), of(before.cache(directory))
+    for _ in range(2):
+        with iter(memory) as expected, iter(disk) as found:
+            for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+                np.testing.assert_equal(other, one)
+                assert found.digest() == expected.digest()
+                if number in (5, 12):
+                    for pipe, state in ((disk, expected.state()), (memory, found.state())):
+                        rest = next(iter(pipe.resume(state)))
+                        np.testing.assert_equal(rest, next(iter(memory.resume(state))))
+
+
+def test_a_full_shuffle_reads_kept_examples_at_random(lines, directory):
+    memory = numbered(lines).cache().shuffle(seed=1)
+    for _ in range(2):
+        assert numbers(numbered(lines).cache(directory).shuffle(seed=1)) == numbers(memory)
+    limited = numbered(lines).cache(directory / "small", bytes=100).shuffle(seed=1)
+    with pytest.raises(hr.errors.FailedPreconditionError, match="they are not kept"):
+        numbers(limited)
+
+
+def test_components_of_every_kind_are_the_same_from_disk(tmp_path, directory):
+    records = [
+        '{"a": 1, "b": "x", "c": [1, 2], "d": [[1], [2, 3]], "e": {"k": [1, "y"]}, "f": null}',
+        '{"a": 2, "b": "", "c": [], "d": [], "e": null, "f": 2.5}',
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(records))
+    columns = {
+        "a": int,
+        "b": str,
+        "c": hr.Ragged(int),
+        "d": hr.Ragged(int, ndim=2),
+        "e": hr.Json,
+        "f": hr.Nullable(float),
+    }
+
+    def more(example):
+        size = int(example["a"])
+        return {**example, "g": np.ones((size, 3), np.complex64), "h": np.array(True)}
+
+    pipe = hr.json_lines(path, columns).map(more)
+    expected = list(pipe)
+    for _ in range(2):
+        np.testing.assert_equal(list(pipe.cache(directory)), expected)
+    assert len(kept(directory)) == 1
+
+
+def test_another_function_value_or_global_is_another_cache(lines, directory):
+    for bias in (0, 1, 0):
+        assert numbers(numbered(lines, bias).cache(directory))[0] == bias
+    assert len(kept(directory)) == 2
+
+
+def test_another_description_is_another_cache(lines, directory):
+    pipes = [numbered(lines), numbered(lines).take(20), numbered(lines).take(30)]
+    pipes += [numbered(lines).shuffle(10, seed=seed) for seed in (1, 2)]
+    for number, pipe in enumerate(pipes, 1):
+        expected = numbers(pipe)
+        assert numbers(pipe.cache(directory)) == expected
+        assert len(kept(directory)) == number
+
+
+def test_a_changed_function_is_not_served_from_an_old_cache(lines, directory):
+    source = "def f(example):\n    return {'n': helper(int(example['text']))}\n"
+    for number, body in enumerate(["return n", "return n + 1", "return n - 1"]):
+        module = types.ModuleType("changing")
+        sys.modules["changing"] = module
+        exec(source + f"def helper(n):\n    {body}\n", vars(module))
+        found = numbers(hr.text_lines(lines).map(vars(module)["f"]).cache(directory))
+        assert found[0] == [0, 1, -1][number]
+    del sys.modules["changing"]
+    assert len(kept(directory)) == 3
+
+
+def test_a_changed_file_is_read_again_and_its_old_cache_removed(lines, directory, caplog):
+    assert numbers(numbered(lines).cache(directory))
+    (old,) = kept(directory)
+    lines.write_text("7\n8\n")
+    with caplog.at_level(logging.WARNING, "headrace.pipeline"):
+        assert numbers(numbered(lines).cache(directory)) == [7, 8]
+    assert len(kept(directory)) == 1
+    assert kept(directory) != [old]
+    assert "the files it was made from have changed; it is removed" in caplog.text
+
+
+@pytest.mark.parametrize("place", [3, 12, 66, -60, -30, -3])
+def test_a_damaged_file_is_made_again_and_never_believed(lines, directory, caplog, place):
+    expected = numbers(numbered(lines).cache(directory))
+    (name,) = kept(directory)
+    content = bytearray((directory / name).read_bytes())
+    content[place] ^= 0x10
+    (directory / name).write_bytes(content)
+    with caplog.at_level(logging.WARNING, "headrace.pipeline"):
+        assert numbers(numbered(lines).cache(directory).epochs(2)) == expected * 2
+    assert "is removed and made again" in caplog.text
+    assert name in caplog.text
+    caplog.clear()
+    assert numbers(numbered(lines).cache(directory)) == expected
+    assert kept(directory) == [name]
+    assert not caplog.text
+
+
+def test_a_file_that_is_cut_short_is_made_again(lines, directory):
+    expected = numbers(numbered(lines).cache(directory))
+    path = directory / kept(directory)[0]
+    for length in (0, 10, path.stat().st_size // 2):
+        path.write_bytes(path.read_bytes()[:length])
+        assert numbers(numbered(lines).cache(directory)) == expected
+    assert numbers(numbered(lines).cache(directory)) == expected
+
+
+def images(lines):
+    def image(example):
+        return {"n": np.full(8000, int(example["text"]))}
+
+    return hr.text_lines(lines).map(image)
+
+
+def test_a_file_that_is_cut_short_while_it_is_read_is_made_again(lines, directory, caplog):
+    pipe = images(lines).cache(directory).batch(10).options(num_threads=1)
+    assert sum(1 for _ in pipe) == 30
+    (name,) = kept(directory)
+    found = []
+    with caplog.at_level(logging.WARNING, "headrace.pipeline"), iter(pipe) as batches:
+        found.append(next(batches))
+        os.truncate(directory / name, 1000)
+        found.extend(batches)
+    assert [int(n[0]) for batch in found for n in batch["n"]] == list(range(300))
+    assert f"{name}: a block is damaged or cut short; it is removed and made again" in caplog.text
+    assert kept(directory) == []
+    assert sum(1 for _ in pipe) == 30
+    assert kept(directory) == [name]
+
+
+def test_a_file_that_is_cut_short_behind_a_full_shuffle_is_an_error_with_its_name(lines, directory):
+    pipe = images(lines).cache(directory).shuffle(seed=1).batch(10).options(num_threads=1)
+    expected = [batch["n"][:, 0].tolist() for batch in pipe]
+    (name,) = kept(directory)
+    with iter(pipe) as batches:
+        next(batches)
+        os.truncate(directory / name, 1000)
+        text = rf"{name}: the block at byte \d+ is damaged or cut short. Iterate again"
+        with pytest.raises(hr.errors.FailedPreconditionError, match=text):
+            list(batches)
+    assert [batch["n"][:, 0].tolist() for batch in pipe] == expected
+
+
+def test_a_file_in_any_order_that_is_cut_short_is_an_error(lines, directory):
+    pipe = images(lines).cache(directory).batch(10).options(num_threads=1, deterministic=False)
+    assert sum(1 for _ in pipe) == 30
+    (name,) = kept(directory)
+    with iter(pipe) as batches:
+        next(batches)
+        os.truncate(directory / name, 1000)
+        with pytest.raises(hr.errors.DataLossError, match=f"{name}: the block at byte"):
+            list(batches)
+
+
+def test_rows_of_any_size_are_the_same_behind_a_full_shuffle(lines, directory):
+    def size(number):
+        return 100 * (number % 7) ** 4
+
+    def sized(example):
+        number = int(example["text"])
+        return {"n": np.int64(number), "text": b"%d" % number * size(number)}
+
+    found = {}
+    for example in hr.text_lines(lines).map(sized).cache(directory).shuffle(seed=2):
+        found[int(example["n"])] = bytes(example["text"])
+    assert found == {number: b"%d" % number * size(number) for number in range(300)}
+
+
+def test_a_pass_that_is_left_keeps_nothing(lines, directory):
+    with iter(numbered(lines).cache(directory).batch(10)) as batches:
+        next(batches)
+    assert kept(directory) == []
+
+
+def test_a_killed_program_leaves_nothing_that_is_read(lines, directory):
+    def run(dies):
+        command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
+        environment = {**os.environ, "DIES": dies}
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    assert run("yes").returncode == -signal.SIGKILL
+    assert not [name for name in kept(directory) if name.endswith(".hrcache")]
+    assert int(run("no").stdout) == sum(range(300))
+    (name,) = kept(directory)
+    inode = (directory / name).stat().st_ino
+    # A program that reads the cache does not come to the line that kills it.
+    assert int(run("yes").stdout) == sum(range(300))
+    assert (directory / name).stat().st_ino == inode
+
+
+def test_two_processes_that_fill_one_cache_give_the_same_and_leave_one_file(lines, directory):
+    command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
+    environment = {**os.environ, "WAITS": "yes"}
+    programs = [
+        subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    try:
+        # Both are in the middle of their pass before one continues.
+        assert [program.stdout.readline() for program in programs] == ["half\n"] * 2
+        found = [program.communicate("on\n", timeout=120)[0] for program in programs]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+    assert list(map(int, found)) == [sum(range(300))] * 2
+    (name,) = kept(directory)
+    assert name.endswith(".hrcache")
+    assert numbers(hr.text_lines(lines).map(read_again).cache(directory)) == list(range(300))
+
+
+def read_again(example):
+    return {"n": np.int64(int(example["text"]))}
+
+
+def test_a_full_disk_is_a_warning_and_leaves_nothing(lines, directory):
+    environment = {**os.environ, "LIMIT": "4096"}
+    command = [sys.executable, "-c", PROGRAM, str(lines), str(directory)]
+    found = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert int(found.stdout) == sum(range(300))
+    assert f"examples are not kept in {directory}" in found.stderr
+    assert "File too large" in found.stderr
+    assert kept(directory) == []
+
+
+def test_two_iterations_at_the_same_time_give_the_same_and_one_writes(lines, directory):
+    one, other = (iter(numbered(lines).cache(directory).batch(10)) for _ in range(2))
+    found = [[], []]
+    for batches in zip(one, other, strict=True):
+        for values, batch in zip(found, batches, strict=True):
+            values.extend(batch["n"].tolist())
+    assert found == [list(range(300))] * 2
+    assert len(kept(directory)) == 1
+
+
+def test_examples_that_take_more_than_bytes_are_not_kept(lines, directory, caplog):
+    with caplog.at_level(logging.WARNING, "headrace.pipeline"):
+        pipe = numbered(lines).cache(directory, bytes=1000)
+        assert numbers(pipe.epochs(2)) == [*range(300)] * 2
+    assert "they take more than the 1000 bytes of bytes=1000" in caplog.text
+    assert kept(directory) == []
+
+
+def test_the_least_recently_used_cache_makes_room(lines, directory):
+    def padded(example):
+        return {**example, "more": np.zeros(1000)}
+
+    def size():
+        return sum((directory / name).stat().st_size for name in kept(directory))
+
+    assert numbers(numbered(lines).cache(directory))
+    (first,) = kept(directory)
+    assert numbers(numbered(lines).map(padded).cache(directory))
+    # Sizes of files differ a little between runs; the third one is smaller than the second.
+    limit = size()
+    assert numbers(numbered(lines).cache(directory))
+    assert numbers(numbered(lines, 1).cache(directory, bytes=limit))
+    assert len(kept(directory)) == 2
+    assert first in kept(directory)
+    assert size() < limit
+
+
+def test_a_directory_that_cannot_be_made_is_a_warning(lines, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    with caplog.at_level(logging.WARNING, "headrace.pipeline"):
+        assert numbers(numbered(lines).cache(tmp_path / "file" / "in")) == list(range(300))
+    assert "examples are not kept in" in caplog.text
+
+
+def test_skipped_damage_is_reported_from_disk_too(tmp_path, directory):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a": \n{"a": 3}\n')
+    reports = []
+    for _ in range(2):
+        pipe = hr.json_lines(path, {"a": int}).cache(directory).skip_errors(5).batch(2)
+        with iter(pipe) as batches:
+            assert [batch["a"].tolist() for batch in batches] == [[1, 3]]
+            reports.append(str(batches.skipped))
+    assert len(kept(directory)) == 1
+    assert reports[0] == reports[1]
+    assert "line 2" in reports[0]
+
+
+def by_lines(path):
+    return hr.text_lines(path)
+
+
+def by_index(path):
+    return hr.text_lines(path).shuffle(seed=3)
+
+
+def by_window(path):
+    return hr.text_lines(path).shuffle(20, seed=3, block_bytes=64)
+
+
+@pytest.mark.parametrize(
+    ("source", "window"),
+    [(by_lines, None), (by_lines, 20), (by_index, 20), (by_window, 20)],
+)
+def test_failures_behind_a_cache_are_those_behind_a_cache_in_memory(
+    lines, directory, source, window
+):
+    def picky(example):
+        if example["text"][-1:] == b"7":
+            raise ValueError("seven")
+        return example
+
+    def failures(pipe):
+        pipe = (
+            pipe.shuffle(window, seed=5)
+            .map(picky)
+            .skip_errors(1000)
+            .batch(32)
+            .options(index="memory")
+        )
+        with iter(pipe) as batches:
+            for _ in batches:
+                pass
+            return list(batches.skipped)
+
+    expected = failures(source(lines).cache())
+    assert len(expected) == 30
+    assert all(skipped.offset_bytes is not None for skipped in expected)
+    for _ in range(2):
+        assert failures(source(lines).cache(directory)) == expected
+
+
+def test_exceptions_of_functions_that_are_skipped_are_not_kept(lines, directory, caplog):
+    def picky(example):
+        if int(example["text"]) == 5:
+            raise ValueError("five")
+        return {"n": np.int64(int(example["text"]))}
+
+    pipe = hr.text_lines(lines).map(picky).cache(directory).skip_errors(5)
+    with caplog.at_level(logging.WARNING, "headrace.pipeline"):
+        assert len(numbers(pipe)) == 299
+    assert kept(directory) == []
+    assert "skipped with an exception of Python" in caplog.text
+
+
+def test_what_cannot_be_compared_between_programs_is_refused(lines, directory):
+    with pytest.raises(ValueError, match="iterable come from an object of the program"):
+        hr.iterable(lambda: iter([{"a": 1}])).cache(directory)
+    with pytest.raises(ValueError, match=r"indexed come from an object"):
+        hr.indexed([1, 2]).cache(directory)
+    with pytest.raises(ValueError, match="shuffle has no seed"):
+        hr.text_lines(lines).shuffle(10).cache(directory)
+    lock = threading.Lock()
+
+    def locked(example):
+        with lock:
+            return example
+
+    with pytest.raises(ValueError, match=r"map: lock is or uses a _thread\.lock"):
+        list(hr.text_lines(lines).map(locked).cache(directory))
+
+
+def test_wrong_arguments_are_refused(lines):
+    pipe = hr.text_lines(lines)
+    with pytest.raises(ValueError, match="cache: bytes is given without a directory"):
+        pipe.cache(bytes=5)
+    with pytest.raises(ValueError, match="bytes"):
+        pipe.cache("d", bytes=0)
+    with pytest.raises(ValueError, match="cache: directory is 's3://a', expected a directory"):
+        pipe.cache("s3://a")
+    with pytest.raises(TypeError, match="cache: directory is 7"):
+        pipe.cache(7)
+
+
+def test_partial_functions_and_objects_count_with_their_values(lines, directory):
+    def plus(more, example):
+        return {"n": np.int64(int(example["text"]) + more)}
+
+    for more in (1, 2):
+        pipe = hr.text_lines(lines).map(functools.partial(plus, more)).cache(directory)
+        assert numbers(pipe)[0] == more
+    assert "directory=" in pipe.describe()
+    assert len(kept(Path(directory))) == 2
