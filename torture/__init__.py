@@ -1,1 +1,1 @@
-"""Faults, damage, leaks and schedules by the thousand: what docs/reliability.md promises, shown."""
+"""Thousands of faults, damages, leak checks and schedules: evidence for docs/reliability.md."""

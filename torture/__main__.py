@@ -1,4 +1,4 @@
-"""Runs parts of the torture, and says what they found: `python -m torture [PART]...`."""
+"""Runs parts of the torture and reports what they found: `python -m torture [PART]...`."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ NAMES = sorted(module.name for module in iter_modules(parts.__path__))
 @click.option("--seed", default=0, help="Other faults, in the same numbers.")
 @click.option("--list", "is_listed", is_flag=True, help="Say which parts there are, and no more.")
 def main(names: tuple[str, ...], scale: float, seed: int, is_listed: bool) -> None:
-    """Runs the parts that are named, or all of them; ends with 1 if anything went wrong."""
+    """Runs the named parts, or all of them; exits with 1 if anything went wrong."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         sys.exit(f"torture: no part is named {', '.join(unknown)}; there are {', '.join(NAMES)}")
@@ -32,7 +32,7 @@ def main(names: tuple[str, ...], scale: float, seed: int, is_listed: bool) -> No
             print(f"{name:12} {(part_of(name).__doc__ or '').splitlines()[0]}")
         return
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A shell without job control makes what it starts in the background ignore Ctrl-C.
+        # A shell without job control makes background processes ignore Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     failed = [name for name in names or NAMES if not run(name, Options(scale, seed))]
     if failed:
@@ -46,7 +46,7 @@ def part_of(name: str) -> Part:
 
 
 def run(name: str, options: Options) -> bool:
-    """Runs one part, prints and keeps what it found; returns whether nothing went wrong."""
+    """Runs one part, prints and saves its result; returns whether nothing went wrong."""
     print(f"== {name}", flush=True)
     begin = time.monotonic()
     result = part_of(name)(options)
@@ -62,7 +62,7 @@ def run(name: str, options: Options) -> bool:
 
 
 def keep(name: str, options: Options, result: Result, seconds: float) -> None:
-    """Writes what a whole part found to `torture/results`."""
+    """Writes the result of a whole part to `torture/results`."""
     RESULTS.mkdir(exist_ok=True)
     kept = {**vars(options), **vars(result), "seconds": round(seconds)}
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n")

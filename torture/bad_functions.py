@@ -14,7 +14,7 @@ Function = Callable[[Any], Any]
 
 
 class Mistake(Exception):
-    """An error of the user's own, with arguments that are not text."""
+    """A user's exception, with arguments that are not text."""
 
 
 class Exit(BaseException):
@@ -22,27 +22,27 @@ class Exit(BaseException):
 
 
 class Mute(Exception):
-    """An error that cannot be shown."""
+    """An exception that cannot be printed."""
 
     def __str__(self) -> str:
         raise ValueError("no text")
 
 
 class Unsure:
-    """Something that is neither true nor false."""
+    """An object that refuses to be true or false."""
 
     def __bool__(self) -> bool:
         raise ValueError("neither")
 
 
 class Faulty:
-    """A function that goes wrong at the example with one number.
+    """A function that fails at the example with a given number.
 
     Args:
         moment: The number.
         number_of: Returns the number of an example.
-        good: What it does otherwise.
-        fault: What it does then.
+        good: The function for all other examples.
+        fault: The function for the failing example.
     """
 
     def __init__(self, moment: int, number_of: Function, good: Function, fault: Function) -> None:
@@ -54,7 +54,7 @@ class Faulty:
         self.__qualname__ = "faulty"
 
     def __call__(self, example: Any) -> Any:
-        """Does what it should do, or not."""
+        """Calls `good` or `fault`."""
         if self._number_of(example) != self._moment:
             return self._good(example)
         self.num_faults += 1
@@ -104,7 +104,7 @@ def _interrupted(example: Any) -> Iterator[Any]:
     raise Mistake("in the middle")
 
 
-# What is not an example. A function of `map` returns it, one of `flat_map` yields it.
+# Values that are not examples. A function of `map` returns them, one of `flat_map` yields them.
 NO_EXAMPLES: dict[str, Function] = {
     "None": _returns(None),
     "a number": _returns(3),

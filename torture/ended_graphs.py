@@ -11,12 +11,12 @@ import headrace.tf1 as tf
 from torture.ended_pipelines import Held, WantedError
 
 _JOIN_SECONDS = 10.0
-# A run takes milliseconds; one that waits so long hangs.
+# A run takes milliseconds; one that takes this long hangs.
 _OPTIONS = tf.RunOptions(timeout_in_ms=60_000)
 
 
 def end(way: str, path: Path, number: int, held: Held) -> None:
-    """Makes a graph, runs its runners in a session, and ends that in one of the ways."""
+    """Makes a graph, runs its runners in a session, and ends the session in one of the ways."""
     calls = _Calls(way)
 
     def function(value: Any) -> Any:
@@ -61,7 +61,7 @@ class _Calls:
 
 
 def _make(path: Path, number: int, way: str, function: Callable[[Any], Any]) -> Any:
-    """Returns a batch of what a Python function makes of the examples of a file."""
+    """Returns a batch of a Python function's results for the examples of a file."""
     num_epochs = 1 if way == "to the end" else None
     names = tf.train.string_input_producer([str(path)], num_epochs=num_epochs, seed=number)
     _, record = tf.TFRecordReader().read(names)
@@ -109,7 +109,7 @@ def _loop(way: str, sess: Any, batch: Any) -> None:
 _RAISING: dict[str, type[BaseException] | tuple[type[BaseException], ...]] = {
     "to the end": tf.errors.OutOfRangeError,
     "exception in the loop": WantedError,
-    # Of the runner that fails, or of the run that waits for its queue.
+    # The error of the failing runner, or of the run that waits for its queue.
     "exception in a Python function": (tf.errors.UnknownError, tf.errors.OutOfRangeError),
     "Ctrl-C in the loop": KeyboardInterrupt,
     "Ctrl-C during a run": KeyboardInterrupt,

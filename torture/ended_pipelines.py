@@ -64,7 +64,7 @@ class _State:
 
     def work(self, example: Example) -> Example:
         self._num_calls += 1
-        # The first call tells the components.
+        # The first call is for the components.
         if self._num_calls == 20:
             if self._way == "exception in a Python function":
                 raise WantedError

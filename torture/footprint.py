@@ -13,7 +13,7 @@ SETTLING_SECONDS = 10.0
 """How long threads that were asked to end may take."""
 
 _STATUS = Path("/proc/self/status")
-# The engine's allocator gives pages back that nobody has used for a second.
+# The engine's allocator returns pages that were unused for a second.
 _DECAY_SECONDS = 1.2
 
 
@@ -22,9 +22,9 @@ class Footprint:
     """The footprint of the process at one moment.
 
     Attributes:
-        threads: Of Python and of the engine, as the system counts them.
+        threads: Threads of Python and of the engine, as the system counts them.
         descriptors: Open files, sockets and pipes.
-        blocks: Pieces of memory that Python has allocated: a leaked object shows here at once.
+        blocks: Python's allocated blocks of memory: a leaked object shows here at once.
         num_bytes: Heaps and stacks, as far as they are in use.
     """
 
@@ -35,10 +35,10 @@ class Footprint:
 
 
 def footprint(threads: int | None = None) -> Footprint:
-    """Measures the process, after all that can be collected was.
+    """Collects garbage, and measures the process.
 
     Args:
-        threads: How many threads there should be: waits a moment for those that still end.
+        threads: The expected number of threads: waits a moment until others have ended.
     """
     collect()
     deadline = time.monotonic() + SETTLING_SECONDS
@@ -52,7 +52,7 @@ def footprint(threads: int | None = None) -> Footprint:
 
 
 def collect() -> None:
-    """Collects what nobody holds. The first time, leaves alone for ever what is there by then."""
+    """Collects garbage. The first call freezes all objects that exist by then."""
     if not gc.get_freeze_count():
         gc.collect()
         gc.freeze()
@@ -60,7 +60,7 @@ def collect() -> None:
 
 
 def become(condition: Callable[[], bool]) -> bool:
-    """Waits until something is so, for a while; returns whether it is."""
+    """Waits for a condition, for a limited time; returns whether it holds."""
     deadline = time.monotonic() + SETTLING_SECONDS
     while not condition():
         if time.monotonic() > deadline:
@@ -71,7 +71,7 @@ def become(condition: Callable[[], bool]) -> bool:
 
 
 def slope(values: Sequence[float]) -> float:
-    """Returns by how much values grow from one to the next: least squares over the second half."""
+    """Returns the growth from one value to the next: least squares over the second half."""
     half = values[len(values) // 2 :]
     if len(half) < 2:
         return 0.0

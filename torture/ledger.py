@@ -1,4 +1,4 @@
-"""Accounts for the examples that a job has given, outside of the programs that are killed."""
+"""Accounts for the examples of a job, outside of the programs that are killed."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ class Ledger:
     """The results of one cycle of a job.
 
     Attributes:
-        num_repeated: How many batches came again, since a program continued before them.
+        num_repeated: How many batches came again, because a program resumed before them.
     """
 
     def __init__(self, job: Job, sums: dict[int, int]) -> None:
         """Makes an empty ledger.
 
         Args:
-            job: What gives the examples.
-            sums: Those of the examples seen so far; gains those of new ones.
+            job: The source of the examples.
+            sums: The checksums of the examples seen so far; new ones are added.
         """
         self.num_repeated = 0
         self._job = job
@@ -32,16 +32,16 @@ class Ledger:
         return len(self._batches)
 
     def begin(self, number: int) -> Iterator[str]:
-        """Notes that a program begins behind so many batches; yields what is wrong with that."""
+        """Records that a program starts after some batches; yields what is wrong with that."""
         if number > len(self._batches):
-            yield f"it goes on behind {number} batches, expected at most {len(self._batches)}"
+            yield f"it continues after {number} batches, expected at most {len(self._batches)}"
         if self._job.make is None:
-            # What was behind the checkpoint is in doubt: threads take turns as they please.
+            # Batches after the checkpoint may differ, since the order of threads is not fixed.
             del self._batches[number:]
         self._at = number
 
     def take(self, number: int, numbers: list[int], sums: list[int]) -> Iterator[str]:
-        """Notes a batch; yields what is wrong with it."""
+        """Records a batch; yields what is wrong with it."""
         self._at += 1
         if number != self._at:
             yield f"batch {number} came, expected {self._at}"
@@ -57,7 +57,7 @@ class Ledger:
             self._batches.append((numbers, sums))
 
     def finish(self) -> Iterator[str]:
-        """Yields what is missing, came too often, or should not be there."""
+        """Yields the examples that are missing, came too often, or are wrong."""
         counts = Counter(number for numbers, _ in self._batches for number in numbers)
         wanted = Counter(dict.fromkeys(self._job.numbers, self._job.num_epochs))
         for words, found in (("lost", wanted - counts), ("too many", counts - wanted)):

@@ -9,16 +9,16 @@ class Options:
     """The options of a part.
 
     Attributes:
-        scale: How much of the whole is done: 1 is what docs/reliability.md tells of, tests do a
-            small part of it.
-        seed: What everything that is random is made from. The same seed makes the same faults.
+        scale: The share of the work: 1 gives the figures of docs/reliability.md; tests do a small
+            part.
+        seed: The seed of all random choices. The same seed makes the same faults.
     """
 
     scale: float = 1.0
     seed: int = 0
 
     def times(self, whole: int) -> int:
-        """Returns how often to do what is done `whole` times at a scale of 1: at least once."""
+        """Returns `whole` times the scale, at least one."""
         return max(1, round(whole * self.scale))
 
 
@@ -27,8 +27,8 @@ class Result:
     """The result of a part.
 
     Attributes:
-        figures: What was counted or measured, by the words under which it is shown.
-        failures: What went wrong. Each says what repeats it.
+        figures: Counts and measurements, by their label in the output.
+        failures: Descriptions of failures. Each says how to repeat it.
     """
 
     figures: dict[str, int | float | str] = field(default_factory=dict)

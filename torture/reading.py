@@ -1,4 +1,4 @@
-"""Readers of TensorFlow 1's face, as parts use them, and what differs between two readings."""
+"""Readers of TensorFlow 1 for the parts, and differences between two readings."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

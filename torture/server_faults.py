@@ -21,7 +21,7 @@ _Make = Callable[[Random], Fault]
 
 
 def breaks_at(share: float, with_reset: bool) -> Fault:
-    """The body breaks off behind this share of it."""
+    """The body ends after this share of its length."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin()
@@ -33,7 +33,7 @@ def breaks_at(share: float, with_reset: bool) -> Fault:
 
 
 def stalls_at(share: float, has_begun: threading.Event, until: threading.Event) -> Fault:
-    """The body stops behind this share of it."""
+    """The body stalls after this share of its length."""
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin()
@@ -47,7 +47,7 @@ def stalls_at(share: float, has_begun: threading.Event, until: threading.Event) 
 
 
 def garbage(handler: Handler, body: bytes) -> None:
-    """The answer is not an HTTP."""
+    """The answer is not HTTP."""
     handler.wfile.write(b"\x00\xff nothing of this kind\r\n\r\n")
     handler.wfile.flush()
     handler.close_connection = True

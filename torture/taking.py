@@ -1,4 +1,4 @@
-"""Takes all that an iteration gives, and what it raises: examples in order, and one error."""
+"""Takes all items of an iteration: examples in order, and the error that ended it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from headrace.core import errors
 __all__ = ["DATA_ERRORS", "Taken", "take", "words_of"]
 
 _Example = TypeVar("_Example")
-# What a user may see when data are at fault. Anything else is a fault of headrace.
+# Errors that users may see for faulty data. Any other is a bug of headrace.
 DATA_ERRORS = (
     errors.AbortedError,
     errors.DataLossError,
@@ -27,8 +27,8 @@ class Taken:
     """The examples that were taken.
 
     Attributes:
-        numbers: Those of the examples, in the order in which they came; None for an example that is
-            none of the file's.
+        numbers: The numbers of the examples, in order; None for an example that is not in the
+            files.
         error: What ended the iteration; None if it was its end.
     """
 
@@ -52,7 +52,7 @@ def take(examples: Iterable[_Example], number_of: Callable[[_Example], int | Non
 
 
 def words_of(error: BaseException | None) -> str:
-    """Returns all that an error says, its notes and causes too, on one line."""
+    """Returns the text of an error on one line, with notes and causes."""
     if error is None:
         return "no error"
     notes = getattr(error, "__notes__", [])

@@ -1,4 +1,4 @@
-"""Programs that strace kills, or whose system calls fail, at one call of a kind after the other."""
+"""Programs that strace kills, or makes fail, at each system call of a kind."""
 
 import ctypes
 import json
@@ -32,7 +32,7 @@ WRITING = (
     *("renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "fchmod", "linkat"),
     *("copy_file_range", "sendfile", "utimensat"),
 )
-# These come for other files, too, which are read.
+# These come for files that are read, too.
 OPENING = ("openat", "close")
 # All calls that find, open and read them.
 READING = (
@@ -60,9 +60,9 @@ def run(
 
     Args:
         writer: Its name in `torture.programs.writers`.
-        directory: Where it writes.
-        seed: What it writes.
-        inject: What strace does, in its own words; None to leave it alone.
+        directory: The directory to write to.
+        seed: The seed of the contents.
+        inject: The fault, in strace's syntax; None for none.
 
     Raises:
         subprocess.TimeoutExpired: If it hangs.
@@ -73,7 +73,7 @@ def run(
         calls = ",".join((*WRITING, *OPENING))
         command = ["strace", *trace, "-e", f"trace={calls}", *inject.split(), *command]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.getcwd()}
-    # With a group of its own: strace that is killed leaves what it traces.
+    # In a process group of its own, since a killed strace leaves the traced program running.
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -94,16 +94,16 @@ def in_child(function: Callable[[], Any], path: Path, inject: str, trace: Path) 
     """Calls a function in a child of this process, while strace watches its calls about a path.
 
     Args:
-        function: What it returns has to fit into JSON.
-        path: Calls that have nothing to do with it are left alone.
-        inject: What strace does, in its own words; empty for nothing.
-        trace: Where strace writes the calls.
+        function: A function whose result fits into JSON.
+        path: The path; other calls are not changed.
+        inject: The fault, in strace's syntax; empty for none.
+        trace: The file to which strace writes the calls.
 
     Returns:
-        What the function returned.
+        The result of the function.
 
     Raises:
-        RuntimeError: If the child or strace does not do what it should.
+        RuntimeError: If the child or strace fails.
     """
     to_child, go = os.pipe()
     answer, from_child = os.pipe()
@@ -133,8 +133,8 @@ def in_child(function: Callable[[], Any], path: Path, inject: str, trace: Path) 
 
 
 def _answer(function: Callable[[], Any], begin: int, out: int) -> None:
-    """Waits for the end of a pipe, and writes what a function returns to another."""
-    # Where only a process's parents may trace it, strace beside it is let in by this.
+    """Waits for the end of a pipe, and writes the result of a function to another."""
+    # Allows strace to trace this process where only parents may trace.
     ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYBODY, 0, 0, 0)
     code = 1
     try:
@@ -151,13 +151,13 @@ def _answer(function: Callable[[], Any], begin: int, out: int) -> None:
 def has_hit(directory: Path) -> bool:
     """Returns whether the call that failed in the last run was about a file in the directory.
 
-    Others wake threads or write to the terminal.
+    Other calls wake threads or write to the terminal.
     """
     return _hit(directory) is not None
 
 
 def is_closed_again(directory: Path) -> bool:
-    """Returns whether a close failed in the last run, and nothing was written since another."""
+    """Returns whether a close failed right after another close in the last run."""
     lines = _lines_about(directory, directory.with_suffix(".trace"))
     hit = _hit(directory)
     if hit is None:
@@ -177,10 +177,10 @@ def _lines_about(directory: Path, trace: Path) -> list[str]:
 
 
 def counted(writer: str, directory: Path) -> dict[str, list[int]]:
-    """Returns which calls of each kind a writer makes, counted from 1 for each thread by itself.
+    """Returns the calls of each kind that a writer makes, counted from 1 in each thread.
 
-    Of those that open and close files, only those of files in the directory that are written. Of a
-    cache's writes as well: with others, which cannot fail, its threads wake each other.
+    Calls that open and close files count only for written files in the directory. So do a cache's
+    writes, since its threads wake each other with other writes, which cannot fail.
     """
     run(writer, directory, 1, inject="")
     trace = directory.with_suffix(".trace")

@@ -1,4 +1,4 @@
-"""No hang continues: what takes too long ends the process, with what it was and all stacks."""
+"""Ends a process that hangs, with a description and all stacks."""
 
 import faulthandler
 import os
@@ -14,11 +14,11 @@ SECONDS = 60.0
 
 @contextmanager
 def deadline(what: str, seconds: float = SECONDS) -> Iterator[None]:
-    """Ends the process with 3 if the body takes longer, and says what hung and where.
+    """Exits the process with 3 if the body takes too long, and prints what hung and where.
 
     Args:
-        what: The case, with what repeats it.
-        seconds: How long it may take.
+        what: The case, and how to repeat it.
+        seconds: The time limit.
 
     Yields:
         Nothing.

@@ -1,1 +1,1 @@
-"""Files for the torture: what is read and damaged, and what a writer may leave."""
+"""Files for the torture: files to damage and read, and the files that a writer may leave."""

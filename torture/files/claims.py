@@ -26,7 +26,7 @@ from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorProto, Te
 __all__ = ["CLAIMS"]
 
 HUGE = (2**62, 2**40, 2**63 - 1, 2**50 + 1)
-# What may be used while something is refused.
+# The memory that may be used while a size is refused.
 _MOST_BYTES = 400 << 20
 
 _Call = Callable[[], Any]
@@ -127,7 +127,7 @@ def tensors(directory: Path) -> Iterator[_Call]:
 
 
 def shapes(directory: Path) -> Iterator[_Call]:
-    """Sizes that are given to operations."""
+    """Sizes given to operations."""
     for size in HUGE:
         yield lambda size=size: _evaluated(lambda: tf.zeros([size]) + 1.0)  # type: ignore[misc]
         yield lambda size=size: _evaluated(
@@ -156,7 +156,7 @@ def shapes(directory: Path) -> Iterator[_Call]:
 
 
 def pipelines(directory: Path) -> Iterator[_Call]:
-    """Sizes that are given to stages; those that only bound something are not claims."""
+    """Sizes given to stages, without those that only bound something."""
     rows = hr.arrays({"n": np.arange(10), "x": np.arange(10.0)})
     ragged = hr.iterable(lambda: ({"l": list(range(n + 1))} for n in range(9)))
     for size in (*HUGE, 2**64, 2**100, -1, 0):

@@ -1,4 +1,4 @@
-"""Files of every format that pipelines read, with examples that can be told from all others."""
+"""Files of every format that pipelines read, with distinguishable examples."""
 
 import bz2
 import gzip
@@ -30,7 +30,7 @@ Components = Mapping[str, Any]
 
 
 def text_of(number: int) -> str:
-    """Returns the text of an example: its number, and more that follows from it."""
+    """Returns the text of an example: its number, and more text derived from the number."""
     digest = sha256(b"%d" % number).hexdigest()
     return f"{number}:{digest[: 8 + number % 40]}"
 
@@ -49,9 +49,9 @@ class Format:
     """A format of files.
 
     Attributes:
-        name: What it is called in messages.
-        encode: Makes a file of the examples with these numbers.
-        read: Makes a pipeline over files, an example for each of theirs.
+        name: Its name in messages.
+        encode: Makes a file of the examples with the given numbers.
+        read: Makes a pipeline over files, with an example for each of theirs.
         number_of: The number of an example of the pipeline; None if there is no such example.
         is_covered: Whether a checksum covers all of the data.
         is_whole: Whether a file is a single example.

@@ -34,18 +34,18 @@ _RAISING_EVERY = 97
 
 @dataclass(frozen=True)
 class Job:
-    """Something that is trained on.
+    """A data set to train on.
 
     Attributes:
-        name: What it is called in figures and failures.
+        name: Its name in figures and failures.
         num_epochs: How often a cycle reads everything.
-        write: Makes the files in a directory, and those of a server, by their names there.
+        write: Makes the files in a directory; returns those of a server, by name.
         make: Returns the pipeline over the files in a directory and those of the server, by a seed;
             None for the program of TensorFlow 1.
         given: Returns the numbers of the examples of a batch, and the CRC-32 of each.
-        numbers: Those of the examples that an epoch has to give.
+        numbers: The numbers of the examples of an epoch.
         num_skipped: How many examples an epoch skips.
-        sum_of: The checksum of the example with a number; None if nobody else can tell it.
+        sum_of: The checksum of the example with a number; None if it cannot be computed.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _given_photos(batch: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _text(number: int) -> str:
-    """Returns the text of an example: its number, and what follows from it."""
+    """Returns the text of an example: its number, and text derived from the number."""
     return f"{number}:{Random(number).randbytes(number % 1_500).hex()}"
 
 
@@ -147,7 +147,7 @@ def _records(numbers: Sequence[int]) -> bytes:
 
 
 def _write_texts(directory: Path) -> dict[str, bytes]:
-    """A third stays on the server, a third is compressed, and a third is damaged here and there."""
+    """Writes texts: a third on the server, a third compressed, and a third with damage."""
     third = NUM_TEXTS // 3
     starts = range(0, third, _PER_FILE)
     remote = {

@@ -1,4 +1,4 @@
-"""The subjects of damage: real files, the way each is read, and the permitted results."""
+"""Real files to damage, the way each is read, and the permitted results."""
 
 import bisect
 import functools
@@ -28,23 +28,23 @@ _SIDE = 24
 
 @dataclass
 class Subject:
-    """A kind of file that is damaged, and a way to read it.
+    """A kind of file to damage, and a way to read it.
 
     Attributes:
-        name: What it is called in figures and failures.
-        file: The path that is damaged; others that belong to it are beside it.
-        read: Yields what is in it, and raises at damage.
-        is_covered: Whether nothing else than what was written may come of it.
-        is_at_end: Whether the checksum that covers it is that of the whole file: what stands before
-            it is given, and the error comes at the end.
-        may_be_cut: Whether a file that was cut short may count as whole up to there.
-        ends: Where each value ends in the file, if they stand there one after the other, as they
-            are: those before the damage have to come.
-        may_end: Whether the file may end at such a place without an error.
-        slack_bytes: How many bytes behind such a place count as the end, too.
-        errors: What may be raised.
+        name: Its name in figures and failures.
+        file: The path to damage; related files are beside it.
+        read: Yields its contents, and raises at damage.
+        is_covered: Whether a checksum covers it, so that only the written values may come.
+        is_at_end: Whether the checksum is at the end of the file, so that values come before the
+            error.
+        may_be_cut: Whether a file that was cut short may count as complete.
+        ends: The offset at which each value ends, if values are stored in sequence without
+            compression: those before the damage have to come.
+        may_end: Whether the file may end at such an offset without an error.
+        slack_bytes: How many bytes after such an offset count as the end, too.
+        errors: The permitted exceptions.
         is_named: Whether the error has to name the file.
-        hides: Errors of the system that count as "there is nothing", as in TensorFlow.
+        hides: Errors of the system that count as a missing file, as in TensorFlow.
     """
 
     name: str
@@ -61,11 +61,11 @@ class Subject:
     hides: tuple[str, ...] = ()
 
     def num_intact(self, changed: int) -> int:
-        """Returns how many values end before the first byte that was changed."""
+        """Returns how many values end before the first changed byte."""
         return bisect.bisect_right(self.ends, changed)
 
     def may_end_at(self, length: int) -> bool:
-        """Returns whether a file of this length may count as whole."""
+        """Returns whether a file of this length may count as complete."""
         number = bisect.bisect_right([0, *self.ends], length) - 1
         return self.may_end and length - [0, *self.ends][number] <= self.slack_bytes
 
@@ -75,7 +75,7 @@ def subjects(directory: Path, server: Server) -> list[Subject]:
 
     Args:
         directory: Where the files are written.
-        server: Gives a file of which a part is kept in the cache on disk.
+        server: Serves a file that is partly kept in the cache on disk.
     """
     made = [*pipelines(directory, NUM_EXAMPLES), *_of_readers(directory)]
     made += [*_images(directory), *_tensors(directory), _session(directory)]
@@ -83,7 +83,7 @@ def subjects(directory: Path, server: Server) -> list[Subject]:
 
 
 def pipelines(directory: Path, count: int) -> Iterator[Subject]:
-    """Writes a file of each format with so many examples; yields how pipelines read it."""
+    """Writes a file of each format with some examples; yields how pipelines read it."""
     for kind in FORMATS.values():
         if not kind.is_whole:
             yield from _of_pipelines(kind, directory, count)
@@ -111,7 +111,7 @@ def _of_pipelines(kind: Format, directory: Path, count: int) -> Iterator[Subject
         errors=(*DATA_ERRORS, OSError, ValueError) if kind.name == "parquet" else DATA_ERRORS,
     )
     if kind.name in ("tfrecord", "text", "csv", "jsonl", "tar", "fixed"):
-        # A scan goes before: damage that it finds comes before all examples.
+        # A scan comes first: damage that it finds is raised before all examples.
         yield Subject(
             f"{kind.name}, all shuffled",
             path,
@@ -124,7 +124,7 @@ def _of_pipelines(kind: Format, directory: Path, count: int) -> Iterator[Subject
 
 
 def _ends(kind: Format, count: int) -> list[int]:
-    """Returns where each example ends in a file of the format; none if that says nothing."""
+    """Returns the end offset of each example in a file of the format, if that is defined."""
     if kind.name not in ("tfrecord", "text", "csv", "jsonl", "fixed") or count > NUM_EXAMPLES:
         return []
     return [len(kind.encode(range(number + 1))) for number in range(count)]
@@ -142,7 +142,7 @@ def _of_readers(directory: Path) -> Iterator[Subject]:
             True,
             may_be_cut=bool(compression),
             ends=_ends(kind, NUM_EXAMPLES),
-            # As in TensorFlow, fewer bytes than a header has are the end.
+            # As in TensorFlow, an incomplete header is the end.
             may_end=not compression,
             slack_bytes=11,
         )
@@ -251,7 +251,7 @@ def _decoder() -> Any:
 
 
 def _frozen(array: Any) -> Any:
-    """Returns an array as something that can be compared."""
+    """Returns an array in a form that can be compared."""
     content = array.tolist() if array.dtype == object else array.tobytes()
     return array.dtype.str, array.shape, content
 
@@ -357,7 +357,7 @@ def _state(directory: Path) -> Subject:
 
 
 def _kept(directory: Path, server: Server) -> Subject:
-    """A part of a remote file that the cache on disk keeps: what is damaged is asked for again."""
+    """A cached part of a remote file: a damaged part is requested again."""
     kind, cache = FORMATS["text"], directory / "cache"
     server.files["kept"] = kind.encode(range(NUM_EXAMPLES))
     pipe = kind.read([f"{server.url}/kept"]).options(cache_directory=cache)
@@ -372,9 +372,9 @@ def _kept(directory: Path, server: Server) -> Subject:
 
 
 def listings(directory: Path) -> list[Subject]:
-    """Writes directories of files; returns the ways to find these, and to read what is found.
+    """Writes directories of files; returns the ways to list and read them.
 
-    What a subject has as its file is a directory that is listed.
+    The file of a subject is the directory to list.
     """
     root = directory / "tree"
     for name in ("a", "b", "b/inner"):

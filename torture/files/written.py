@@ -30,7 +30,7 @@ def left_in(place: Path) -> list[str]:
 
 
 def is_named(text: str) -> bool:
-    """Returns whether an error names what was written, and is not a traceback."""
+    """Returns whether an error names the written file, and is not a traceback."""
     names = ("place", "out", "table", "records", "model", "file", "kept", "events")
     return any(name in text for name in names) and "Traceback" not in text
 
@@ -45,14 +45,14 @@ def _check_files(writer: str, old: Files, seen: Files, new: Files) -> str | None
 
 
 def _check_shards(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """--overwrite removes the old shards first; what is there is whole."""
+    """--overwrite removes the old shards first; those that exist are complete."""
     shards = {name: data for name, data in seen.items() if name.endswith(".tfrecord")}
     kept = {name: data for name, data in old.items() if name not in shards}
     return _check_files(writer, old, {**shards, **kept}, new)
 
 
 def _check_variables(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """The last checkpoint of the list is whole, and the one that its name says."""
+    """The last checkpoint of the list is complete, and has the values of its name."""
     return _check_last(seen, lambda latest: {float(latest.rpartition("-")[2])})
 
 
@@ -62,10 +62,10 @@ def _check_overwritten(writer: str, old: Files, seen: Files, new: Files) -> str 
 
 
 def _check_last(seen: Files, expected: Callable[[str], set[float]]) -> str | None:
-    """The last checkpoint of the list has one of the values that are expected of its name."""
+    """The last checkpoint of the list has one of the values expected for its name."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in seen.items():
-            # The list has the places where they were written.
+            # The list has the paths at which they were written.
             kept = re.sub(rb'"[^"]*/', b'"', data) if name == "checkpoint" else data
             Path(directory, name).write_bytes(kept)
         latest = tf.train.latest_checkpoint(directory)
@@ -80,7 +80,7 @@ def _check_last(seen: Files, expected: Callable[[str], set[float]]) -> str | Non
 
 
 def _check_events(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Old files stay; what there is of a new one is read, up to its end."""
+    """Old files stay; a new one can be read as far as it was written."""
     for name, data in old.items():
         if seen.get(name) != data:
             return f"{name} is another one"
@@ -100,18 +100,18 @@ def _check_events(writer: str, old: Files, seen: Files, new: Files) -> str | Non
 
 
 def _check_cache(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Each part that has its name ends with its checksum; see tests of damaged parts."""
+    """Each part with its final name ends with its checksum; see tests of damaged parts."""
     return None if seen.items() <= new.items() else "a part is another one"
 
 
 def wrong_files(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """Returns what is wrong with files that were seen after a fault; None if they are right.
+    """Returns what is wrong with files after a fault; None if they are right.
 
     Args:
         writer: Its name in `torture.programs.writers`.
-        old: What there was before.
-        seen: What there is.
-        new: What the writer makes if nothing fails.
+        old: The files before.
+        seen: The files after the fault.
+        new: The files of a writer without a fault.
     """
     return _CHECKS.get(writer, _check_files)(writer, old, seen, new)
 

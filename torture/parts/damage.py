@@ -19,7 +19,7 @@ _ERRORS = "errors that name the place"
 
 
 def run(options: Options) -> Result:
-    """Damages files of every format by seed, and reads each in every way there is."""
+    """Damages files of every format by seed, and reads each in all ways."""
     result = Result()
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory, Server() as server:
@@ -73,7 +73,7 @@ def _judge(
     values: list[object],
     error: BaseException | None,
 ) -> tuple[str, str | None]:
-    """Returns what has come of it, and what is wrong with that, if something is."""
+    """Returns the outcome, and what is wrong with it, if anything."""
     if error is not None:
         is_late = values != expected[: len(values)] and subject.is_covered
         words = "errors at the end, by a checksum of the whole file" if is_late else _ERRORS

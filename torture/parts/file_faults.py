@@ -20,7 +20,7 @@ FAULTS = 6_000
 _FEWEST = 20
 _FILES = 12
 _PER_FILE = 25
-# Of a file that is larger than what is read ahead.
+# Lines of a file that is larger than the bytes read ahead.
 _MANY = 20_000
 _LARGE = ("tfrecord", "text", "text.gz", "csv", "jsonl", "fixed")
 
@@ -81,7 +81,7 @@ def _fault(
     words, change = draws.choice(list(_CHANGES.items()))
     how = draws.choice([_in_pipeline, _in_function, _in_reader, _shuffled])
     if (kind.name, words, how) == ("text", "rewritten", _in_reader):
-        # TensorFlow 1's reader continues at its place, whatever lies there now.
+        # TensorFlow 1's reader continues at its offset, whatever is there now.
         how = _in_pipeline
     what = f"local fault {number} of seed {seed} ({kind.name}, {words}, {how.__name__})"
     paths, expected = _write(directory, kind, draws)
@@ -122,7 +122,7 @@ def _write(directory: Path, kind: Format, draws: Random) -> tuple[list[Path], li
 def _in_pipeline(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> Taken:
-    """The fault comes when the loop has taken so many examples."""
+    """The fault comes when the loop has taken some examples."""
     pipe = _limited(kind.read([str(path) for path in paths]), draws)
     return take(_failing_at(pipe, moment, fail), kind.number_of)
 
@@ -131,7 +131,7 @@ def _in_function(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> Taken:
     """The fault comes while a Python function of the pipeline runs."""
-    # It is called once before an iteration looks at its files, so that it is known what it returns.
+    # It is called once for its components, before an iteration opens its files.
     calls = -1
 
     def function(example: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _in_function(
 
 
 def _limited(pipe: Pipeline, draws: Random) -> Pipeline:
-    """Lets little be read ahead, half of the time, so that changes meet files that are open."""
+    """Limits reading ahead, half of the time, so that changes happen to open files."""
     memory_bytes = draws.choice([None, 1])
     return pipe.options(num_threads=draws.randint(1, 4), memory_bytes=memory_bytes)
 
@@ -154,7 +154,7 @@ def _limited(pipe: Pipeline, draws: Random) -> Pipeline:
 def _shuffled(
     kind: Format, paths: Sequence[Path], moment: int, fail: Callable[[], None], draws: Random
 ) -> Taken:
-    """The fault comes behind the scan of a shuffle, or with a window where there is none."""
+    """The fault comes after the scan of a shuffle, or with a window where there is none."""
     can = kind.name in ("tfrecord", "text", "csv", "jsonl", "tar", "fixed", "files")
     pipe = kind.read([str(path) for path in paths]).shuffle(window=None if can else 9, seed=1)
     return take(_failing_at(pipe, moment, fail), kind.number_of)
@@ -192,7 +192,7 @@ def _judge(
     path: str,
     is_shuffled: bool,
 ) -> str | None:
-    """Returns what is wrong with what was taken while file `at` changed to one of `parts`."""
+    """Returns what is wrong with the taken examples while file `at` changed to one of `parts`."""
     error, numbers = taken.error, taken.numbers
     if error is not None and not isinstance(error, (*DATA_ERRORS, OSError)):
         return f"an error of another kind: {words_of(error)}"

@@ -19,7 +19,7 @@ _TRIES = 40
 
 
 def run(options: Options) -> Result:
-    """Lets writers run with less and less room than they need, and some with enough."""
+    """Runs writers with less and less room than they need, and some with enough."""
     result = Result()
     if not small_disk.is_there():
         result.failures.append(
@@ -32,7 +32,7 @@ def run(options: Options) -> Result:
     with tempfile.TemporaryDirectory() as directory, served_lines():
         for number, writer in enumerate(draws.sample(cases, options.times(len(cases)))):
             old = _old(writer, Path(directory))
-            # Two files and what is beside them are on the disk while one replaces the other.
+            # While one file replaces another, both and their neighbours are on the disk.
             num_bytes = sum(len(data) for data in files_in(old).values())
             free_bytes = draws.randrange(0, num_bytes * 3 // 2 + 16 * _PAGE_BYTES, _PAGE_BYTES)
             wrong = _wrong(writer, old, free_bytes, Path(directory, str(number)), counts)
@@ -69,7 +69,7 @@ def _wrong(
         return wrong
     if written.status and not is_named(written.error):
         return f"the error does not name the file: {written.error}"
-    # A cache without room is none; what is read comes all the same.
+    # Without room nothing is cached; the data are read nevertheless.
     if not written.status and seen == before and writer != "cached":
         return "nothing was written, and nobody said so"
     left = left_in(results / "seen")

@@ -28,7 +28,7 @@ _WAIT_S = 20.0
 
 
 def run(options: Options) -> Result:
-    """Lets functions of pipelines and of `tf.py_func` go wrong at random examples."""
+    """Makes functions of pipelines and of `tf.py_func` fail at random examples."""
     result = Result()
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
@@ -80,7 +80,7 @@ def _iterable(path: Path, faulty: Callable[..., Faulty]) -> tuple[Faulty, Pipeli
 
 
 _STAGES = {"map": _map, "flat_map": _flat_map, "filter": _filter, "iterable": _iterable}
-# Which rows fit into one batch is found out where the batch is made.
+# Rows of different shapes are found where the batch is made.
 _SHAPES = ("another shape", "no elements", "more axes")
 
 
@@ -88,13 +88,13 @@ def _pipeline_fault(
     path: Path, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
     draws = Random(f"{seed} function {number}")
-    # What comes first says what kind of example there is.
+    # The first example determines the components.
     moment = draws.randrange(1, NUM_EXAMPLES)
     stage = draws.choice(list(_STAGES))
     raises = draws.random() < 0.6
     names = sorted(RAISES if raises else RESULTS[stage])
     if stage == "iterable" and raises:
-        # That is how an iterator ends.
+        # This is how an iterator ends.
         names.remove("StopIteration")
     name = draws.choice(names)
     fault = RAISES[name][0] if raises else RESULTS[stage][name]
@@ -116,14 +116,14 @@ def _pipeline_fault(
         wrong = None if given == wanted and error is None else f"{len(given)}, {words_of(error)}"
     else:
         first = moment - moment % size
-        # One of the size one is a batch of its own shape.
+        # A batch of one example has the shape of that example.
         is_batch = is_late and size == 1
         wrong = None if is_batch else _wrong(given, error, list(range(first)), raises, name)
         if wrong is None and not is_late and stage != "iterable":
             wrong = _wrong_note(error, stage, f"{path}: line {moment + 1}")
     if wrong is None and more is not None:
-        wrong = f"it goes on behind the error: {more}"
-    # What `map` behind a filter gets is found out with a first block.
+        wrong = f"it continues after the error: {more}"
+    # The components of a `map` after a filter come from a first block.
     if wrong is None and not 1 <= function.num_faults <= (2 if stage == "filter" else 1):
         wrong = f"the function was called {function.num_faults} times for the example"
     if wrong is not None:
@@ -131,7 +131,7 @@ def _pipeline_fault(
 
 
 def _iterate(pipe: Pipeline) -> tuple[list[int], BaseException | None, object]:
-    """Returns the numbers that came, the error, and what comes behind it."""
+    """Returns the numbers that came, the error, and what comes after it."""
     given: list[int] = []
     batches = iter(pipe)
     try:
@@ -169,7 +169,7 @@ def _words(error: BaseException | None) -> str:
 def _hang(seed: int, number: int, counts: Counter[str], failures: list[str]) -> None:
     """A function that does not return: the iteration can be closed, left and interrupted."""
     draws = Random(f"{seed} hang {number}")
-    # Of the first block, which is read ahead.
+    # An example of the first block, which is read ahead.
     moment, way = draws.randrange(1, 20), draws.choice(["close", "Ctrl-C", "forget"])
     stage = draws.choice(list(_STAGES))
     hangs, returns = threading.Event(), threading.Event()
@@ -199,7 +199,7 @@ def _close(batches: Any, hangs: threading.Event, what: str, failures: list[str])
     hangs.wait()
     batches.close()
     if next(batches, None) is not None:
-        failures.append(f"{what}: batches come behind close")
+        failures.append(f"{what}: batches come after close")
 
 
 def _interrupt(batches: Any, hangs: threading.Event, what: str, failures: list[str]) -> None:
@@ -238,7 +238,7 @@ def _join_functions(what: str) -> None:
 
 
 def _session_fault(seed: int, number: int, counts: Counter[str], failures: list[str]) -> None:
-    """A `tf.py_func` behind a queue runner, or in the loop's own run."""
+    """A `tf.py_func` of a queue runner, or in the loop's own run."""
     draws = Random(f"{seed} session {number}")
     moment, has_runner = draws.randrange(50), draws.random() < 0.5
     name = draws.choice(list(RAISES))
@@ -253,7 +253,7 @@ def _session_fault(seed: int, number: int, counts: Counter[str], failures: list[
         # In a runner it is the end of the input, and is logged.
         failures.append(f"{what}: there is no error")
     elif not is_usable:
-        failures.append(f"{what}: the session is not usable behind it")
+        failures.append(f"{what}: the session is not usable after it")
 
 
 def _run_alone(function: Faulty) -> tuple[list[int], BaseException | None, bool]:

@@ -1,7 +1,7 @@
 """Fuzzes every parser of files and states, 20 minutes each; a small part replays the kept inputs.
 
-The targets in Rust need cargo-fuzz, those in Python atheris; see fuzz/README.md. What cannot be
-fuzzed is named, and fails the whole part. Their kept inputs are replayed by `cargo test`, too.
+The targets in Rust need cargo-fuzz, those in Python atheris; see fuzz/README.md. Targets that
+cannot be fuzzed are named, and fail the whole part. `cargo test` replays the kept inputs, too.
 """
 
 import re
@@ -15,7 +15,7 @@ from torture.part import Options, Result
 ROOT = Path(__file__).parents[2]
 FUZZ = ROOT / "fuzz"
 SECONDS = 20 * 60
-# Fuzzers take as long to begin.
+# Time that fuzzers take to start.
 LEAST_SECONDS = 10
 
 
@@ -38,7 +38,7 @@ def run(options: Options) -> Result:
 
 
 def targets() -> dict[str, str | None]:
-    """Returns what each target lacks, by its name; None if it can be fuzzed."""
+    """Returns what each target lacks to be fuzzed, by its name; None if nothing."""
     no_cargo_fuzz = None if shutil.which("cargo-fuzz") else "run `cargo install cargo-fuzz`"
     no_atheris = None if find_spec("atheris") else "run `pip install atheris`"
     return {
@@ -53,7 +53,7 @@ def is_rust(name: str) -> bool:
 
 
 def replay(result: Result) -> None:
-    """Gives what is kept to the targets in Python."""
+    """Replays the kept inputs of the targets in Python."""
     from fuzz.python.targets import TARGETS  # noqa: PLC0415 (so that --list does not load headrace)
 
     num_files = 0

@@ -32,11 +32,11 @@ NUM_LONG = 100_000
 EXAMPLES_BETWEEN = 1_000_000
 """So many examples are between two looks at its memory."""
 
-# One thing may leave so much behind, by the slope over the second half of all: less than the
-# smallest object of Python of its own, and less than a page in ten.
+# The permitted growth for each pipeline or graph, by the slope over the second half: less than the
+# smallest Python object, and less than a page in ten.
 ALLOWED_BLOCKS = 0.1
 ALLOWED_BYTES = 400.0
-# So much may come and go while nothing leaks: pages that an allocator keeps, caches of Python.
+# Permitted variation without a leak: pages that an allocator keeps, caches of Python.
 NOISE_BYTES = 4 << 20
 NOISE_BLOCKS = 2_000
 NUM_LOOKS = 40
@@ -45,9 +45,9 @@ End = Callable[[str, Path, int, Held], None]
 
 
 def run(options: Options) -> Result:
-    """Threads, open files and memory after thousands of pipelines and graphs of every end."""
+    """Measures threads, open files and memory after pipelines and graphs that end in all ways."""
     result = Result()
-    # Whoever is started in the background of a shell ignores Ctrl-C.
+    # Background processes of a shell ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     logging.getLogger("headrace").setLevel(logging.CRITICAL)
     hook, threading.excepthook = threading.excepthook, lambda args: None
@@ -78,7 +78,7 @@ def write(path: Path, count: int) -> Path:
 
 
 class Ended:
-    """Many of one kind, each of which ends in one of some ways."""
+    """Many pipelines or graphs of one kind, each of which ends in one of some ways."""
 
     def __init__(
         self, what: str, ways: tuple[str, ...], end: End, path: Path, count: int, seed: int
@@ -92,8 +92,8 @@ class Ended:
         self._failed: Counter[str] = Counter()
 
     def run(self, result: Result) -> None:
-        """Makes them all, and says what they left behind."""
-        # What is loaded and cached by the first of each way is not a leak.
+        """Makes all of them, and reports what they left behind."""
+        # Modules and caches that the first of each way loads are not a leak.
         for place in range(2 * len(self._ways)):
             self._one(place, result)
         begin = time.monotonic()
@@ -109,7 +109,7 @@ class Ended:
         result.figures[f"seconds for {self._what}"] = round(time.monotonic() - begin)
 
     def _one(self, place: int, result: Result) -> None:
-        """Ends one; afterwards nobody may hold it."""
+        """Ends one; afterwards no reference to it may exist."""
         way = self._ways[place % len(self._ways)]
         refs: list[tuple[str, weakref.ref[object]]] = []
 
@@ -127,7 +127,7 @@ class Ended:
             self._fail(way, f"{where}: somebody still holds {', '.join(left)}", result)
 
     def _fail(self, way: str, text: str, result: Result) -> None:
-        """Notes a failure; of those of one way, the first few."""
+        """Records a failure, up to a few of each way."""
         self._failed[way] += 1
         if self._failed[way] <= 3:
             result.failures.append(text)
@@ -159,7 +159,7 @@ class Ended:
 
 
 def be_flat(path: Path, count: int, result: Result) -> None:
-    """Goes through one pipeline for very many examples; its memory must not grow."""
+    """Iterates over very many examples of one pipeline; its memory must not grow."""
     batch_size = 1_000
     pipe = hr.tfrecords(path).parse({"n": int}).shuffle(window=10_000, seed=1).epochs()
     pipe = pipe.batch(batch_size)
@@ -189,7 +189,7 @@ def be_flat(path: Path, count: int, result: Result) -> None:
         result.failures.append(
             f"a long pipeline grows by {each * len(looks) / 2 / 2**20:.1f} MiB in its second half"
         )
-    # Each epoch has each number once: what is omitted or given twice shows in the sum.
+    # Each epoch has each number once: missing and repeated numbers change the sum.
     num_epochs, rest = divmod(seen, NUM_LONG)
     if rest == 0 and total != num_epochs * sum(range(NUM_LONG)):
         result.failures.append(f"a long pipeline: the sum of its numbers is {total}")

@@ -11,7 +11,7 @@ CHANGES = 10_000
 
 
 def run(options: Options) -> Result:
-    """Random changes of mixtures at random batches: nothing is lost, and nothing comes twice."""
+    """Changes mixtures at random batches: no example is lost or comes twice."""
     result = Result()
     logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
     wanted, changes, number = options.times(CHANGES), 0, (options.seed + 1) * CHANGES

@@ -1,4 +1,4 @@
-"""Pipelines that are drawn: any order of all stages, held against a plain model, and resumed."""
+"""Random pipelines: any order of all stages, compared with a model, and resumed."""
 
 import logging
 import tempfile
@@ -17,16 +17,16 @@ PROGRAMS = 10_000
 
 
 def run(options: Options) -> Result:
-    """Pipelines that are drawn, in several ways, resumed, and with other numbers of ranks."""
+    """Runs random pipelines with several options, resumes them, and changes the number of ranks."""
     result = Result()
-    # What it advises of orders is not looked at here.
+    # Advice about orders is ignored here.
     logging.getLogger("headrace.pipeline").setLevel(logging.ERROR)
     kinds: Counter[str] = Counter()
     count = options.times(PROGRAMS)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         write_files(directory)
-        # Other ones than those of the tests.
+        # Other numbers than in the tests.
         for number in range((options.seed + 1) * PROGRAMS, (options.seed + 1) * PROGRAMS + count):
             program = program_of(number)
             kinds.update(program.kinds)

@@ -23,7 +23,7 @@ from torture.reading import difference
 from torture.taking import DATA_ERRORS, words_of
 from torture.watchdog import deadline
 
-# What fails, and how. An interrupted call is made again.
+# Calls that fail, and their errors. An interrupted call is made again.
 _ERRORS = {
     "getdents64": ("EIO", "ESTALE"),
     "read": ("EIO", "ESTALE", "EINTR"),
@@ -42,12 +42,12 @@ _ALLOWED = (
     OSError,
     ValueError,
 )
-# As in TensorFlow, whatever the system says.
+# As in TensorFlow, for all errors of the system.
 _SAYING_MISSING = ("load_checkpoint", "ListDirectory")
 _FEWEST = 20
 _MANY = 20_000
-# Of calls that come very often, so many from the beginning, one in the middle, and the last; strace
-# counts no further than `_MOST`.
+# Very frequent calls fail at this many from the beginning, at one in the middle, and at the last;
+# strace counts up to `_MOST`.
 _FIRST = 20
 _MOST = 65_535
 
@@ -57,12 +57,12 @@ class _Case:
     """A call that fails.
 
     Attributes:
-        subject: What is read, and how.
-        expected: What comes of it with no fault.
-        num_left: How many more files are open then, of connections.
+        subject: The file and the way to read it.
+        expected: The result without a fault.
+        num_left: How many more files, of connections, are open after that.
         call: The system call.
-        number: Which of those that a thread makes, from 1.
-        error: How it fails.
+        number: The number of the call in its thread, from 1.
+        error: The error of the call.
     """
 
     subject: Subject
@@ -77,7 +77,7 @@ class _Case:
 
 
 def run(options: Options) -> Result:
-    """Lets each call about each file fail, in a child of its own."""
+    """Makes each call about each file fail, in a child process of its own."""
     result = Result()
     if not traced.is_there():
         result.failures.append("strace is not there, or may not trace: apt-get install strace")
@@ -132,7 +132,7 @@ def _try(case: _Case, trace: Path, counts: Counter[str], failures: list[str]) ->
 
 
 def _judged(case: _Case) -> tuple[str, str | None]:
-    """Reads; returns what came of it, and what is wrong with that, if something is."""
+    """Reads; returns the outcome, and what is wrong with it, if anything."""
     num_open = _num_open()
     values: list[Any] = []
     failure: BaseException | None = None
@@ -141,7 +141,7 @@ def _judged(case: _Case) -> tuple[str, str | None]:
             values.append(value)
     except BaseException as error:
         failure = error.with_traceback(None)
-        # They, too, hold frames, and with them what these use.
+        # Tracebacks hold frames, and with them the objects that these use.
         failure.__context__ = failure.__cause__ = None
     gc.collect()
     num_left = _num_open() - num_open
@@ -163,7 +163,7 @@ def _judged(case: _Case) -> tuple[str, str | None]:
 def _wrong_error(case: _Case, error: BaseException) -> str | None:
     subject, words = case.subject, words_of(error)
     is_silent = os.strerror(getattr(errno, case.error)) not in words
-    # Of a checkpoint, its prefix will do.
+    # For a checkpoint, its prefix is enough.
     name = re.sub(r"\.(index|data-\d+-of-\d+)$", "", str(subject.file))
     if not isinstance(error, _ALLOWED):
         return "an error of another kind"

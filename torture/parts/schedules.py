@@ -1,4 +1,4 @@
-"""Whole pipelines of the engine under schedules that are drawn: the deterministic simulation."""
+"""Pipelines of the engine under random schedules: the deterministic simulation."""
 
 import os
 import re
@@ -17,10 +17,10 @@ COMMAND = (
 
 
 def run(options: Options) -> Result:
-    """Pipelines of the engine under schedules that are drawn: order, hand-over, budget, close."""
+    """Runs pipelines of the engine under random schedules: order, hand-over, budget, close."""
     environment = {
         **os.environ,
-        # cmake may be there only beside this Python.
+        # cmake may be installed only beside this Python.
         "PATH": f"{os.environ['PATH']}:{Path(sys.executable).parent}",
         "HEADRACE_SCHEDULES": str(options.times(SCHEDULES)),
         "HEADRACE_SEED": str(options.seed * SCHEDULES),
@@ -43,6 +43,6 @@ def run(options: Options) -> Result:
 
 
 def summary(output: str) -> str:
-    """Returns the line with the numbers of what was run, or nothing if a schedule failed."""
+    """Returns the line with the counts of runs, or nothing if a schedule failed."""
     lines = [line for line in output.splitlines() if line.startswith("schedules: ")]
     return lines[-1] if lines else ""

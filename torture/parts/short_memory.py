@@ -1,4 +1,4 @@
-"""Operations where memory is short, each with every amount of it that the tests know."""
+"""Operations with little memory, each with all limits of the tests."""
 
 import subprocess
 import sys
@@ -11,8 +11,8 @@ PROGRAMS = ["tests.pipeline.tracing.short_memory", "tests.tf1.short_memory"]
 
 
 def run(options: Options) -> Result:
-    """Operations where memory is short: a result or an error, and never the end of the process."""
-    # Less than all is what `make test` does.
+    """Runs operations with little memory, which must give a result or an error."""
+    # `make test` runs a part of this.
     amounts = ["--all"] if options.scale >= 1 else []
     result = Result()
     for program in PROGRAMS:

@@ -8,7 +8,7 @@ from random import Random
 from torture.files.claims import CLAIMS
 from torture.part import Options, Result
 
-# Far less than any of the sizes, and more than the program needs.
+# Far less than any claimed size, and more than the program needs.
 _MEMORY_BYTES = 6 << 30
 _FEWEST = 6
 _SECONDS = 600
@@ -35,6 +35,6 @@ def run(options: Options) -> Result:
     result.failures += [line for line in lines if line.startswith("FAILED")]
     if done.returncode or len(few) != len([line for line in lines if line == "next"]):
         result.failures.append(
-            f"it ended with {done.returncode} behind {lines[-2:]}: {done.stderr[-600:]}"
+            f"it ended with {done.returncode} after {lines[-2:]}: {done.stderr[-600:]}"
         )
     return result

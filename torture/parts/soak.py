@@ -1,4 +1,4 @@
-"""Hours of training that is killed, interrupted and cut off from its storage again and again."""
+"""Hours of training that is repeatedly killed, interrupted and cut off from its storage."""
 
 import json
 import os
@@ -41,7 +41,7 @@ _WHOLE_EVERY = 5
 
 
 def run(options: Options) -> Result:
-    """W1, W3, a mixed pipeline and queues of TensorFlow 1 under kills, faults and resumes."""
+    """Runs W1, W3, a mixed pipeline and queues of TensorFlow 1 with kills, faults and resumes."""
     result = Result()
     begin = time.monotonic()
     until = begin + options.scale * HOURS * 3600
@@ -67,11 +67,11 @@ def run(options: Options) -> Result:
 
 
 class _Faults(list[Fault | None]):
-    """The faults of each request, without end: now and then something that passes.
+    """An endless iterator of the faults of requests: now and then a temporary fault.
 
     Attributes:
         is_down: Whether the server refuses everything.
-        num_made: How many requests it made fail.
+        num_made: How many requests failed by it.
     """
 
     def __init__(self, seed: int) -> None:
@@ -129,7 +129,7 @@ class _Soak(threading.Thread):
             while number == 0 or not self._is_over():
                 self._cycle(number)
                 number += 1
-        except Exception:  # Nobody else would hear of it.
+        except Exception:  # Without this the failure would not be reported.
             self._fail(traceback.format_exc(), number)
 
     def _is_over(self) -> bool:
@@ -142,7 +142,7 @@ class _Soak(threading.Thread):
         return {**counts, f"{name}: most memory of a program, MiB": round(mega, 1)}
 
     def _cycle(self, number: int) -> None:
-        """Reads all epochs once, by as many programs as it takes."""
+        """Reads all epochs once, with as many programs as needed."""
         self._directory.joinpath("session").unlink(missing_ok=True)
         self._ledger = Ledger(self._job, self._sums)
         self._states.clear()
@@ -152,7 +152,7 @@ class _Soak(threading.Thread):
             pass
         self._check(self._ledger.finish(), seed)
         if self._job.make is not None and number % _WHOLE_EVERY == 0 and not self.failures:
-            # The same order, without a break.
+            # The same order without an interruption.
             self._states.clear()
             self._states.append((0, None))
             self._life(seed, "end")
@@ -218,7 +218,7 @@ class _Soak(threading.Thread):
     def _disturbed(
         self, process: "subprocess.Popen[bytes]", ending: str
     ) -> Iterator[dict[str, Any]]:
-        """Yields what a program says; lets something happen to it once it has begun."""
+        """Yields the output of a program; disturbs it once it has started."""
         timers = []
         if ending not in ("break", "end"):
             timers.append((self._draws.expovariate(1 / MEAN_LIFE_S), ending))
@@ -251,7 +251,7 @@ class _Soak(threading.Thread):
                 process.send_signal(_SIGNALS[how])
 
     def _note(self, said: dict[str, Any], pid: int, seed: int) -> None:
-        """Enters what a program said into the ledger."""
+        """Enters the output of a program into the ledger."""
         if "numbers" in said:
             self._check(self._ledger.take(said["number"], said["numbers"], said["sums"]), seed)
             self._counts["batches"] += 1
@@ -267,7 +267,7 @@ class _Soak(threading.Thread):
             self._check(self._ledger.begin(said["number"]), seed)
 
     def _judge(self, ending: str, code: int, said: dict[str, Any], errors: str, seed: int) -> None:
-        """Fails unless the program ended as it had to."""
+        """Fails unless the program ended as expected."""
         # Ctrl-C may come while the interpreter ends.
         is_late = ending == "Ctrl-C" and (code == -signal.SIGINT or "KeyboardInterrupt" in errors)
         is_over = "how" in said and (code == 0 or is_late)
@@ -289,10 +289,10 @@ _SIGNALS = {"kill": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "Ctrl-C": signal.
 
 
 def _lines(process: "subprocess.Popen[bytes]") -> Iterator[dict[str, Any]]:
-    """Yields what a process says; the last line may be cut off.
+    """Yields the output lines of a process; the last one may be cut off.
 
     Raises:
-        TimeoutError: If it says nothing for too long.
+        TimeoutError: If it writes nothing for too long.
     """
     assert process.stdout is not None
     rest = b""

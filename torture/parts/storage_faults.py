@@ -1,4 +1,4 @@
-"""Servers that fail: connections that break or stall, refusals, bodies that come short."""
+"""Failing servers: connections that break or stall, refusals, truncated bodies."""
 
 import os
 import threading
@@ -25,7 +25,7 @@ _FEWEST = 3
 
 
 def run(options: Options) -> Result:
-    """Lets a server fail, under pipelines and under readers of TensorFlow 1."""
+    """Makes a server fail while pipelines and readers of TensorFlow 1 read from it."""
     result = Result()
     counts: Counter[str] = Counter()
     with _server() as server:
@@ -53,7 +53,7 @@ def _server() -> Iterator[Server]:
 
 
 def _put(server: Server, draws: Random) -> tuple[Format, list[str], list[int]]:
-    """Puts new files on the server; returns their format, their URLs and what is in them."""
+    """Puts new files on the server; returns their format, URLs and contents."""
     kind = draws.choice([kind for kind in FORMATS.values() if kind.name != "parquet"])
     count = draws.choice([1, 3])
     server.files.clear()
@@ -85,7 +85,7 @@ def _ways(kind: Format, urls: Sequence[str], draws: Random) -> Callable[[], Take
 def _remote(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """Faults that pass are tried again: the data are whole."""
+    """Temporary faults are retried: the data are complete."""
     draws = Random(f"{seed} remote {number}")
     kind, urls, expected = _put(server, draws)
     faults = [draws.choice(list(PASSING)) for _ in range(draws.randint(1, 3))]
@@ -105,10 +105,7 @@ def _remote(
 def _lasting(
     server: Server, seed: int, number: int, counts: Counter[str], failures: list[str]
 ) -> None:
-    """A lasting fault is an error that names the URL, after the data before it.
-
-    Or nothing was read.
-    """
+    """A lasting fault is an error that names the URL, after the data before it, if it occurs."""
     draws = Random(f"{seed} lasting {number}")
     kind, urls, expected = _put(server, draws)
     name = draws.choice(list(LASTING))

@@ -1,6 +1,7 @@
-"""Worker processes are killed at random moments: each example comes once, or there is an error.
+"""Killed worker processes: each example comes once, or there is an error.
 
-So are programs that have workers, none of which stays; and many epochs leave nothing behind.
+Programs that have workers are killed, too, and no worker may stay; many epochs must leave nothing
+behind.
 """
 
 import contextlib
@@ -24,12 +25,12 @@ NUM_EXAMPLES = 400
 _WHOLE = 1000
 _WHOLE_PARENTS = 50
 _WHOLE_EPOCHS = 1000
-# Epochs before anything is counted: they load and cache.
+# Epochs before counting starts, which load modules and fill caches.
 _NUM_WARM = 4
-# A worker may outlive its program for so long.
+# The time that a worker may outlive its program.
 _MOST_SECONDS = 2.0
 _PATIENCE_S = 20.0
-# So much may come and go while nothing leaks, and so much more for each epoch.
+# Permitted variation without a leak, and the permitted growth for each epoch.
 _NOISE_BYTES = 4 << 20
 _ALLOWED_BYTES = 400
 _PROGRAM = """
@@ -49,7 +50,7 @@ if __name__ == "__main__":
 
 
 def run(options: Options) -> Result:
-    """Kills workers while pipelines run, and their programs, and counts what epochs leave."""
+    """Kills workers and their programs while pipelines run, and counts what epochs leave."""
     result = Result()
     num_kills, num_errors, num_skipped = 0, 0, 0
     for number in range(max(options.times(_WHOLE), 3)):
@@ -77,17 +78,17 @@ def run(options: Options) -> Result:
 
 
 def busy(example: dict[str, int]) -> dict[str, int]:
-    """Takes a millisecond or less, so that many are killed in it."""
+    """Takes up to a millisecond, so that many kills happen during a call."""
     return {"n": example["n"], "sum": sum(range(30000))}
 
 
 def with_process(example: dict[str, int]) -> dict[str, int]:
-    """Says who calls it."""
+    """Adds the id of the process that calls it."""
     return {**busy(example), "process": os.getpid()}
 
 
 def endless_part(worker: int, num_workers: int) -> Iterator[dict[str, int]]:
-    """Yields who yields."""
+    """Yields the id of its process."""
     while True:
         yield {"part": worker, "process": os.getpid()}
 
@@ -116,7 +117,7 @@ def _kill_parents(options: Options, result: Result) -> None:
     """Kills programs that iterate, and waits for the ends of their workers."""
     random, longest, num_workers = Random(f"{options.seed} parents"), 0.0, 0
     times = options.times(_WHOLE_PARENTS)
-    # A test of a small part asserts no time.
+    # A small part, as in tests, asserts no time.
     most = _MOST_SECONDS if times > 1 else _PATIENCE_S
     for number in range(times):
         program = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdout=subprocess.PIPE)
@@ -201,7 +202,7 @@ def _iterate_skipping(random: Random, number: int, failures: list[str]) -> int:
         batches = iter(_pipeline(random).skip_errors(NUM_EXAMPLES))
         given.extend(int(example["n"]) for example in batches)
     except RuntimeError as error:
-        # A worker that is killed before each of its first calls.
+        # Kills before each of the first calls.
         if "worker process" not in str(error):
             failures.append(f"worker deaths {number}: {error}")
         return 0

@@ -1,4 +1,4 @@
-"""Writers that are killed at each call that writes, or whose calls fail: old files or new ones."""
+"""Writers that are killed at a call that writes, or whose calls fail: old files or new ones."""
 
 import shutil
 import signal
@@ -15,7 +15,7 @@ from torture.files.written import files_in, is_named, left_in, wrong_files
 from torture.part import Options, Result
 from torture.programs.writers import WRITERS
 
-# What fails, and how.
+# Calls that fail, and their errors.
 _ERRORS = {
     "write": ("ENOSPC", "EIO", "EDQUOT"),
     "pwrite64": ("ENOSPC",),
@@ -28,7 +28,7 @@ _ERRORS = {
     "openat": ("ENOSPC", "EACCES", "EMFILE", "EROFS"),
     "close": ("EIO",),
 }
-# In a cache, which thread writes what changes from run to run.
+# In a cache, the thread of each write varies from run to run.
 _NOT_AGAIN = "calls that did not come again"
 
 
@@ -50,7 +50,7 @@ def run(options: Options) -> Result:
 
 
 def _cases(writer: str, directory: Path) -> Iterator[tuple[str, str, int, str | None]]:
-    """Yields the writer, a call of it, which one, and the error; None to be killed there."""
+    """Yields the writer, its call, the number of the call, and the error; None for a kill."""
     place = _old(writer, directory)
     for call, numbers in traced.counted(writer, place).items():
         for number in numbers:
@@ -107,7 +107,7 @@ def _try(
     counts["temporary files left by kills"] += len(left)
     wrong = wrong_files(writer, old, seen, files_in(place))
     if writer == "cached" and not error and done.returncode == 0:
-        # How often the times of its files are set depends on how fast it is.
+        # The number of calls that set file times depends on its speed.
         counts["kills"] -= 1
         counts[_NOT_AGAIN] += 1
     elif wrong is None and not error and done.returncode != -signal.SIGKILL:

@@ -1,6 +1,6 @@
 """Programs that continue until a signal ends them: `python -m torture.programs.endless NAME PATH`.
 
-They exit with 7 and say what ended them.
+They exit with 7 and print what ended them.
 """
 
 import os
@@ -69,7 +69,7 @@ _first = threading.Lock()
 
 
 def begun() -> None:
-    """Says once that the loop is under way."""
+    """Prints once that the loop is running."""
     if _first.acquire(blocking=False):
         print("begun", flush=True)
 

@@ -20,7 +20,7 @@ _CHILD_S = 15
 
 
 def main(path: str, count: int, draws: Random) -> None:
-    """Forks so many times at random moments, and says what the children found."""
+    """Forks repeatedly at random moments, and prints what the children found."""
     pipe = hr.text_lines(path).map(lambda line: line).shuffle(window=50, seed=1).batch(8)
     whole = [batch["text"].tolist() for batch in pipe]
     left = count
@@ -64,7 +64,7 @@ def _forked(
 
 
 def _in_child(how: str, batches: Any, pipe: Any, whole: list[Any], run: Callable[[], Any]) -> int:
-    """Returns 0 if it went as it should: it works, or there is a clear error."""
+    """Returns 0 if the child works or raises a clear error."""
     try:
         if how == "parent's iterator":
             return _refused(lambda: next(batches))

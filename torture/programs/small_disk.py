@@ -26,9 +26,9 @@ class Written:
 
     Attributes:
         status: How it ended.
-        error: What it said then.
-        status_again: How it ended with room.
-        error_again: What it said then.
+        error: Its error.
+        status_again: How it ended with enough room.
+        error_again: Its error with enough room.
     """
 
     status: int
@@ -46,9 +46,9 @@ def is_there() -> bool:
 
 
 def write(writer: str, old: Path, free_bytes: int, results: Path) -> Written:
-    """Runs a writer on a disk that has the old files and so much room.
+    """Runs a writer on a disk that has the old files and the given room.
 
-    Its files are then in `results/seen`, and in `results/new` what it wrote with room.
+    Its files are then in `results/seen`, and those written with enough room in `results/new`.
 
     Raises:
         RuntimeError: If the disk could not be made.

@@ -2,8 +2,8 @@
 
 Run as `python -m torture.programs.training NAME DIRECTORY SEED COUNT`.
 
-It says what each batch holds, a line of JSON for each, and begins with how many batches there were.
-The first line of its input says where it continues, and what it may use.
+It prints the number of earlier batches, and then a line of JSON for each batch. The first line of
+its input says where it continues, and which resources it may use.
 """
 
 import json
@@ -27,12 +27,12 @@ _PATIENCE_S = 60.0
 
 
 class Given(NamedTuple):
-    """A batch, as far as the ledger needs it.
+    """The facts about a batch that the ledger needs.
 
     Attributes:
-        numbers: Those of its examples, in order.
+        numbers: The numbers of its examples, in order.
         sums: The CRC-32 of each.
-        state: What `resume` takes to continue behind it; None if the program keeps that itself.
+        state: The state to resume after it; None if the program keeps that itself.
     """
 
     numbers: list[int]
@@ -41,7 +41,7 @@ class Given(NamedTuple):
 
 
 class Interrupts:
-    """Ctrl-C as Python has it, but that a line is written as a whole first."""
+    """Ctrl-C as in Python, except that a line is written completely first."""
 
     def __init__(self) -> None:
         self._is_writing = False
@@ -59,7 +59,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def stop(self) -> None:
-        """From now on, Ctrl-C does nothing."""
+        """Makes Ctrl-C do nothing from now on."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _come(self, *_: object) -> None:
@@ -72,10 +72,10 @@ Steps = Generator[tuple[int, Given | None], None, None]
 
 
 def queues(job: Job, directory: Path, seed: int) -> Steps:
-    """A program of TensorFlow 1 that keeps its own checkpoints, and continues at the last of them.
+    """Runs a program of TensorFlow 1 that keeps its own checkpoints and resumes at the last one.
 
     Yields:
-        How many batches there were, and the last of them; None in place of it at the beginning.
+        The number of batches so far, and the last of them; None for it at the beginning.
     """
     path, shards = directory / "session", sorted(map(str, directory.glob("digits-*")))
     names = tf.train.string_input_producer(shards, num_epochs=job.num_epochs, seed=seed)
@@ -118,9 +118,9 @@ def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
     """A loop over a pipeline, which continues at a state.
 
     Args:
-        job: What is read.
-        directory: Where its files are.
-        seed: Of the shuffles.
+        job: The data set.
+        directory: The directory of its files.
+        seed: The seed of shuffles.
         begin: JSON of the number of batches before it, the state, the number of threads, and the
             bytes that may be held.
 
@@ -140,14 +140,14 @@ def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
 
 
 def check_skipped(job: Job, batches: Batches) -> None:
-    """Raises an error unless what has been omitted is what had to be."""
+    """Raises an error unless exactly the damaged examples were skipped."""
     wanted = job.num_skipped * job.num_epochs
     if len(batches.skipped) != wanted:
         raise AssertionError(f"{len(batches.skipped)} examples were left out, expected {wanted}")
 
 
 def main(name: str, directory: str, seed: str, count: str) -> None:
-    """Trains until the data end, or for so many batches if `count` is not 0."""
+    """Trains until the data end, or for `count` batches if that is not 0."""
     dump_waits_on_signal()
     interrupts = Interrupts()
     job, begin = JOBS[name], sys.stdin.readline()
@@ -164,7 +164,7 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
                 how = "break"
                 break
         steps.close()
-        interrupts.stop()  # One that comes now finds nothing to end.
+        interrupts.stop()  # An interrupt that comes now has nothing to end.
     except KeyboardInterrupt:
         how = "Ctrl-C"
         steps.close()
@@ -172,9 +172,9 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
 
 
 def left_threads() -> list[str]:
-    """Returns the names of threads that do not end, though functions under way get their time."""
+    """Returns the names of threads that do not end, after time for running functions."""
     until = time.monotonic() + _PATIENCE_S
-    # One that Ctrl-C met in its start cannot be joined yet.
+    # A thread interrupted at its start cannot be joined yet.
     while len(threads := threading.enumerate()) > 1 and time.monotonic() < until:
         time.sleep(0.01)
     return [thread.name for thread in threads if thread is not threading.current_thread()]

@@ -2,7 +2,7 @@
 
 Run as `python -m torture.programs.writers NAME DIRECTORY SEED`.
 
-What they write follows from the seed: 0 makes the old files, 1 the new ones.
+Their output depends on the seed: 0 makes the old files, 1 the new ones.
 """
 
 import json
@@ -56,7 +56,7 @@ def overwritten(directory: Path, seed: int) -> None:
 
 
 def session(directory: Path, seed: int) -> None:
-    """All that a session holds."""
+    """A checkpoint of a whole session."""
     with tf.Graph().as_default(), tf.Session() as sess:
         queue = tf.FIFOQueue(99, [tf.int64], [[]], name="q")
         variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
@@ -65,7 +65,7 @@ def session(directory: Path, seed: int) -> None:
 
 
 def events(directory: Path, seed: int) -> None:
-    """An event file more."""
+    """Another event file."""
     with tf.summary.FileWriter(str(directory), filename_suffix=f".{seed}") as writer:
         for step in range(20):
             writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="x")]), step)
@@ -102,13 +102,13 @@ def convert(directory: Path, seed: int) -> None:
 
 
 def index(directory: Path, seed: int) -> None:
-    """The places of records, mapped by headrace."""
+    """An index of records, by headrace."""
     _write_records(directory, seed)
     _command(directory, "index", "records")
 
 
 def shuffled(directory: Path, seed: int) -> None:
-    """The places of records, which a shuffle writes beside their file if that can be done."""
+    """The index of records that a shuffle writes beside their file, if that is possible."""
     _write_records(directory, seed)
     os.environ["XDG_CACHE_HOME"] = os.path.join(os.devnull, "nowhere")
     shuffled = hr.tfrecords(directory / "records").shuffle(seed=1).batch(100)
@@ -119,7 +119,7 @@ def shuffled(directory: Path, seed: int) -> None:
 
 
 def dali_index(directory: Path, seed: int) -> None:
-    """The places of records, as NVIDIA DALI reads them."""
+    """An index of records, as NVIDIA DALI reads it."""
     _write_records(directory, seed)
     _command(directory, "index", "--dali", "records")
 
