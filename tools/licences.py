@@ -1,10 +1,10 @@
 """Writes the licences of everything that is linked into the extension: `licences.py TARGET FILE`.
 
-Cargo knows the crates; their licences are the files that they come with. A crate that comes with
-none is listed with the name of its licence. Where one may choose, Apache-2.0 is chosen, headrace's
-own licence, and the others are omitted. What a crate has from elsewhere is in it under licences of
-its own, and those stay. The text of the GPL is omitted where one may choose another licence, and
-the manual of the Independent JPEG Group, of which programs need say no more than that they use it.
+Cargo lists the crates; their licences are files in them. A crate without such a file is listed with
+the name of its licence. If a crate offers a choice, Apache-2.0 is chosen, headrace's own licence,
+and the others are omitted. Code that a crate took from elsewhere has its own licences in it, which
+are kept. Omitted are the text of the GPL where another licence may be chosen, and the manual of the
+Independent JPEG Group, which only asks programs to say that they use its code.
 """
 
 import json
@@ -33,7 +33,7 @@ TERMS_END = "END OF TERMS AND CONDITIONS"
 
 
 def runs_in_compiler(package: dict[str, Any]) -> bool:
-    """Returns whether a package is a macro, of which nothing is linked."""
+    """Returns whether a package is a macro, which is not linked."""
     return any("proc-macro" in target["kind"] for target in package["targets"])
 
 
@@ -81,7 +81,7 @@ def texts(package: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def pattern_of_terms() -> re.Pattern[str]:
-    """Returns what finds the terms of Apache-2.0, broken into lines in whichever way."""
+    """Returns a pattern that matches the terms of Apache-2.0 with any line breaks."""
     text = (ROOT / "LICENSE").read_text("utf-8")
     terms = text[text.index(TERMS) : text.index(TERMS_END) + len(TERMS_END)]
     return re.compile(r"\s+".join(map(re.escape, terms.split())))

@@ -18,7 +18,7 @@ import headrace.tf1 as tf
 import headrace.tf1.ops
 
 _MODULES = (name for name in dir(tf) if isinstance(getattr(tf, name), ModuleType))
-# Pipelines take what it defines, without the operations.
+# Pipelines import its definitions without the operations.
 _BELOW = "headrace.core.features"
 NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
@@ -45,7 +45,7 @@ def page(family: str, room: ModuleType) -> str:
 
 
 def functions(room: ModuleType) -> Iterator[tuple[str, object]]:
-    """Gives (name, function or class) of everything public that a family's modules define."""
+    """Yields (name, function or class) of everything public that a family's modules define."""
     for module in sorted(pkgutil.iter_modules(room.__path__), key=lambda item: item.name):
         content = import_module(f"{room.__name__}.{module.name}")
         for name in sorted(getattr(content, "__all__", ())):
@@ -56,7 +56,7 @@ def functions(room: ModuleType) -> Iterator[tuple[str, object]]:
 
 
 def spellings(item: object) -> list[str]:
-    """Returns the names of an operation as programs write them: `tf.image.decode_jpeg`."""
+    """Returns the names of an operation in programs: `tf.image.decode_jpeg`."""
     found = []
     for space in NAMESPACES:
         module = attrgetter(space)(tf) if space else tf
@@ -66,7 +66,7 @@ def spellings(item: object) -> list[str]:
 
 
 def names_of(name: str, item: object) -> str:
-    """The names that an operation has in `headrace.tf1`, or its own name and where it is."""
+    """The names of an operation in `headrace.tf1`, or else its own name and module."""
     packages = (package for package in (headrace.ops, headrace.tf1.ops) if name in package.__all__)
     place = next(packages, sys.modules[getattr(item, "__module__", "headrace.ops")])
     found = [f"`{written.removeprefix('tf.')}`" for written in spellings(item)]

@@ -1,10 +1,10 @@
 """Runs the tests near what changed, after a quick build: `make quick`.
 
-What changed is what differs from the last commit; where nothing does, it is the last commit. A
-test is near a source file if it has its name (`test_decode.py` for `decode.py` or `decode.rs`).
-Where none has, those are near that name its module, or else one of its part of the project. Rust
-files are tested by their own unit tests, too. Tests in Python take some seconds at most; a line
-says how many were skipped.
+Changed files are those that differ from the last commit; without any, those of the last commit. A
+test is near a source file if it has its name (`test_decode.py` for `decode.py` or `decode.rs`). If
+there is none, the nearest are those that import its module, or else a test of its part of the
+project. Changed Rust files have their unit tests run, too. Tests in Python take some seconds at
+most; a line says how many were skipped.
 """
 
 import subprocess
@@ -18,10 +18,10 @@ import pytest
 
 TOP: Final = Path(__file__).parents[1]
 PACKAGE: Final = Path("python/headrace")
-# A quick run that is not quick helps nobody: the nearest test files are enough.
+# The largest number of test files, so that the run stays quick.
 MOST_FILES: Final = 8
 SECONDS: Final = 10.0
-# Tests of a whole part of the project, for files that no other test is near.
+# Tests of a whole part of the project, for files without a nearer test.
 OF_PARTS: Final = {
     "pipeline": "tests/pipeline/describe/test_stages.py",
     "remote": "tests/io/storage/test_reading.py",
@@ -78,7 +78,7 @@ def changed_files() -> list[Path]:
 
 
 def nearest_tests(changed: list[Path]) -> list[Path]:
-    """Returns the test files near some files, those that changed themselves first."""
+    """Returns the test files near some files; changed test files come first."""
     tests = sorted(path.relative_to(TOP) for path in (TOP / "tests").rglob("test_*.py"))
     found = [path for path in changed if path in tests]
     for path in changed:
@@ -105,7 +105,7 @@ def unit_tests(changed: list[Path]) -> Iterator[tuple[str, str]]:
 def _named(path: Path, tests: list[Path]) -> list[Path]:
     stem = path.parent.name if path.stem in ("__init__", "mod") else path.stem
     near = [test for test in tests if test.stem in (f"test_{stem}", f"test_{stem}s")]
-    # Of several with one name, those in a folder that both have.
+    # Of several with one name, those in a folder of the same name.
     beside = [test for test in near if set(test.parts[1:-1]) & set(path.parts[:-1])]
     return beside or near
 

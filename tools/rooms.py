@@ -1,9 +1,9 @@
-"""Writes the lists of files into the README of each room of the pipeline.
+"""Writes the lists of files into the READMEs of the pipeline's folders.
 
 .venv/bin/python -m tools.rooms           # writes the lists
 .venv/bin/python -m tools.rooms --check   # says which of them are out of date
 
-A line is a file and the first sentence of its docstring.
+Each line has a file and the first sentence of its docstring.
 """
 
 import ast
@@ -21,7 +21,7 @@ _LIST = re.compile(r"(?<=^## Files\n\n```text\n).*?(?=^```$)", re.MULTILINE | re
 
 
 def listed(room: Path) -> str:
-    """Returns the lines of a room: its files, then the folders in it."""
+    """Returns the lines of a folder: its files, then its subfolders."""
     files = [path for path in room.iterdir() if path.suffix in (".py", ".rs")]
     named = {path.name: path for path in files if path.stem not in ("__init__", "mod")}
     inner = [path for path in room.iterdir() if path.is_dir() and path.name != "__pycache__"]
@@ -37,7 +37,7 @@ def _head(folder: Path) -> Path | None:
 
 
 def sentence(path: Path) -> str:
-    """Returns the first sentence of what a file says of itself."""
+    """Returns the first sentence of a file's docstring."""
     source = path.read_text("utf-8")
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(source)) or ""
@@ -49,13 +49,13 @@ def sentence(path: Path) -> str:
 
 
 def written(page: Path) -> str:
-    """Returns the page of a room with its list as it has to be."""
+    """Returns the README of a folder with its list up to date."""
     lines = listed(page.parent)
     return _LIST.sub(lambda _: lines, page.read_text("utf-8"))
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the lists, or says which pages would change."""
+    """Writes the lists, or prints the pages that would change."""
     old = [page for page in ROOMS if page.read_text("utf-8") != written(page)]
     for page in old:
         if "--check" in arguments:

@@ -1,6 +1,6 @@
-"""Uses an installed headrace in several ways: what is wrong with a wheel shows here.
+"""Uses an installed headrace in several ways, which shows whether its wheel is complete.
 
-`--without-licences` is for wheels without the licences of what is linked.
+`--without-licences` is for wheels without the licences of linked crates.
 """
 
 import os
@@ -38,7 +38,7 @@ def doubled(example):
 
 
 def main() -> None:
-    """Reads, shuffles, decodes, exits with blocked threads, asks a server that is not there."""
+    """Reads, shuffles, decodes, exits with blocked threads, and connects to a missing server."""
     os.environ["HEADRACE_STORAGE_RETRIES"] = "0"
     package = Path(hr.__file__).parent
     assert "site-packages" in str(package), f"{package} is no installed package"

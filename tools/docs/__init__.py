@@ -1,1 +1,1 @@
-"""The pages that `make docs` writes and checks."""
+"""Generators and checks of the pages that `make docs` builds."""

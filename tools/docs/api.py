@@ -1,4 +1,4 @@
-"""The pages of the reference: which public names stand on which page.
+"""The pages of the reference, each with its public names.
 
 The text of each name comes from its docstring, by mkdocstrings. A public name that is on no page is
 an error, so a new one cannot be forgotten.
@@ -18,7 +18,7 @@ import headrace.protos
 
 __all__ = ["api_pages"]
 
-# For each page its title, a sentence, and the names on it; a module means all its names.
+# For each page: its title, a sentence, and its names; a module means all of its names.
 PAGES = {
     "sources.md": (
         "Sources",
@@ -86,7 +86,7 @@ RAY = {
     "from_dataset": "datasets",
 }
 _TYPES = dict(FieldDescriptorProto.Type.items())
-# Modules whose names stand in the pages of operations, of TensorFlow 1, or one by one above.
+# Modules whose names are on the pages of operations or of TensorFlow 1, or are listed above.
 ELSEWHERE = {"ops", "pipeline", "protos", "tf1", "Tensor", "__version__"}
 
 
@@ -119,7 +119,7 @@ def _ray() -> str:
 
 
 def _protos() -> str:
-    """Returns the messages with the fields of each: the arguments by name of its class."""
+    """Returns the messages, each with its fields, which are the arguments of its class."""
     parts = [
         "# Protocol buffers",
         "Messages of files: `from headrace.protos import Example`. Each is a class of the package "
@@ -155,7 +155,7 @@ def _page(title: str, sentence: str, names: list[str]) -> str:
 
 
 def _entries(name: str) -> list[tuple[str, object]]:
-    """Returns (name as a program writes it, object) of a name, or of all names of a module."""
+    """Returns (name in programs, object) of a name, or of all names of a module."""
     item = _resolve(name)
     if not isinstance(item, ModuleType):
         return [(name, item)]
@@ -168,7 +168,7 @@ def _resolve(name: str) -> object:
 
 
 def _directive(name: str, item: object) -> str:
-    """Returns what mkdocstrings puts the docstring of a name in place of."""
+    """Returns the directive that mkdocstrings replaces with the docstring of a name."""
     path = f"{item.__module__}.{item.__qualname__}"  # type: ignore[attr-defined]
     return "\n".join(
         [
@@ -187,12 +187,12 @@ def _shown(name: str) -> str:
 
 
 def _is_constructed(item: object) -> bool:
-    """Says whether programs call a class themselves: then it says with which arguments."""
+    """Returns whether programs call a class themselves; its docstring then has Args."""
     return inspect.isclass(item) and "Args:" in (inspect.getdoc(item) or "")
 
 
 def _is_in_parts(item: object) -> bool:
-    """Says whether a class inherits its methods from classes without public names."""
+    """Returns whether a class inherits its methods from classes without public names."""
     return item in (headrace.Pipeline, headrace.Batches)
 
 

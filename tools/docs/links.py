@@ -14,19 +14,19 @@ _HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
 
 
 def is_relative(target: str) -> bool:
-    """Says whether a link leads to another file of the repository, or within the page."""
+    """Returns whether a link leads to another file of the repository, or within the page."""
     return not re.match(r"[a-z]+:", target)
 
 
 def targets_of(text: str) -> list[str]:
-    """Returns where the links and pictures of a page lead to."""
+    """Returns the targets of the links and pictures of a page."""
     return _LINK.findall(_CODE.sub("", text))
 
 
 def replace_targets(text: str, replace: Callable[[str], str]) -> str:
-    """Returns a page whose relative links lead to what `replace` returns for them."""
+    """Returns a page with each relative link replaced by the result of `replace`."""
     pieces = _CODE.split(text)
-    for number in range(0, len(pieces), 2):  # The odd ones are code.
+    for number in range(0, len(pieces), 2):  # Odd indices are code.
         pieces[number] = _LINK.sub(
             lambda match: replace(match[1]) if is_relative(match[1]) else match[1], pieces[number]
         )
@@ -46,7 +46,7 @@ def anchors_of(text: str) -> set[str]:
 
 
 def broken_links(page: Path) -> list[str]:
-    """Returns the relative links of a page that lead to no file, or to no heading of one."""
+    """Returns the relative links of a page whose file or heading does not exist."""
     return [target for target in targets_of(page.read_text("utf-8")) if _is_broken(page, target)]
 
 

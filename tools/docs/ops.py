@@ -1,6 +1,6 @@
-"""The reference of operations: pages of `hr.ops` by group, and entries for those of TensorFlow 1.
+"""The reference of operations: pages of `hr.ops` by group, and entries of TensorFlow 1's.
 
-The groups are those of the table in docs/native.md.
+The table in docs/native.md has the same groups.
 """
 
 import inspect
@@ -17,7 +17,7 @@ import headrace.ops
 __all__ = ["entry", "family_entries", "operation_pages"]
 
 TABLE = Path(__file__).parents[2] / "docs" / "native.md"
-# The page of each group, with a title. A group that is not here has no page, which is an error.
+# The page of each group, with a title. A group that is missing here is an error.
 GROUPS = {
     "Numbers": "numbers",
     "Comparisons, choices": "comparisons",
@@ -123,7 +123,7 @@ def _has_signature(item: object) -> bool:
 
 
 def _methods(item: type) -> Iterator[tuple[str, object]]:
-    """Gives the methods and properties of a class that have docstrings of this package."""
+    """Yields the methods and properties of a class that have docstrings of this package."""
     for name in dir(item):
         found = getattr(item, name)
         home = getattr(found.fget if isinstance(found, property) else found, "__module__", None)
@@ -138,7 +138,7 @@ def _block(written: str, item: object) -> str:
 
 
 def _call(written: str, item: object) -> str:
-    """Returns a call with its parameters and their defaults, under a name as programs write it."""
+    """Returns a call with its parameters and defaults, under the name that programs use."""
     parameters = inspect.signature(item).parameters.values()  # type: ignore[arg-type]
     shown = [_parameter(parameter) for parameter in parameters if parameter.name != "self"]
     line = f"{written}({', '.join(shown)})"
@@ -153,13 +153,13 @@ def _parameter(parameter: inspect.Parameter) -> str:
         return star + parameter.name
     default = parameter.default
     shown = getattr(default, "__name__", None) or repr(default)
-    if " at 0x" in shown:  # A stand-in for an argument that is not given.
+    if " at 0x" in shown:  # A placeholder for an omitted argument.
         shown = "..."
     return f"{star}{parameter.name}={shown}"
 
 
 def _formatted(text: str) -> str:
-    """Returns a docstring of Google's style as Markdown: its sections as lists."""
+    """Returns a docstring in Google style as Markdown, with its sections as lists."""
     lines, section = [], ""
     for line in text.split("\n"):
         if found := _SECTION.match(line):

@@ -2,8 +2,8 @@
 
 .venv/bin/python -m tools.docs.pictures
 
-The rates are those of the tables in benchmarks/RESULTS.md. Everything stands on light panels of the
-pictures' own, so it is legible on any background.
+The rates are those of the tables in benchmarks/RESULTS.md. All pictures
+have light panels, so they are legible on any background.
 """
 
 import re
@@ -150,7 +150,7 @@ def readers() -> str:
 
 
 def use() -> str:
-    """Returns the picture of use: files, a pipeline, a training loop."""
+    """Returns the picture of typical use: files, a pipeline, a training loop."""
     sources = (("TFRecord, tar", 20), ("Parquet, CSV", 156), ("images, text", 292))
     parts = [
         *(box(x, 14, 128, 44, [name, "here or on S3"]) for name, x in sources),
@@ -169,7 +169,7 @@ def use() -> str:
 
 
 def rates() -> str:
-    """Returns the picture of pipelines beside other libraries: rates, and times to the start."""
+    """Returns the picture that compares pipelines with other libraries: rates, and start times."""
     columns = (
         ("÷ `tf.data`", BOX, "÷ tf.data"),
         ("a pipeline ÷ this", QUEUE, "÷ the best other library"),
@@ -202,7 +202,7 @@ def rates() -> str:
 
 
 DATA = {"W1": "TFRecords", "W2": "pictures", "W3": "photos", "W4": "CSV", "W5": "text lines"}
-# Programs of the table of first batches that the picture has, with their names there.
+# Programs of the table of first batches that are in the picture, with their names there.
 SHOWN = {
     "headrace, best program": "headrace",
     "SPDL": "SPDL",
@@ -220,7 +220,7 @@ def heading(y: float, text: str) -> str:
 
 
 def beside(x: float, y: float, text: str) -> str:
-    """Returns a line of text that begins at x."""
+    """Returns a line of text that starts at x."""
     return label(x, y, text).replace("'middle'", "'start'")
 
 
@@ -234,18 +234,18 @@ def table(heading: str, column: str = "") -> list[dict[str, str]]:
 
 
 def bar(x: int, y: int, length: int, fill: str) -> str:
-    """Returns a bar that begins at x."""
+    """Returns a bar that starts at x."""
     return f"<rect x='{x}' y='{y}' width='{length}' height='14' fill='{fill}' stroke='{INK}'/>"
 
 
 def line(x: int, top: int, bottom: int, text: str) -> str:
-    """Returns a dashed line down, with a text above."""
+    """Returns a vertical dashed line with text above it."""
     path = f"<path d='M{x} {top + 4}V{bottom}' stroke='{INK}' stroke-dasharray='3 3'/>"
     return label(x, top, text) + path
 
 
 def augmentation() -> None:
-    """Runs the program of docs/augmentation.md that makes the picture there."""
+    """Runs the program in docs/augmentation.md that makes the picture there."""
     text = (DOCS / "augmentation.md").read_text("utf-8")
     programs = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     with chdir(DOCS):

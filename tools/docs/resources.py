@@ -2,7 +2,7 @@
 
 .venv/bin/python -m tools.docs.resources
 
-Links that a reader may follow are all right.
+Links that a reader may follow are allowed.
 """
 
 import re
@@ -21,7 +21,7 @@ _STYLES = re.compile(r"(?:url\(\s*|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)")
 
 
 def foreign_resources(page: str) -> list[str]:
-    """Returns the addresses of what a page of HTML fetches from other hosts."""
+    """Returns the URLs that a page of HTML fetches from other hosts."""
     reader = _Reader()
     reader.feed(page)
     return reader.found + _STYLES.findall(page)
@@ -52,7 +52,7 @@ def _foreign(site: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Prints what is fetched, and fails if there is anything."""
+    """Prints what pages fetch, and fails if there is anything."""
     found = list(_foreign(SITE))
     print("\n".join(found), end="\n" if found else "", file=sys.stderr)
     return int(bool(found))

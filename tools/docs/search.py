@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["QUERIES", "not_found", "titles_with"]
 
 INDEX = Path(__file__).parents[2] / "build" / "site" / "search" / "search_index.json"
-# What people type, and the page that a title with these words has to be on.
+# Typical queries, and the page that must have a title with these words.
 QUERIES = {
     "num_workers": "faq.html",
     "DataLoader": "coming_from.html",
@@ -30,7 +30,7 @@ QUERIES = {
 
 
 def titles_with(query: str, index: Mapping[str, Any]) -> list[str]:
-    """Returns the places whose titles have all words of a query: search shows these first."""
+    """Returns the sections whose titles have all words of a query, which search shows first."""
     separator = re.compile(index["config"]["separator"])
     words = _words(query, separator)
     return [
@@ -53,7 +53,7 @@ def _words(text: str, separator: re.Pattern[str]) -> set[str]:
 
 
 def main() -> int:
-    """Prints what search does not find, and fails if there is anything."""
+    """Prints the queries that search does not find, and fails if there are any."""
     found = list(not_found(QUERIES, json.loads(INDEX.read_text("utf-8"))))
     print("\n".join(found), end="\n" if found else "", file=sys.stderr)
     return int(bool(found))

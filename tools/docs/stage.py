@@ -1,8 +1,8 @@
-"""Puts the pages of the site together in build/docs: of docs/ and of the top directory.
+"""Assembles the pages of the site in build/docs, from docs/ and the top directory.
 
 .venv/bin/python -m tools.docs.stage
 
-A link to a file that is not a page leads to the source on its host.
+A link to a file that is not a page is replaced by the URL of its source.
 """
 
 import html
@@ -23,9 +23,9 @@ TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 ASSETS = Path(__file__).parent / "assets"
 STAGED = TOP / "build" / "docs"
-# Code hosts show `\|` in a table as a bar, mkdocs with its backslash.
+# Code hosts show `\|` in a table as a bar, mkdocs as a backslash and a bar.
 _BAR_IN_CODE = re.compile(r"(?<=[ (])`([^`\n]*\\\|[^`\n]*)`(?=.*\|$)", re.MULTILINE)
-# Where pages of the repository stand in the site, if it is not their place in docs/.
+# Paths in the site of pages outside of docs/.
 PLACES = {
     "DESIGN.md": "design.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -37,13 +37,13 @@ PLACES = {
 
 
 def sources() -> dict[Path, Path]:
-    """Returns the files of the site that are in the repository, each with its place in the site."""
+    """Returns the files of the repository that are in the site, each with its path there."""
     found = {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.is_file()}
     return found | {TOP / name: Path(place) for name, place in PLACES.items()}
 
 
 def built() -> dict[Path, str]:
-    """Returns the pages that come from the package: those in docs/ of the same names begin them."""
+    """Returns the generated pages, each after the page of docs/ with the same name."""
     return {
         DOCS / "supported.md": supported.page(),
         DOCS / "operations.md": ops_pages.contents(),
@@ -55,7 +55,7 @@ def built() -> dict[Path, str]:
 
 
 def staged(source: Path, text: str, places: dict[Path, Path], host: str) -> str:
-    """Returns a page as it stands in the site, with its links rewritten."""
+    """Returns a page of the site, with rewritten links."""
 
     def replace(target: str) -> str:
         name, hash_, anchor = target.partition("#")
@@ -70,7 +70,7 @@ def staged(source: Path, text: str, places: dict[Path, Path], host: str) -> str:
 
 
 def _for_agents(host: str) -> str:
-    """Returns llms.txt, whose links lead to the pages as they are written."""
+    """Returns llms.txt, with links to the Markdown sources of pages."""
     text = (TOP / "llms.txt").read_text("utf-8")
     return replace_targets(text, lambda target: f"{host}/{target}")
 
@@ -81,13 +81,13 @@ def _as_html(code: re.Match[str]) -> str:
 
 
 def source_host() -> str:
-    """Returns the address under which the files of the repository are."""
+    """Returns the URL of the repository's files."""
     with open(TOP / "pyproject.toml", "rb") as file:
         return str(tomllib.load(file)["project"]["urls"]["Source"]) + "/blob/main"
 
 
 def main() -> int:
-    """Writes all pages, in place of those of an earlier build."""
+    """Writes all pages, and replaces those of an earlier build."""
     shutil.rmtree(STAGED, ignore_errors=True)
     pages, host = built(), source_host()
     places = {path: path.relative_to(DOCS) for path in pages} | sources()

@@ -1,10 +1,10 @@
-"""The site's page of TensorFlow 1's names: which of them are here, and which are not.
+"""The site's page of TensorFlow 1's names: those that headrace has, and those that it lacks.
 
 .venv/bin/python -m tools.docs.supported           # prints the page
 .venv/bin/python -m tools.docs.supported --check   # makes the page, and prints nothing
 
-docs/supported.md is its beginning. What is here is asked of the modules themselves; what is not, of
-the list that their errors use.
+docs/supported.md is its beginning. Supported names come from the modules themselves, missing ones
+from the list that their errors use.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from headrace.tf1.missing import _missing_names, remedy_for
 
 TOP = Path(__file__).parents[2]
 PAGE = TOP / "docs" / "supported.md"
-# The last paragraph of docs/supported.md says how to build the page, and is not on it.
+# The last paragraph of docs/supported.md says how to build the page, and is omitted.
 BUILT = "`make docs` builds"
 
 
@@ -43,7 +43,7 @@ def page() -> str:
 
 
 def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, object]]]:
-    """Gives a module and those in it: the name in programs, and what each of its names is."""
+    """Yields a module and its submodules: the name in programs, and the values of its names."""
     names = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     inner = {name: item for name, item in names.items() if isinstance(item, ModuleType)}
     if names.keys() - inner.keys():
@@ -54,7 +54,7 @@ def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, obje
 
 
 def missing() -> dict[str, dict[str, list[str]]]:
-    """Returns the names that are not here: by module, and there by what to use instead."""
+    """Returns the missing names, by module and by what to use instead."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted(_missing_names()):
         space, _, name = f"tf.{path}".rpartition(".")
@@ -68,11 +68,11 @@ def _table(names: dict[str, object]) -> list[str]:
 
 
 def _meaning(item: object) -> str:
-    """Returns the first sentence of a docstring, fit for a table; of a value what it is."""
+    """Returns the first sentence of a docstring, fit for a table; for a value its type."""
     if not callable(item) or isinstance(item, tf.DType):
         return f"`{item!r}`".replace("|", "\\|")
     text = (inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ")
-    if text == "A ProtocolMessage":  # What protocol buffers say of each.
+    if text == "A ProtocolMessage":  # The generic docstring of protocol buffers.
         return "A protocol buffer message."
     return text.replace("|", "\\|")
 

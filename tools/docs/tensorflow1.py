@@ -1,4 +1,4 @@
-"""The reference of TensorFlow 1's names: the classes and functions that are not operations.
+"""The reference of TensorFlow 1's classes and functions that are not operations.
 
 Operations have pages by family (`tools/docs/ops.py`). Constants are in `docs/supported.md`.
 """
@@ -18,7 +18,7 @@ import headrace.tf1 as tf
 
 __all__ = ["tensorflow1_pages"]
 
-# The first page whose namespaces a name is in gets it; "" means all that are left.
+# A name is on the first page that has its namespace; "" means all remaining names.
 PAGES = {
     "tf1/tf.md": ("Graphs, sessions and other names of `tf`", ("tf",)),
     "tf1/train.md": ("Training: `tf.train`", ("tf.train",)),
@@ -62,7 +62,7 @@ def _names() -> dict[str, Callable[..., object]]:
 
 
 def _is_described(item: object) -> TypeGuard[Callable[..., object]]:
-    """Says whether a name gets an entry. Messages have theirs on the page of protocol buffers."""
+    """Returns whether a name gets an entry. Messages are on the page of protocol buffers."""
     is_message = inspect.isclass(item) and issubclass(item, Message)
     is_called = callable(item) and not isinstance(item, (ModuleType, tf.DType))
     return is_called and not is_message and bool(inspect.getdoc(item))
