@@ -1,6 +1,6 @@
 """Every call that waits: docs/waits.md has a row for each, and each row has tests.
 
-Ctrl-C is tried here, for all of them; what else ends a wait is mostly tested where it belongs, and
+Ctrl-C is tested here, for all of them. Other ends of waits are mostly tested beside the code, and
 the table says where.
 """
 
@@ -34,8 +34,8 @@ ITERATING = "pipeline/run/test_batches.py"
 DUMP = "testing/test_waits.py"
 FAULTS = "io/storage/test_faults.py"
 
-# For each row of the page, by its first cell: where it is tested that the call ends by what the row
-# says, and what is said. Those of Ctrl-C are the cases below, by the words before the colon.
+# For each row of the page, by its first cell: the tests of how the call ends and what it reports.
+# Ctrl-C has the cases below, by the words before the colon.
 ROWS = {
     "`queue.enqueue`, `enqueue_many`": [
         (EAGER, "test_an_enqueue_waits_for_room"),
@@ -162,8 +162,8 @@ ROWS = {
     ],
     "`batches.close()`, the end of a `with` block": [
         (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
-        (STUCK, "test_no_call_begins_once_it_is_closed"),
-        (ITERATING, "test_an_interrupt_ends_the_wait_for_a_worker_that_takes_long"),
+        (STUCK, "test_no_call_starts_after_close"),
+        (ITERATING, "test_an_interrupt_ends_the_wait_for_a_slow_worker"),
         (DUMP, "test_the_end_of_an_iteration_waits_for_its_threads"),
     ],
     "A Python function, or an iterator of `iterable`": [
@@ -175,8 +175,8 @@ ROWS = {
         ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
     ],
     "`to_torch`, `to_jax`, `to_arrow`": [
-        ("pipeline/outputs/test_outputs.py", "test_a_loop_that_is_left_ends_the_threads"),
-        ("pipeline/outputs/test_outputs.py", "test_a_reader_that_is_left_ends_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_leaving_a_loop_ends_the_threads"),
+        ("pipeline/outputs/test_outputs.py", "test_leaving_a_reader_ends_the_threads"),
     ],
     "`tf_record_iterator`": [
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
@@ -223,10 +223,10 @@ os.chdir(sys.argv[1])
 os.mkfifo("pipe")
 
 def main_waits():
-    # Its stack is behind its waits. This line is part of another stack, from Python 3.13 on.
-    behind = dump_waits(write=False).partition("\\n-- thread 'MainThread'")[2].split("\\n")[1:]
+    # Its stack is after its waits. This line is part of another stack, from Python 3.13 on.
+    after = dump_waits(write=False).partition("\\n-- thread 'MainThread'")[2].split("\\n")[1:]
     found = []
-    for line in behind:
+    for line in after:
         if not line.startswith("   waits for "):
             return found
         found.append(line.strip())

@@ -68,7 +68,7 @@ def test_a_killed_conversion_has_whole_files_only_and_continues(whole, moment, n
     again = run(*COMMAND)
     assert again.returncode == 0
     if num_whole:
-        assert f"went on behind {num_whole} part" in again.stderr
+        assert f"continued after {num_whole} part" in again.stderr
     assert contents("*") == {**whole, "a": Path("a").read_bytes()}
     assert not list(Path().glob(".*"))
 

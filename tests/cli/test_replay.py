@@ -88,7 +88,7 @@ def test_examples_without_a_batch_are_steps():
     assert [len(step) for step in records_of(lines)] == [1, 1, 1]
 
 
-def test_examples_behind_a_filter_are_found():
+def test_examples_after_a_filter_are_found():
     state_of("filtered", 2)
     batch = list(pipe_named("filtered"))[2]
     assert records_of(replayed("filtered", "--json")) == [batch["n"].tolist()]

@@ -24,7 +24,7 @@ def here(tmp_path, monkeypatch):
 
 
 def state_of(pipe, number):
-    """The state behind so many batches."""
+    """The state after so many batches."""
     with iter(pipe) as batches:
         for _ in range(number):
             next(batches)
@@ -116,8 +116,8 @@ def test_places_of_open_pieces_are_said_with_their_bytes():
     assert open_pieces
     for line in open_pieces:
         assert re.fullmatch(
-            r"tfrecords: (It (begins at|resumes \d+ examples? behind) the beginning of a piece|"
-            r"The next record (begins at|is \d+ behind) byte [\d,]+ of file [01], "
+            r"tfrecords: (It (begins at|resumes \d+ examples? after) the beginning of a piece|"
+            r"The next record (begins at|is \d+ after) byte [\d,]+ of file [01], "
             r"both counted from 0)\.",
             line,
         ), line

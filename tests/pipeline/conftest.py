@@ -46,7 +46,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_damaged(path: Path, numbers: Sequence[int]) -> None:
-    """Writes examples, of which every 90th has a wrong checksum and every 77th is no `Example`."""
+    """Writes examples, every 90th with a wrong checksum, every 77th invalid."""
     path.parent.mkdir(exist_ok=True)
     with TFRecordWriter(path) as writer:
         for number in numbers:
@@ -88,7 +88,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def generated_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the files that drawn pipelines read."""
+    """A directory with the files that generated pipelines read."""
     directory = tmp_path_factory.mktemp("generated")
     write_files(directory)
     return directory

@@ -80,7 +80,7 @@ def test_a_state_serves_any_number_of_readers_and_trainers(feed, pipe, readers, 
     assert all(ranks[rank] == whole[74 + rank :: world] for rank in range(world))
 
 
-def test_a_state_before_the_first_batch_and_behind_the_last(feed, pipe):
+def test_a_state_before_the_first_batch_and_after_the_last(feed, pipe):
     batches = feed.batches()
     state = batches.state()
     whole = numbers_of(batches)

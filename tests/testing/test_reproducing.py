@@ -38,7 +38,7 @@ class Counting:
 
 def test_the_first_difference_is_named(numbers):
     pipe = numbers.select("number").map(Counting()).batch(50)
-    with pytest.raises(AssertionError, match=r"resumed behind 0 batches: batch 0 differs in 'num"):
+    with pytest.raises(AssertionError, match=r"resumed after 0 batches: batch 0 differs in 'num"):
         assert_resumes(pipe)
     with pytest.raises(
         AssertionError,

@@ -92,7 +92,7 @@ def test_a_listing_without_end_is_an_error(server: Server):
 def test_a_listing_of_endlessly_many_pages_is_an_error(server: Server, pattern):
     server.has_endless_pages = True
     text = (
-        r"the server's list of files goes on behind \d+ pages, which have \d+ bytes together, "
+        r"the server's list of files continues after \d+ pages, which have \d+ bytes together, "
         r"expected a last page\. This is a fault of the server"
     )
     with pytest.raises(errors.FailedPreconditionError, match=text):

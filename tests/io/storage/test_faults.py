@@ -118,7 +118,7 @@ def test_a_file_without_a_tag_that_changes_its_length_is_an_error(server: Server
         list(hr.text_lines(f"{server.url}/bucket/a"))
 
 
-def test_a_file_that_changes_behind_its_index_is_an_error(server: Server):
+def test_a_file_that_changes_after_its_index_is_an_error(server: Server):
     server.files["bucket/a"] = DATA
     pipeline = hr.text_lines("s3://bucket/a").shuffle(seed=1)
     assert sorted(example["text"] for example in pipeline) == sorted(LINES)

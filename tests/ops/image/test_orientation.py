@@ -38,7 +38,7 @@ def test_pictures_stand_upright(photo, format, number):
     assert Image.open(io.BytesIO(file)).getexif()[ORIENTATION] == number
 
 
-def test_a_png_may_have_its_data_behind_the_pixels(photo):
+def test_a_png_may_have_its_data_after_the_pixels(photo):
     file = with_orientation(photo(12, 17), "PNG", 6)
     start = file.index(b"eXIf") - 4
     end = start + 12 + int.from_bytes(file[start : start + 4], "big")

@@ -49,7 +49,7 @@ def test_an_index_out_of_range_is_refused(run):
         run(tf.SparseTensor([[0, 7]], [1.0], [2, 3]) * 2.0)
 
 
-def test_only_dense_tensors_may_stand_behind():
+def test_the_second_tensor_has_to_be_dense():
     for wrong in (matrix(), "a"):
         with pytest.raises(TypeError):
             matrix() * wrong

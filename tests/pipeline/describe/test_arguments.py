@@ -1,4 +1,4 @@
-"""Arguments and names that are refused where they are written."""
+"""Wrong arguments and names are refused at the call."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def rows():
 
 @pytest.fixture
 def unknown(rows):
-    """Components that a Python function makes: nobody knows which."""
+    """Unknown components, made by a Python function."""
     return rows.map(lambda e: e)
 
 
@@ -61,7 +61,7 @@ def unknown(rows):
         ),
     ],
 )
-def test_arguments_are_checked_where_they_are_written(make, error, message, rows):
+def test_arguments_are_checked_at_the_call(make, error, message, rows):
     with pytest.raises(error, match=message):
         make(rows)
 
@@ -86,11 +86,11 @@ def test_names_are_checked_as_far_as_they_are_known(make, unknown):
         make(unknown)
 
 
-def test_names_that_are_there_are_taken(unknown):
+def test_existing_names_are_accepted(unknown):
     chosen = unknown.select("n", "x").rename(x="y").batch(2, remainder="pad").select("y", "mask")
     assert list(chosen.spec) == ["y", "mask"]
     assert len(list(chosen)) == 2
-    # Another function makes other components.
+    # A later function makes other components.
     again = unknown.select("n").map(lambda e: {"z": e["n"]}).select("z")
     assert [int(example["z"]) for example in again] == [0, 1, 2]
 

@@ -17,7 +17,7 @@ def values(examples, name="n"):
     return [int(row[name]) for row in examples]
 
 
-def test_an_example_skipped_by_a_longer_part_behind_the_end_is_not_reported():
+def test_an_example_skipped_by_a_longer_part_after_the_end_is_not_reported():
     def failing(example):
         if example["m"] in (1, 5):
             raise LookupError
@@ -28,14 +28,14 @@ def test_an_example_skipped_by_a_longer_part_behind_the_end_is_not_reported():
     with iter(pipeline) as batches:
         states = [batches.state()]
         states += [batches.state() for _ in batches]
-    # The row behind number 5 is not wanted: the shortest part has ended.
+    # The row after number 5 is not wanted: the shortest part has ended.
     for state in states:
         with pipeline.resume(state) as resumed:
             assert len(list(resumed)) == 4 - states.index(state)
             assert [len(found) for found in (batches.skipped, resumed.skipped)] == [1, 1]
 
 
-def test_a_mix_draws_by_weight_and_keeps_the_order_of_each(given):
+def test_a_mix_draws_by_weight_and_keeps_the_order_of_each_part(given):
     mixed = hp.mix([numbers(0, 9000), numbers(10_000, 19_000)], weights=[3, 1], seed=5, stop="all")
     found = np.array(values(given(mixed.take(8000))))
     for part in (found[found < 10_000], found[found >= 10_000]):
@@ -50,7 +50,7 @@ def _parts():
     return [numbers(0, 9000), numbers(10_000, 19_000)]
 
 
-def test_each_epoch_of_a_mix_has_draws_of_its_own(given):
+def test_each_epoch_of_a_mix_has_other_draws(given):
     mixed = hp.mix([numbers(0, 100), numbers(1000, 1100)], seed=5, stop="all")
     both = values(given(mixed.epochs(2)))
     assert sorted(both[:200]) == sorted(both[200:]) == [*range(100), *range(1000, 1100)]
@@ -58,7 +58,7 @@ def test_each_epoch_of_a_mix_has_draws_of_its_own(given):
     assert both[200:] == values(mixed.epoch(1))
 
 
-def test_a_mix_ends_with_the_first_or_with_all(given):
+def test_a_mix_ends_with_the_first_part_or_with_all(given):
     parts = [numbers(0, 10), numbers(1000, 2000)]
     first = values(given(hp.mix(parts, seed=5)))
     assert first[-1] >= 1000
@@ -73,7 +73,7 @@ def test_a_mix_ends_with_the_first_or_with_all(given):
         len(hp.mix(parts))
 
 
-def test_a_mix_of_files_shuffles_and_epochs(records, given):
+def test_a_mix_of_files_can_be_shuffled_and_repeated(records, given):
     one = hp.tfrecords(records).parse({"number": int}).shuffle(window=50, seed=1).epochs()
     other = hp.tfrecords(records).parse({"number": int}).map(lambda row: {"number": -row["number"]})
     mixed = hp.mix([one, other.epochs(2)], weights=[0.5, 0.5], seed=3).take(3000).batch(100)
@@ -115,7 +115,7 @@ def _squares():
     return ({"square": number**2} for number in range(1000))
 
 
-def test_zip_refuses_unequal_lengths_where_they_end(given):
+def test_zip_raises_at_the_end_of_the_shorter_part(given):
     found = []
     message = "zip: pipeline 1 ends after 20 examples, pipeline 0 continues.*strict=False"
     with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -161,7 +161,7 @@ def test_wrong_arguments_are_refused(make, error, message):
         make(numbers(0, 3))
 
 
-def test_parts_behind_functions_are_compared_when_they_are_known():
+def test_components_of_functions_are_compared_once_they_are_known():
     mapped = numbers(0, 3).map(lambda row: {"n": 0.5})
     with pytest.raises(ValueError, match=r"concat: the components are .*, expected the same"):
         list(hp.concat([numbers(0, 3), mapped]))
@@ -179,7 +179,7 @@ def test_weights_hold_over_any_window_of_a_thousand(seed):
     assert np.abs(shares - 0.2).max() < 5.5 * 0.0126
 
 
-def test_a_part_repeats_on_its_own():
+def test_one_part_of_a_mix_can_repeat():
     small = numbers(0, 10).shuffle(seed=1).epochs()
     mixed = values(hp.mix([numbers(1000, 1200), small], seed=2))
     repeated = [number for number in mixed if number < 1000]

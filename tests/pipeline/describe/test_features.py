@@ -1,4 +1,4 @@
-"""The features of `parse`: words of TensorFlow 1, and lists that no record has."""
+"""The features of `parse`: classes of TensorFlow 1, and lists that no record has."""
 
 import warnings
 
@@ -19,7 +19,7 @@ def records(tmp_path):
     return hr.tfrecords(tmp_path / "a")
 
 
-def test_words_of_tensorflow_1(records):
+def test_classes_of_tensorflow_1_are_accepted(records):
     features = {
         "number": tf1.FixedLenFeature([], tf1.int64),
         "floats": tf1.FixedLenFeature((3,), tf1.float32),
@@ -70,13 +70,13 @@ def test_words_of_tensorflow_1(records):
         (tf1.VarLenFeature(tf1.int32), TypeError, "'x' is int32, but an Example holds"),
     ],
 )
-def test_a_feature_that_no_component_can_be_is_refused(records, feature, error, message):
+def test_unsupported_features_are_refused(records, feature, error, message):
     with pytest.raises(error, match=f"parse: the feature {message}"):
         records.parse({"x": feature})
 
 
 @pytest.mark.parametrize("way", [{"num_threads": 1}, {"num_threads": 8, "memory_bytes": 1 << 20}])
-def test_a_list_that_no_record_has_is_warned_of_once(records, way):
+def test_a_list_that_no_record_has_gives_one_warning(records, way):
     pipeline = records.parse({"lsit": hr.Ragged(int), "number": int})
     pipeline = pipeline.padded_batch(100).options(**way)
     batches = iter(pipeline.epochs(2))
@@ -90,7 +90,7 @@ def test_a_list_that_no_record_has_is_warned_of_once(records, way):
     assert warning.filename == __file__
 
 
-def test_of_few_records_it_is_warned_at_the_end(records):
+def test_with_few_records_the_warning_comes_at_the_end(records):
     batches = iter(records.parse({"lsit": hr.Ragged(int)}).take(5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -11,7 +11,7 @@ import headrace as hr
 
 
 class Numbers:
-    """The rows that were asked for, by number or in blocks."""
+    """Rows by number or in blocks; keeps the numbers that were requested."""
 
     def __init__(self, length: int = 100) -> None:
         self.length = length
@@ -26,7 +26,7 @@ class Numbers:
 
 
 class Blocks(Numbers):
-    """The same, in blocks alone."""
+    """The same, only in blocks."""
 
     def __init__(self, length: int = 100) -> None:
         super().__init__(length)
@@ -42,27 +42,27 @@ def numbers_of(pipe: hr.Pipeline) -> list[int]:
 
 
 class TestComponents:
-    def test_keys_of_a_dict(self):
+    def test_a_dict_has_a_component_for_each_key(self):
         pipe = hr.indexed(Numbers())
         assert list(pipe.spec) == ["n", "half"]
         assert next(iter(pipe.skip(3))) == {"n": 3, "half": 1.5}
 
-    def test_items_of_a_tuple_by_their_places(self):
+    def test_items_of_a_tuple_are_named_by_position(self):
         pipe = hr.indexed([(np.zeros((2, 3), np.uint8), 1), (np.ones((2, 3), np.uint8), 2)])
         batch = next(iter(pipe.batch(2)))
         assert list(batch) == ["0", "1"]
         assert batch["0"].shape == (2, 2, 3)
         assert batch["1"].tolist() == [1, 2]
 
-    def test_items_of_a_tuple_by_given_names(self):
+    def test_items_of_a_tuple_have_the_given_names(self):
         pipe = hr.indexed([(1, "a"), (2, "b")], names=("number", "letter"))
         assert list(pipe) == [{"number": 1, "letter": "a"}, {"number": 2, "letter": "b"}]
 
-    def test_a_list_is_one_component_unless_names_say_more(self):
+    def test_a_list_is_one_component_without_several_names(self):
         assert next(iter(hr.indexed([[1, 2]])))["x"].tolist() == [1, 2]
         assert next(iter(hr.indexed([[1, 2]], names=["a", "b"]))) == {"a": 1, "b": 2}
 
-    def test_arrays_and_numbers_are_x(self):
+    def test_arrays_and_numbers_are_the_component_x(self):
         assert next(iter(hr.indexed([1.5]))) == {"x": 1.5}
         assert next(iter(hr.indexed(np.eye(3))))["x"].tolist() == [1, 0, 0]
         assert next(iter(hr.indexed([2], names=["label"]))) == {"label": 2}
@@ -84,13 +84,13 @@ class TestComponents:
 
 
 class TestOrder:
-    def test_all_examples_are_shuffled_anew_in_each_epoch(self):
+    def test_all_examples_are_shuffled_again_in_each_epoch(self):
         pipe = hr.indexed(Numbers()).shuffle(seed=3)
         first, second = numbers_of(pipe), [int(e["n"]) for e in pipe.epoch(1)]
         assert sorted(first) == sorted(second) == list(range(100))
         assert first != second != list(range(100))
 
-    def test_the_order_is_that_of_arrays(self):
+    def test_the_order_is_the_same_as_for_arrays(self):
         wanted = numbers_of(hr.arrays({"n": np.arange(100)}).shuffle(seed=3).shard(1, 3))
         assert numbers_of(hr.indexed(Numbers()).shuffle(seed=3).shard(1, 3)) == wanted
 
@@ -99,11 +99,11 @@ class TestOrder:
         pipe = hr.indexed(source).shuffle(window=50, seed=3).shard(0, 4)
         found = numbers_of(pipe)
         assert len(found) == 25
-        # The first one says the components.
+        # The first one is for the components.
         assert set(source.asked[1:]) <= set(found)
 
     @pytest.mark.parametrize("skips", [False, True])
-    def test_only_rows_that_are_left_are_read(self, skips):
+    def test_only_remaining_rows_are_read(self, skips):
         source = Numbers(1000)
         pipe = hr.indexed(source).shuffle(seed=1).skip(500).shard(1, 50).take(3)
         if skips:
@@ -123,7 +123,7 @@ class TestOrder:
             *range(100)
         ]
 
-    def test_a_state_serves_other_numbers_of_shards_and_threads(self):
+    def test_other_numbers_of_shards_and_threads_resume(self):
         def pipe(rank: int, world: int, num_threads: int = 1) -> hr.Pipeline:
             rows = hr.indexed(Numbers(96), num_threads).shuffle(seed=5)
             return rows.shard(rank, world).batch(4)
@@ -140,7 +140,7 @@ class TestOrder:
         ]
         assert sorted([*given, *others, *rest]) == list(range(96))
 
-    def test_another_length_does_not_take_a_state(self):
+    def test_a_state_of_another_length_is_refused(self):
         with iter(hr.indexed(Numbers(10))) as batches:
             next(batches)
             state = batches.state()
@@ -220,7 +220,7 @@ class TestErrors:
             ({0: [1]}, r"the names are \[0\], expected strings"),
         ],
     )
-    def test_what_has_no_rows_is_refused(self, source, words):
+    def test_objects_without_rows_are_refused(self, source, words):
         with pytest.raises(TypeError, match=f"indexed: {words}"):
             hr.indexed(source)
 
@@ -232,7 +232,7 @@ class TestErrors:
             (2**70, ValueError, "the length of Numbers is out of range"),
         ],
     )
-    def test_a_length_that_is_none_is_refused(self, length, kind, words):
+    def test_invalid_lengths_are_refused(self, length, kind, words):
         with pytest.raises(kind, match=f"indexed: {words}"):
             hr.indexed(Numbers(length))
 
@@ -260,7 +260,7 @@ class TestErrors:
         with pytest.raises(ValueError, match="length of Numbers is 12, but it was 10"):
             list(pipe)
 
-    def test_a_row_that_is_not_there_is_an_error(self):
+    def test_a_missing_row_is_an_error(self):
         class Short(Numbers):
             def __getitem__(self, number: int) -> Any:
                 return {"n": [0, 1, 2][number]}
@@ -270,7 +270,7 @@ class TestErrors:
         assert any("indexed(Short), at indexed: index 3" in n for n in caught.value.__notes__)
         assert numbers_of(hr.indexed(Short(5)).skip_errors(2)) == [0, 1, 2]
 
-    def test_skipped_rows_are_told_by_index(self):
+    def test_skipped_rows_are_reported_by_index(self):
         class Damaged(Numbers):
             def __getitem__(self, number: int) -> Any:
                 if number % 10 == 4:
@@ -316,7 +316,7 @@ class TestCallers:
             list(pipe)
         assert any("at indexed: index 5" in note for note in caught.value.__notes__)
 
-    def test_what_cannot_be_sent_is_refused(self):
+    def test_sources_that_cannot_be_sent_to_workers_are_refused(self):
         class Held(Numbers):
             def __init__(self) -> None:
                 super().__init__()
@@ -330,14 +330,14 @@ class TestCallers:
             hr.indexed([1], 2, 2)
 
 
-def test_two_of_the_same_source_are_equal():
+def test_pipelines_of_the_same_source_are_equal():
     source = Numbers()
     assert hr.indexed(source) == hr.indexed(source)
     assert hr.indexed(source) != hr.indexed(source, names=["a"])
     assert hr.indexed(source) != hr.indexed(Numbers())
 
 
-def test_it_is_described():
+def test_describe_names_the_source():
     text = hr.indexed(Numbers(), num_threads=2).shuffle(seed=1).describe()
     assert "indexed(100)" in text
     assert "indexed(Numbers, num_threads=2)" in text

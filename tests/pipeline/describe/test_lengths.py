@@ -64,7 +64,7 @@ def test_lengths_are_known_without_reading(directory, kind):
 
 
 @pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder"])
-def test_parts_of_what_is_known(directory, kind):
+def test_take_skip_and_shard_of_known_lengths_are_known(directory, kind):
     pipe = known(directory)[kind]
     for part in pipe.split(0.6, 0.4, seed=3):
         for shaped in (part, part.shuffle(seed=1).batch(4), part.epochs(3).batch(2)):
@@ -77,7 +77,7 @@ def test_parts_of_what_is_known(directory, kind):
         assert part.count() == length(part)
 
 
-def test_the_footers_of_parquet_files_are_enough(directory):
+def test_lengths_of_parquet_files_come_from_footers(directory):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     for index, count in enumerate((10, 7)):
@@ -90,7 +90,7 @@ def test_the_footers_of_parquet_files_are_enough(directory):
 
 
 @pytest.mark.parametrize("kind", ["txt", "csv", "concat"])
-def test_after_a_scan_all_is_known(directory, kind):
+def test_all_lengths_are_known_after_a_scan(directory, kind):
     source = {
         "txt": hr.text_lines(f"{directory}/*.txt"),
         "csv": hr.csv(f"{directory}/*.csv", {"n": int}),
@@ -104,7 +104,7 @@ def test_after_a_scan_all_is_known(directory, kind):
     assert len(pipe) == len(pipe.epochs(2)) // 2 == length(pipe) == 11
 
 
-def test_parts_of_tables_have_to_be_read(directory):
+def test_lengths_of_split_tables_need_reading(directory):
     pipe = hr.csv(f"{directory}/*.csv", {"n": int})
     assert length(pipe.shuffle(seed=1)) == len(pipe) == 43
     for part in pipe.shuffle(seed=1).split(0.5, 0.5):
@@ -117,7 +117,7 @@ def test_parts_of_tables_have_to_be_read(directory):
         assert len(part) == length(part)
 
 
-def test_a_scan_of_other_files_tells_nothing(tmp_path):
+def test_a_scan_of_other_files_gives_no_length(tmp_path):
     (tmp_path / "a.txt").write_text("1\n2\n")
     pipe = hr.text_lines(f"{tmp_path}/*.txt").shuffle(seed=1)
     assert length(pipe) == len(pipe) == 2
@@ -127,7 +127,7 @@ def test_a_scan_of_other_files_tells_nothing(tmp_path):
     assert length(pipe) == len(pipe) == 3
 
 
-def test_count_reads_what_it_must_and_says_so(directory, caplog):
+def test_count_reads_only_if_needed_and_says_so(directory, caplog):
     caplog.set_level(logging.INFO, "headrace.pipeline")
     called = []
 
@@ -146,7 +146,7 @@ def test_count_reads_what_it_must_and_says_so(directory, caplog):
     assert text.batch(4).filter(lambda batch: len(batch["text"]) == 4).count() == 10
 
 
-def test_count_of_epochs_that_differ_counts_each(directory):
+def test_count_counts_each_epoch_where_they_differ(directory):
     def drawn(example, rng):
         return {"x": rng.random()}
 
@@ -189,7 +189,7 @@ def test_an_endless_pipeline_has_no_length():
 
 
 class TestOrdinaryObjects:
-    def test_a_pipeline(self):
+    def test_a_pipeline_is_true_and_not_a_sequence(self):
         pipe = numbers(8).filter(lambda e: e["n"] < 4).cache().batch(2)
         assert bool(pipe)
         assert bool(numbers(0))
@@ -208,7 +208,7 @@ class TestOrdinaryObjects:
             with pytest.raises(TypeError, match=text):
                 what()
 
-    def test_an_iteration(self):
+    def test_an_iteration_is_true_and_not_a_sequence(self):
         batches = iter(numbers(8).batch(2))
         assert bool(batches)
         for what, text in (

@@ -21,7 +21,7 @@ def num_files(pipe: hr.Pipeline) -> int:
 
 
 def of_files(pipe: hr.Pipeline) -> int:
-    """The number of files that the first examples do come from."""
+    """The true number of files that the first examples come from."""
     with iter(pipe.batch(1000)) as batches:
         return len(set(next(batches)["text"].tolist()))
 
@@ -53,7 +53,7 @@ def test_the_estimate_is_near_what_an_epoch_gives(classes, arguments):
     assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.1, abs=1)
 
 
-def test_parts_of_a_mix_and_of_a_concat_are_counted_together(classes):
+def test_the_estimate_counts_files_of_all_parts(classes):
     some = [hr.text_lines(classes / f"{digit}*.txt") for digit in (0, 1)]
     for pipe in (hr.concat(some), hr.mix(some, seed=1)):
         shuffled = pipe.shuffle(window=1000, block_bytes=4096, seed=1)
@@ -87,7 +87,7 @@ def test_compressed_files_never_have_an_index(tmp_path):
     )
 
 
-def test_sizes_tell_of_records_of_one_length(tmp_path):
+def test_records_of_one_length_are_counted_from_sizes(tmp_path):
     for file in range(4):
         (tmp_path / f"{file}.bin").write_bytes(bytes(30))
     pipe = hr.fixed_length_records(tmp_path, 3).shuffle(window=5, seed=1)
@@ -115,12 +115,12 @@ def tables(tmp_path_factory):
         {"window": 2000, "num_open": 1, "files": "in order"},
     ],
 )
-def test_footers_tell_of_row_groups(tables, arguments):
+def test_row_groups_are_counted_from_footers(tables, arguments):
     pipe = hr.parquet(tables).shuffle(seed=1, **arguments)
     assert num_files(pipe) == pytest.approx(of_files(pipe), rel=0.12, abs=1)
 
 
-def test_a_condition_leaves_the_number_of_rows_open(tables):
+def test_the_number_of_rows_under_a_condition_is_unknown(tables):
     few = hr.parquet(tables, where=[("text", "<", "040")])
     unknown = "and whether from more is unknown"
     assert said(few.shuffle(window=100, seed=1)).endswith(
@@ -133,19 +133,19 @@ def test_a_condition_leaves_the_number_of_rows_open(tables):
     assert said(none.shuffle(window=100, seed=1)).endswith("16 at once")
 
 
-def test_files_that_are_not_there_are_not_the_matter_of_describe(tmp_path):
+def test_describe_ignores_missing_files(tmp_path):
     assert said(hr.text_lines(tmp_path / "*.txt").shuffle(window=5, seed=1)).endswith("16 at once")
     assert said(hr.text_lines("gs://nowhere/*").shuffle(window=5, seed=1)).endswith("16 at once")
 
 
-def test_an_order_that_stays_is_not_estimated(classes):
+def test_an_unshuffled_order_has_no_estimate(classes):
     lines = hr.text_lines(classes)
     for pipe in (lines.take(50), lines.shuffle(5, 1), hr.arrays({"n": [1, 2]})):
         assert "files its" not in pipe.shuffle(7, 1).describe().splitlines()[-2]
     assert "come from" not in said(hr.text_lines(classes / "000.txt").shuffle(window=5, seed=1))
 
 
-def test_a_window_over_blocks_without_an_index_is_said_to_be_refused():
+def test_describe_says_that_a_window_over_blocks_needs_an_index():
     off = {"index": "off"}
     blocks = {"window": 5, "seed": 1, "block_bytes": 100}
     refused = "which is refused, since options(index='off') allows no scan"

@@ -56,7 +56,7 @@ def test_a_native_function_maps_examples(given):
     assert [len(batch["label"]) for batch in batches] == [128, 128, 44]
 
 
-def test_components_are_known_before_anything_runs():
+def test_components_are_known_before_the_function_runs():
     _, pipeline = images()
     made = pipeline.map(scaled)
     assert made.spec == {
@@ -82,13 +82,13 @@ def test_a_component_that_passes_through_keeps_its_kind(numbers, given):
     assert list(next(iter(numbers.map(only)))) == ["b", "a"]
 
 
-def test_texts_stay_texts(given):
+def test_text_stays_text(given):
     pipeline = hr.arrays({"name": np.array(["ä", "b"]), "n": np.arange(2)})
     kept = hr.native(lambda example: {"name": example["name"], "n": example["n"] * 2})
     assert [example["name"] for example in given(pipeline.map(kept))] == ["ä", "b"]
 
 
-def test_rows_may_have_shapes_of_their_own(given):
+def test_rows_may_have_different_shapes(given):
     texts = np.array([b"abc", b"", b"de", b"fgh"], object)
     made = hr.native(lambda example: {"bytes": hr.ops.decode_raw(example["text"], "uint8") + 1})
     rows = [example["bytes"].tolist() for example in given(hr.arrays({"text": texts}).map(made))]
@@ -116,14 +116,14 @@ def test_a_native_predicate_filters(numbers, given):
     assert given(flag.filter(hr.native(lambda example: False))) == []
 
 
-def test_a_native_flat_map_takes_rows_apart(numbers, given):
+def test_a_native_flat_map_splits_rows(numbers, given):
     made = numbers.select("number").flat_map(repeated)
     assert made.spec == {"number": hr.Spec(np.dtype("int64"), ())}
     found = [int(example["number"]) for example in given(made)]
     assert found == [sign * number for number in range(NUM_EXAMPLES) for sign in (1, -1)]
 
 
-def test_it_is_traced_once(numbers):
+def test_a_native_function_is_traced_once(numbers):
     calls = []
 
     @hr.native
@@ -137,7 +137,7 @@ def test_it_is_traced_once(numbers):
     assert len(calls) == 1
 
 
-def test_it_follows_python_functions(numbers, given):
+def test_a_native_function_may_follow_python_functions(numbers, given):
     pipeline = numbers.map(lambda example: {"x": np.arange(int(example["number"]) % 3)})
     made = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
     assert [example["y"].tolist() for example in given(made)] == [[], [0], [0, 2], []]
@@ -150,7 +150,7 @@ def test_native_functions_call_each_other(given):
     assert found == [10, 20, 30]
 
 
-def test_it_can_be_called_with_values():
+def test_a_native_function_can_be_called_with_values():
     raw, _ = images(1)
     result = scaled({"image": raw[0].tobytes(), "label": 4})
     assert result["image"].dtype == np.float32
@@ -158,7 +158,7 @@ def test_it_can_be_called_with_values():
     assert is_odd({"number": 3})
 
 
-def test_it_is_shown_and_pickled_by_its_name():
+def test_a_native_function_is_shown_and_pickled_by_name():
     assert repr(scaled) == "<native function scaled>"
     assert str(images()[1].map(scaled)).endswith("map(scaled))")
     assert pickle.loads(pickle.dumps(scaled)) is scaled
@@ -176,7 +176,7 @@ USES = {
 
 
 @pytest.mark.parametrize("word", USES)
-def test_a_look_at_a_value_is_refused_with_the_line(word):
+def test_using_a_value_while_tracing_is_refused_with_the_line(word):
     pipeline = hr.arrays({"x": np.arange(3)})
     line = USES[word].__code__.co_firstlineno
     with pytest.raises(TypeError, match=rf"^{THIS_FILE}:{line}: the value is not known.*{word}"):
@@ -264,7 +264,7 @@ def test_a_failing_row_names_the_operation_the_line_and_the_record(tmp_path, giv
             next(examples)
 
 
-def test_photographs_that_are_damaged_are_named(tmp_path):
+def test_damaged_photographs_are_named(tmp_path):
     (tmp_path / "a.jpg").write_bytes(b"no photograph")
     decode = hr.native(lambda example: {"image": hr.ops.decode_jpeg(example["data"])})
     with pytest.raises(errors.InvalidArgumentError, match=r"DecodeJpeg at .*a\.jpg"):
@@ -289,7 +289,7 @@ def operations():
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=st.lists(operations(), min_size=1, max_size=5), size=st.integers(1, 90))
-def test_segments_change_nothing(records, steps, size):
+def test_segments_give_the_same_results(records, steps, size):
     """Operations over blocks and in loops, in any order, against a call for each example."""
 
     @hr.native
@@ -349,7 +349,7 @@ def test_uniform_draws_over_examples_are_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 50.8
 
 
-def test_a_seed_stands_in_map_alone(numbers):
+def test_a_seed_has_to_be_given_to_map(numbers):
     with pytest.raises(ValueError, match="has a seed of its own"):
         numbers.map(hr.native(lambda e: {"x": hr.ops.random_uniform([], seed=3)}), seed=7)
     with pytest.raises(ValueError, match="for which map needs a seed"):

@@ -1,4 +1,4 @@
-"""Values that fill up lists."""
+"""Padding values of lists."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from headrace import pipeline as hp
 
 @pytest.fixture
 def lists():
-    """Lists of 0 to 2 items of several types, and a scalar that is never filled up."""
+    """Lists of 0 to 2 items of several types, and a scalar that is never padded."""
     rows = [[], [1], [1, 2]]
     return hp.iterable(
         lambda: (
@@ -43,7 +43,7 @@ def test_none_pads_with_zeros_and_empty_strings(lists):
         }
 
 
-def test_a_value_fills_up_what_is_of_its_kind(lists):
+def test_a_value_pads_components_of_its_kind(lists):
     (batch,) = lists.select("n", "x", "s", "one").padded_batch(3, values=-1)
     assert batch["n"].tolist() == batch["x"].tolist() == [[-1, -1], [1, -1], [1, 2]]
     assert batch["s"].tolist() == [["", ""], ["ä", ""], ["ä", "ä"]]
@@ -73,7 +73,7 @@ def test_a_value_fills_up_what_is_of_its_kind(lists):
     ],
 )
 @pytest.mark.parametrize("is_known", [True, False])
-def test_values_that_do_not_fit_are_refused_at_once(values, message, is_known, lists):
+def test_values_of_other_types_are_refused_at_once(values, message, is_known, lists):
     known = hp.arrays(
         {
             "n": np.zeros((3, 2), np.int64),
@@ -90,7 +90,7 @@ def test_values_that_do_not_fit_are_refused_at_once(values, message, is_known, l
         if is_known and not isinstance(values, float):
             with pytest.raises(ValueError, match=message):
                 make(known)
-        # Behind a Python function, nobody knows before.
+        # The components of a Python function are not known before.
         elif not is_known:
             with pytest.raises(ValueError, match=message):
                 list(make(lists))
@@ -106,7 +106,7 @@ def test_invalid_values_are_refused(values, lists):
     ("dtype", "shape", "default"),
     [(int, (), 0.5), (np.uint8, (), 300), (bytes, (), 1), (float, (3,), [1, 2])],
 )
-def test_a_default_of_a_feature_has_to_fit(dtype, shape, default):
+def test_defaults_of_features_that_do_not_fit_are_refused(dtype, shape, default):
     with pytest.raises(ValueError, match=r"Feature: default is .*, expected .* or a scalar"):
         hp.Feature(dtype, shape, default)
 
@@ -117,7 +117,7 @@ def test_defaults_that_fit_are_taken():
     assert hp.Feature(str, (2,), "ab").default == "ab"
 
 
-def test_a_string_that_fills_nothing_is_refused():
+def test_a_string_that_pads_no_component_is_refused():
     lists = hp.iterable([{"x": [1, 2]}, {"x": [3]}])
     with pytest.raises(ValueError, match="values has 's', but no list of strings is filled up"):
         list(lists.padded_batch(2, values="s"))

@@ -1,4 +1,4 @@
-"""A shuffle of all examples of formats that know their components."""
+"""A shuffle of all examples of CSV files, JSON lines and archives."""
 
 import bz2
 import re
@@ -76,7 +76,7 @@ def test_any_text_as_csv_gives_the_same_records_or_the_same_error(tmp_path, file
 
 
 def outcome(pipeline):
-    """All examples, sorted, or the error."""
+    """All examples, sorted; or the error."""
     try:
         return sorted(rows(pipeline))
     except errors.OpError as error:
@@ -102,7 +102,7 @@ def test_errors_name_the_line_as_streaming_does(tmp_path, name, damage):
     assert messages[0] == messages[1]
 
 
-def test_each_file_has_its_columns_where_its_header_says(tmp_path, given):
+def test_columns_follow_the_header_of_each_file(tmp_path, given):
     (tmp_path / "0.csv").write_text("a,b\n1,2\n3,4\n")
     (tmp_path / "1.csv").write_text("c,b,a\n0,6,5\n0,8,7\n")
     (tmp_path / "2.csv").write_text("")
@@ -116,7 +116,7 @@ def test_each_file_has_its_columns_where_its_header_says(tmp_path, given):
         list(pipeline)
 
 
-def test_inferred_columns_of_a_file_that_changed(tmp_path):
+def test_inferred_columns_follow_a_changed_file(tmp_path):
     (tmp_path / "0.csv").write_text("a,b\n1,2\n")
     (tmp_path / "1.csv").write_text("b,c,a\n4,5,3\n")
     pipeline = hp.csv(tmp_path).shuffle(seed=1)
@@ -137,13 +137,13 @@ def test_compressed_files_are_refused_with_a_window_as_the_remedy(tmp_path):
             source(path, {"a": int}, compression="gzip").shuffle(seed=1)
 
 
-def test_the_description_tells_of_the_scan(tmp_path):
+def test_describe_mentions_the_scan(tmp_path):
     described = hp.csv("a", {"a": int}).shuffle(seed=3).describe()
     assert "all examples; indexes say where they begin in the files; a first scan" in described
 
 
 def archive(path, files, form=tarfile.PAX_FORMAT):
-    """Writes a tar archive of these names and contents, directories have none; returns its end."""
+    """Writes a tar archive of names and contents; returns its end. Directories have no contents."""
     with tarfile.open(path, "w", format=form) as made:
         add_members(made, files)
         return made.offset
@@ -200,7 +200,7 @@ def test_errors_of_samples_are_those_of_streaming(tmp_path):
         assert messages[0] == messages[1]
 
 
-def test_archives_that_are_cut_short_or_damaged_are_found_by_the_scan(tmp_path):
+def test_the_scan_finds_archives_that_are_cut_short_or_damaged(tmp_path):
     path = tmp_path / "a.tar"
     archive(path, [(f"{number}.x", b"x" * 600) for number in range(9)])
     whole = path.read_bytes()

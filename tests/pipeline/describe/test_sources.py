@@ -1,4 +1,4 @@
-"""Sources: which files they read, and the examples they give."""
+"""Sources: the files they read, and the examples they give."""
 
 import gzip
 import zlib
@@ -18,32 +18,32 @@ def texts(pipeline):
     return [example["text"] for example in pipeline]
 
 
-def test_lines_lose_their_ends(tmp_path):
+def test_lines_come_without_line_ends(tmp_path):
     (tmp_path / "a").write_bytes(b"one\r\n\nthree\nlast")
     assert texts(hp.text_lines(tmp_path / "a")) == LINES
 
 
 @pytest.mark.parametrize("compression", ["gzip", "auto", "zlib"])
-def test_compressed_lines(tmp_path, compression):
+def test_compressed_lines_are_read(tmp_path, compression):
     compress = zlib.compress if compression == "zlib" else gzip.compress
     (tmp_path / "a").write_bytes(compress(b"\n".join(LINES)))
     assert texts(hp.text_lines(tmp_path / "a", compression)) == LINES
 
 
-def test_a_line_longer_than_a_block(tmp_path):
+def test_a_line_may_be_longer_than_a_block(tmp_path):
     lines = [b"x", b"y" * 3_000_000, b"z"]
     (tmp_path / "a").write_bytes(b"\n".join(lines))
     assert texts(hp.text_lines(tmp_path / "a")) == lines
 
 
-def test_records_of_one_length(tmp_path):
+def test_records_of_one_length_are_read(tmp_path):
     (tmp_path / "a").write_bytes(b"HH" + b"abc" * 100_000 + b"F")
     pipeline = hp.fixed_length_records(tmp_path / "a", 3, header_bytes=2, footer_bytes=1)
     [batch] = pipeline.batch(100_000)
     assert list(batch["record"]) == [b"abc"] * 100_000
 
 
-def test_a_record_that_is_cut_short(tmp_path):
+def test_a_record_that_is_cut_short_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"abcab")
     batches = iter(hp.fixed_length_records(tmp_path / "a", 3))
     assert next(batches)["record"] == b"abc"
@@ -51,7 +51,7 @@ def test_a_record_that_is_cut_short(tmp_path):
         next(batches)
 
 
-def test_whole_files(tmp_path):
+def test_whole_files_are_read(tmp_path):
     (tmp_path / "b").write_bytes(b"second")
     (tmp_path / "a").write_bytes(b"")
     (tmp_path / ".hidden").write_bytes(b"not this one")
@@ -80,7 +80,7 @@ def test_a_path_that_exists_is_not_a_pattern(tmp_path):
     ("name", "what"),
     [("nothing*", "no file matches this pattern"), ("nothing", "there is no such file")],
 )
-def test_nothing_found_is_an_error_when_iteration_starts(tmp_path, name, what):
+def test_a_pattern_without_files_is_an_error_when_iteration_starts(tmp_path, name, what):
     pipeline = hp.tfrecords(tmp_path / name)
     with pytest.raises(errors.NotFoundError, match=f"tfrecords: .*{what}"):
         iter(pipeline)
@@ -113,7 +113,7 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path):
             list(hp.tfrecords(path))
 
 
-def test_rows_of_arrays():
+def test_rows_of_arrays_are_examples():
     strings = np.array(["a", "bc"])
     examples = list(hp.arrays({"x": np.arange(6).reshape(2, 3), "s": strings}))
     assert [example["x"].tolist() for example in examples] == [[0, 1, 2], [3, 4, 5]]
@@ -127,7 +127,7 @@ def test_arrays_are_not_copied():
     assert all(batch["x"].min() == 7 for batch in pipeline.batch(100))
 
 
-def test_whatever_a_function_yields():
+def test_dicts_that_a_function_yields_are_examples():
     pipeline = hp.iterable(lambda: ({"n": number} for number in range(1000)))
     assert [example["n"] for example in pipeline.epochs(2)] == [*range(1000), *range(1000)]
 

@@ -48,7 +48,7 @@ def test_text_is_decoded(records):
 
 @pytest.mark.parametrize("text_bytes", [10, 10_000])
 def test_strings_are_the_same_in_short_and_in_long_records(tmp_path, given, text_bytes):
-    """Strings of short records are copied, strings of long ones keep their records."""
+    """Strings of short records are copied; strings of long ones share the record's memory."""
     texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
     with TFRecordWriter(tmp_path / "a") as writer:
         for text in texts:
@@ -91,7 +91,7 @@ def test_take_skip_and_shard_count_over_all_files(numbers, given):
     assert shards == [list(range(index, NUM_EXAMPLES, 3)) for index in range(3)]
 
 
-def test_batches_go_across_files(numbers, given):
+def test_batches_may_span_files(numbers, given):
     sizes = [len(batch["number"]) for batch in given(numbers.batch(300))]
     assert sizes == [300, 300, 300, 100]
     assert numbers_of(given(numbers.batch(300))) == list(range(NUM_EXAMPLES))
@@ -105,7 +105,7 @@ def test_a_padded_remainder_has_a_mask(numbers, given):
     assert not batches[-1]["number"][100:].any()
 
 
-def test_lists_are_filled_up_to_the_longest(records, given):
+def test_lists_are_padded_to_the_longest(records, given):
     lists = hp.tfrecords(records).parse({"list": hp.Ragged(int)})
     first = given(lists.padded_batch(4, values=-1).take(1))[0]["list"]
     assert first.tolist() == [[-1, -1, -1], [0, -1, -1], [0, 1, -1], [0, 1, 2]]
@@ -113,7 +113,7 @@ def test_lists_are_filled_up_to_the_longest(records, given):
     assert widths == {8}
 
 
-def test_epochs_go_over_all_before(numbers, given):
+def test_epochs_repeat_all_stages_before(numbers, given):
     assert numbers_of(given(numbers.take(3).epochs(2))) == [0, 1, 2, 0, 1, 2]
     sizes = [len(batch["number"]) for batch in given(numbers.take(5).batch(3).epochs(2))]
     assert sizes == [3, 2, 3, 2]
@@ -123,7 +123,7 @@ def test_epochs_go_over_all_before(numbers, given):
     assert numbers_of(next(forever) for _ in range(5)) == [0, 1, 0, 1, 0]
 
 
-def test_examples_with_an_axis_of_their_own_are_taken_apart_and_batched():
+def test_unbatch_splits_examples_with_a_leading_axis():
     rows = hp.arrays({"x": np.arange(12).reshape(4, 3)}).unbatch()
     assert [batch["x"].tolist() for batch in rows.batch(7)] == [list(range(7)), list(range(7, 12))]
     sums = rows.batch(7).map(lambda batch: {"sum": batch["x"].sum()})
@@ -134,7 +134,7 @@ def test_unbatch_gives_the_examples_back(numbers, given):
     assert numbers_of(given(numbers.batch(7).unbatch())) == list(range(NUM_EXAMPLES))
 
 
-def test_select_and_rename(records, given):
+def test_select_keeps_and_rename_renames_components(records, given):
     examples = given(hp.tfrecords(records).parse(FEATURES).select("text", "number").take(1))
     assert list(examples[0]) == ["text", "number"]
     renamed = hp.tfrecords(records).parse(FEATURES).rename(number="n", text="label").take(1)
@@ -161,7 +161,7 @@ def test_the_spec_is_known_before_anything_is_opened():
     assert batch["list"] == hp.Spec(np.dtype(np.int64), (4, None))
 
 
-def test_the_length_is_known_of_arrays():
+def test_the_length_of_arrays_is_known():
     rows = hp.arrays({"x": np.arange(10)})
     assert len(rows.skip(1).batch(2)) == 5
     assert len(rows.batch(4).epochs(3)) == 9
@@ -218,7 +218,7 @@ def test_pipelines_are_compared_by_their_stages():
         (lambda p: hp.Feature(int, (-1,)), ValueError, "expected sizes from 0 up"),
     ],
 )
-def test_wrong_arguments_are_refused_where_they_are_written(make, error, message):
+def test_wrong_arguments_are_refused_at_the_call(make, error, message):
     with pytest.raises(error, match=message):
         make(hp.text_lines("a"))
 
@@ -232,23 +232,23 @@ def test_wrong_arguments_are_refused_where_they_are_written(make, error, message
         ({"a": "nothing"}, TypeError, "is not a type of a component"),
     ],
 )
-def test_features_that_no_example_holds_are_refused(features, error, message):
+def test_unsupported_features_are_refused(features, error, message):
     with pytest.raises(error, match=message):
         hp.tfrecords("a").parse(features)
 
 
-def test_batches_are_not_parsed():
+def test_parsing_batches_is_refused():
     with pytest.raises(ValueError, match="expected one string for each example"):
         hp.tfrecords("a").batch(3).parse({"n": int})
 
 
-def test_lists_are_not_batched(records):
+def test_batching_lists_without_padding_is_refused(records):
     lists = hp.tfrecords(records).parse({"list": hp.Ragged(int)})
     with pytest.raises(ValueError, match=r"'list' is a list of any length.* Use padded_batch"):
         lists.batch(3)
 
 
-def test_a_record_larger_than_a_block(tmp_path):
+def test_a_record_may_be_larger_than_a_block(tmp_path):
     with TFRecordWriter(tmp_path / "a") as writer:
         for record in (example(1), b"x" * 5_000_000, example(2)):
             writer.write(record)

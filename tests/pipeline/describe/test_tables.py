@@ -32,7 +32,7 @@ def test_a_table_has_a_component_for_each_column(package):
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
-def test_missing_values_are_refused_where_no_number_replaces_them(package):
+def test_missing_values_are_refused_where_nan_cannot_replace_them(package):
     library = pytest.importorskip(package)
     if package == "pandas":
         table = library.DataFrame({"n": library.array([1, None], dtype="Int64")})
@@ -60,6 +60,6 @@ def test_columns_of_one_name_are_refused():
         (np.float32(1), ValueError, "'x' is a scalar, expected a row for each example"),
     ],
 )
-def test_other_things_are_refused(given, error, message):
+def test_other_types_are_refused(given, error, message):
     with pytest.raises(error, match=message):
         hp.arrays(given)

@@ -1,4 +1,4 @@
-"""Sounds in a directory for each class. What both folders share is tested with images."""
+"""Sounds in a directory for each class. Behaviour shared with images is tested there."""
 
 import wave
 
@@ -11,7 +11,7 @@ from headrace.core import errors
 
 @pytest.fixture
 def sounds(tmp_path):
-    """Two classes, of which one has sounds in a directory below; and what is omitted."""
+    """Two classes, one with sounds in a subdirectory; and files that are omitted."""
     names = ("b/1.WAV", "b/.hidden.wav", "a/2.flac", "a/10.mp3", "a/sub/1.ogg", "a/notes.txt")
     for name in (*names, ".git/1.wav", "README.wav"):
         path = tmp_path / name
@@ -20,7 +20,7 @@ def sounds(tmp_path):
     return tmp_path
 
 
-def test_labels_go_by_sorted_directories(sounds, given):
+def test_labels_follow_sorted_directories(sounds, given):
     pipeline = hr.audio_folder(sounds)
     examples = given(pipeline)
     assert pipeline.classes == ("a", "b")
@@ -34,7 +34,7 @@ def test_labels_go_by_sorted_directories(sounds, given):
     assert (len(pipeline), pipeline.spec["label"]) == (4, hr.Spec(np.dtype(np.int64), ()))
 
 
-def test_sounds_that_are_not_decoded_are_an_error_until_they_are_named(sounds):
+def test_unsupported_sounds_are_an_error_unless_they_are_excluded(sounds):
     (sounds / "b" / "2.Opus").touch()
     (sounds / "b" / "3.m4a").touch()
     text = (
@@ -54,7 +54,7 @@ def test_a_class_without_sounds_is_an_error(sounds):
         iter(hr.audio_folder(sounds))
 
 
-def test_arguments_are_checked_where_they_are_written(sounds):
+def test_arguments_are_checked_at_the_call(sounds):
     with pytest.raises(TypeError, match="audio_folder: 3 is not a path"):
         hr.audio_folder(3)
     with pytest.raises(TypeError, match=r"audio_folder: extensions are .*such as 'wav'"):

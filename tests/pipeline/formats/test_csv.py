@@ -64,7 +64,7 @@ def test_files_without_records_give_no_examples(written):
 
 
 @pytest.mark.parametrize("word", [np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float64])
-def test_numbers_of_any_type(written, word):
+def test_numbers_of_any_type_are_read(written, word):
     values = ["0", "7", " 12 ", '"100"']
     if np.dtype(word).kind == "f":
         values += ["-1.5", "1e2", "inf"]
@@ -74,13 +74,13 @@ def test_numbers_of_any_type(written, word):
     assert batch["a"].tolist() == expected
 
 
-def test_the_limits_of_integers(written):
+def test_integers_are_read_up_to_their_limits(written):
     limits = np.iinfo(np.uint64).max, np.iinfo(np.int64).min
     files = written(f"a,b\n{limits[0]},{limits[1]}")
     assert rows(hp.csv(files, {"a": np.uint64, "b": int})) == [limits]
 
 
-def test_words_for_booleans(written):
+def test_words_for_booleans_are_read(written):
     [batch] = hp.csv(written("a\ntrue\nFALSE\n1\n0\n"), {"a": bool}).batch(9)
     assert batch["a"].tolist() == [True, False, True, False]
     assert batch["a"].dtype == np.bool_
@@ -125,7 +125,7 @@ def test_bytes_that_are_not_text_are_inferred_as_bytes(written):
     assert rows(hp.csv(written(b"a\n\xff\n"))) == [(b"\xff",)]
 
 
-def test_inference_needs_a_record(written):
+def test_inference_without_a_record_is_an_error(written):
     with pytest.raises(errors.InvalidArgumentError, match=r"csv: .*0.csv has no records to infer"):
         hp.csv(written("a,b\n")).spec  # noqa: B018
     with pytest.raises(
@@ -143,7 +143,7 @@ def test_names_are_checked_once_the_columns_are_known(written):
         list(hp.csv(written("a\n1\n"), defaults={"b": 3}))
 
 
-def test_compressed_records_longer_than_a_block(written):
+def test_compressed_records_may_be_longer_than_a_block(written):
     text = "x" * 300_000
     data = "a,b\n" + f'1,"{text}\n"\n' * 5
     files = written(gzip.compress(data.encode()))

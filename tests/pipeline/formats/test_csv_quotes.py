@@ -19,7 +19,7 @@ COLUMNS = {"number": int, "text": str}
 
 
 def write(path: Path, lines: list[str]) -> list[int]:
-    """Writes a table; returns where each line begins, from that of the header on."""
+    """Writes a table; returns the offset of each line, the header's first."""
     path.write_text("".join(["number,text\n", *lines]))
     lengths = [len(line.encode()) for line in ["number,text\n", *lines]]
     return list(accumulate(lengths, initial=0))
@@ -30,7 +30,7 @@ def numbered(count: int) -> list[str]:
 
 
 def run(pipeline):
-    """All numbers, sorted, and what was omitted, which are the same for all ways to run it."""
+    """All numbers, sorted, and the skipped records; equal for all ways to run it."""
     first, *others = (once(pipeline.options(**way)) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -45,7 +45,7 @@ def once(pipeline):
 @pytest.mark.parametrize("is_shuffled", [False, True])
 def test_a_stray_quote_costs_its_line(tmp_path, is_shuffled):
     lines = numbered(50_000)
-    # The first is closed by nothing; the next one by the quote that begins another field.
+    # Nothing closes the first; the quote that begins another field closes the second.
     lines[40_000] = '40000,"text\n'
     lines[7] = '7,"text\n'
     lines[9_000] = '9000,"9,000"\n'
@@ -108,9 +108,9 @@ def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
         list(source.skip_errors(0.0019))
 
 
-def test_lines_within_a_field_of_another_type_count(tmp_path):
+def test_lines_within_a_field_of_a_wrong_type_count(tmp_path):
     lines = numbered(100)
-    # It closes, and has two fields: only its type says that it is not a record.
+    # It closes and has two fields; only the type of a field shows that it is not a record.
     lines[50] = '"50,a\n51,b\n52,",c\n'
     write(tmp_path / "a.csv", lines)
     numbers, [skipped] = run(hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3))
@@ -118,7 +118,7 @@ def test_lines_within_a_field_of_another_type_count(tmp_path):
     assert (skipped.record_number, skipped.num_lost) == (51, 3)
 
 
-def test_a_file_that_a_stray_quote_begins_continues_where_it_stood(tmp_path):
+def test_a_file_that_begins_with_a_stray_quote_resumes(tmp_path):
     lines = numbered(40)
     for number in (0, 1, 17, 39):
         lines[number] = f'{number},"text\n'
@@ -165,7 +165,7 @@ def test_a_field_of_many_lines_ends_within_16_mebibytes(tmp_path):
     assert sum(len(batch["number"]) for batch in pipeline) == 1_199_999
 
 
-def test_a_line_of_a_space_within_a_record_that_is_none_counts(tmp_path):
+def test_blank_lines_within_an_invalid_record_count(tmp_path):
     write(tmp_path / "a.csv", ["1,a\n", '2x"0,"\n', " \n", "\n", '"\n', "3,b\n"])
     numbers, [skipped] = run(hr.csv(tmp_path / "a.csv", COLUMNS).skip_errors(3))
     assert numbers == [1, 3]
@@ -182,7 +182,7 @@ FIELD = st.text(st.sampled_from('ab,"\n '), max_size=6)
     rows=st.lists(st.tuples(st.integers(0, 99), FIELD), min_size=1, max_size=12),
     strays=st.lists(st.integers(0, 200), max_size=3),
 )
-def test_any_stray_quotes_lose_no_line_without_a_word(tmp_path, rows, strays):
+def test_all_lines_lost_to_stray_quotes_are_reported(tmp_path, rows, strays):
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("number", "text"), *rows])
     written = text.getvalue()

@@ -9,7 +9,7 @@ from headrace.core import errors
 
 @pytest.fixture
 def photos(tmp_path):
-    """Two classes, of which one has images in a directory below; and what is omitted."""
+    """Two classes, one with images in a subdirectory; and files that are omitted."""
     names = ("b/1.JPG", "b/.hidden.png", "a/2.png", "a/10.jpeg", "a/sub/1.gif", "a/notes.txt")
     for name in (*names, ".git/1.png", "README.png"):
         path = tmp_path / name
@@ -18,7 +18,7 @@ def photos(tmp_path):
     return tmp_path
 
 
-def test_labels_go_by_sorted_directories(photos, given):
+def test_labels_follow_sorted_directories(photos, given):
     pipeline = hp.image_folder(photos)
     examples = given(pipeline)
     assert pipeline.classes == ("a", "b")
@@ -32,7 +32,7 @@ def test_labels_go_by_sorted_directories(photos, given):
     assert pipeline.spec["label"] == hp.Spec(np.dtype(np.int64), ())
 
 
-def test_images_that_are_not_decoded_are_an_error_until_they_are_named(photos):
+def test_unsupported_images_are_an_error_unless_they_are_excluded(photos):
     (photos / "b" / "2.AVIF").touch()
     (photos / "b" / "3.jxl").touch()
     message = r"b/2.AVIF: this image and 1 more in the class are in a format that headrace.ops"
@@ -52,7 +52,7 @@ def test_extensions_are_checked(photos, extensions, error):
 
 
 @pytest.mark.parametrize("end", ["", "/", "//"])
-def test_the_end_of_the_path_does_not_matter(photos, end):
+def test_a_slash_at_the_end_of_the_path_is_ignored(photos, end):
     [batch] = hp.image_folder(f"{photos}{end}").batch(10)
     assert batch["label"].tolist() == [0, 0, 0, 1]
 
@@ -65,7 +65,7 @@ def test_a_class_without_images_is_an_error(photos):
         iter(pipeline)
 
 
-def test_a_link_gives_no_image_twice_and_none_a_wrong_label(photos):
+def test_links_give_no_image_twice_and_no_wrong_label(photos):
     before = [(row["label"], row["path"]) for row in hp.image_folder(photos)]
     (photos / "a" / "up").symlink_to("..")
     (photos / "a" / "other").symlink_to("../b")
@@ -93,7 +93,7 @@ def test_no_classes_are_an_error(tmp_path):
         hp.image_folder(tmp_path / "nowhere").classes  # noqa: B018
 
 
-def test_other_sources_have_no_classes():
+def test_classes_of_other_sources_are_an_error():
     with pytest.raises(AttributeError, match="files has no classes, expected a pipeline that"):
         hp.files("a").classes  # noqa: B018
     assert not hasattr(hp.files("a"), "classes")

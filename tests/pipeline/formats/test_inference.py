@@ -9,7 +9,7 @@ import pytest
 import headrace as hr
 from headrace.core import errors
 
-FAR = 60_000  # Records behind the first block.
+FAR = 60_000  # Records after the first block.
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def column(pipeline):
     [
         (["123456789", "5"], "int64", [123456789, 5]),
         (["-9223372036854775808", "9223372036854775807"], "int64", [-(2**63), 2**63 - 1]),
-        # With a gap, as float64 if that is exact.
+        # With a missing value: float64 if that is exact.
         (["123456789", ""], "float64", [123456789.0, np.nan]),
         (["1", "nan"], "float64", [1.0, np.nan]),
         (["0.5", "", "2"], "float32", [0.5, np.nan, 2]),
@@ -60,7 +60,7 @@ def column(pipeline):
         (["1e39"], "float64", [1e39]),
         (["true", "False"], "bool", [True, False]),
         ([" 12 ", "7"], "int64", [12, 7]),
-        # What only looks like a number.
+        # Text that only looks like a number.
         (["01234", "10115"], str, ["01234", "10115"]),
         (["+4930", "112"], str, ["+4930", "112"]),
         (["1_000"], str, ["1_000"]),
@@ -77,7 +77,7 @@ def column(pipeline):
         (["1", "NA", "null"], str, ["1", "NA", "null"]),
     ],
 )
-def test_csv(table, fields, dtype, values):
+def test_types_are_inferred_from_csv_fields(table, fields, dtype, values):
     found, given = column(hr.csv(table(*fields)))
     assert found == (dtype if dtype is str else np.dtype(dtype))
     assert given == values or np.array_equal(given, values, equal_nan=True)
@@ -102,7 +102,7 @@ def test_booleans_with_gaps_stay_bool_if_something_fills_them(table):
     assert found == (np.dtype(np.bool_), [True, False])
 
 
-def test_words_for_what_is_missing(table):
+def test_words_for_missing_values_are_recognised(table):
     path = table("123456789", "NA", '"null"', "")
     for words in (["NA", "null"], ("null", "NA")):
         found, given = column(hr.csv(path, na_values=words))
@@ -112,7 +112,7 @@ def test_words_for_what_is_missing(table):
         np.dtype(np.int64),
         [123456789, 7, 7, 7],
     )
-    # A number may be such a word, and a text.
+    # Such a word may be a number or a text.
     assert np.isnan(column(hr.csv(table("-999", "1.5"), {"a": float}, na_values="-999"))[1][0])
     assert column(hr.csv(table("x", "NA"), na_values="NA"))[1] == ["x", ""]
     with pytest.raises(errors.InvalidArgumentError, match=r"line 3: .*'a' is 'NA', expected int64"):
@@ -140,7 +140,7 @@ def test_words_for_what_is_missing(table):
         ("true", "yes", "bool"),
     ],
 )
-def test_a_later_field_that_the_type_does_not_give_back(table, way, usual, late, dtype):
+def test_a_later_field_beyond_the_type_is_an_error(table, way, usual, late, dtype):
     path = table(*[usual] * FAR, late, usual)
     given = []
     message = (
@@ -156,7 +156,7 @@ def test_a_later_field_that_the_type_does_not_give_back(table, way, usual, late,
     assert message in batches.skipped[0].reason
 
 
-def test_values_after_the_first_block_that_the_type_holds_are_read(table):
+def test_later_values_that_the_type_holds_are_read(table):
     path = table(*["0.5"] * FAR, "", "nan", "-inf", "2", "1e-3")
     found, given = column(hr.csv(path))
     expected = np.array([np.nan, np.nan, -np.inf, 2, 1e-3], np.float32)
@@ -175,7 +175,7 @@ def test_values_after_the_first_block_that_the_type_holds_are_read(table):
         (np.float16, "70000", "float16, which"),
     ],
 )
-def test_a_named_float_rounds_and_does_no_more(tmp_path, table, word, text, more):
+def test_a_float_type_rounds_numbers_and_refuses_other_text(tmp_path, table, word, text, more):
     with pytest.raises(errors.InvalidArgumentError, match=f"'a' is '{text}', expected {more}"):
         list(hr.csv(table("1", text), {"a": word}))
     rounded = ["123456789", "0.1", "1700000001.25", "inf", "nan", "0", "-0.0", "0e-400"]
@@ -202,13 +202,13 @@ def test_a_named_float_rounds_and_does_no_more(tmp_path, table, word, text, more
         (["true", "false"], "bool", [True, False]),
     ],
 )
-def test_json_lines(objects, texts, dtype, values):
+def test_types_are_inferred_from_json_values(objects, texts, dtype, values):
     found, given = column(hr.json_lines(objects(*texts)))
     assert found == (dtype if dtype is str else np.dtype(dtype))
     assert given == values or np.array_equal(given, values, equal_nan=True)
 
 
-def test_json_lists(objects):
+def test_types_are_inferred_from_json_lists(objects):
     pipeline = hr.json_lines(objects("[1, 2]", None, "[]", "[0.1, 1700000001.25]"))
     assert pipeline.spec["a"] == hr.Spec(np.dtype(np.float64), (None,), is_ragged=True)
     assert [e["a"].tolist() for e in pipeline] == [[1, 2], [], [], [0.1, 1700000001.25]]
@@ -234,7 +234,7 @@ def test_numbers_that_no_type_of_json_holds_are_refused(objects, texts):
         ("0.123456789", "9007199254740993", "integer `9007199254740993`", "float64"),
     ],
 )
-def test_a_later_value_that_the_type_does_not_give_back(objects, usual, late, found, dtype):
+def test_a_later_value_beyond_the_type_is_an_error(objects, usual, late, found, dtype):
     path = objects(*[usual] * FAR, late)
     message = (
         f"a.jsonl: line {FAR + 1}: 'a' is {found}, expected {dtype}. The type was inferred from "
@@ -247,7 +247,7 @@ def test_a_later_value_that_the_type_does_not_give_back(objects, usual, late, fo
     assert [one.record_number for one in batches.skipped] == [FAR]
 
 
-def test_a_later_gap_of_integers_is_an_error(objects):
+def test_a_later_missing_integer_is_an_error(objects):
     path = objects(*["1"] * FAR, None)
     with pytest.raises(errors.InvalidArgumentError, match=r"there is no 'a', .*defaults=\{'a':"):
         list(hr.json_lines(path).batch(1000))

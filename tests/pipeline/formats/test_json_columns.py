@@ -1,4 +1,4 @@
-"""Columns of JSON lines that no single number or string holds."""
+"""Columns of JSON lines with objects, nested lists, missing values and times."""
 
 import datetime
 import importlib
@@ -104,7 +104,7 @@ def test_missing_values_have_a_mask(lines):
     assert batch["o_mask"].tolist() == [True, False]
 
 
-def test_a_missing_object_is_an_error_and_null_is_none(lines):
+def test_missing_objects_are_an_error_and_null_is_none(lines):
     path = lines({"o": None}, {})
     rows = iter(hr.json_lines(path, {"o": hr.Json}).batch(1))
     assert next(rows)["o"] == [None]
@@ -133,7 +133,7 @@ def test_times_are_read_from_text(lines):
         list(hr.json_lines(path, {"t": "datetime64[s]"}))
 
 
-def test_what_a_function_returns_for_objects_is_checked(lines):
+def test_objects_returned_by_functions_are_checked(lines):
     path = lines({"a": {"k": 1}})
     pipe = hr.json_lines(path, {"a": hr.Json})
     for value, words in [({1: 2}, "the key 1 is not a str"), ({"k": b"x"}, "bytes is not a value")]:

@@ -140,18 +140,18 @@ def test_an_invalid_line_names_file_and_line(written, text, message):
         ('{"a": [], "b": [1, 2, 3]}', "'b' is a list of 3"),
     ],
 )
-def test_lists_of_another_kind_are_refused(written, text, message):
+def test_lists_of_a_wrong_shape_are_refused(written, text, message):
     columns = {"a": hp.Ragged(int), "b": hp.Feature(int, (2,))}
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(hp.json_lines(written(text), columns))
 
 
-def test_a_value_where_an_object_is_expected(written):
+def test_a_value_where_an_object_is_expected_is_an_error(written):
     with pytest.raises(errors.InvalidArgumentError, match=r"line 1: .* expected an object"):
         list(hp.json_lines(written('{"m": 3}'), {"m.id": int}, defaults={"m.id": 0}))
 
 
-def test_compressed_lines(written):
+def test_compressed_lines_are_read(written):
     text = "".join(f'{{"n": {n}}}\n' for n in range(100_000))
     pipeline = hp.json_lines(written(gzip.compress(text.encode())))
     assert sum(batch["n"].sum() for batch in pipeline.batch(1000)) == sum(range(100_000))

@@ -49,16 +49,16 @@ def datatrove():
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32])
-def test_files_of_megatron_s_builder_are_read(dtype):
+def test_files_of_the_megatron_builder_are_read(dtype):
     assert_documents(FILES / f"megatron_{np.dtype(dtype)}.bin", dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_files_of_datatrove_s_writer_are_read(dtype):
+def test_files_of_the_datatrove_writer_are_read(dtype):
     assert_documents(FILES / f"datatrove_{8 * np.dtype(dtype).itemsize}.ds", dtype)
 
 
-def test_files_of_datatrove_s_tokenizer_are_read():
+def test_files_of_the_datatrove_tokenizer_are_read():
     documents = [np.append(document[document > 0], 0) for document in DOCUMENTS]
     assert_documents(FILES / "tokenizer.ds", np.uint16, documents)
 

@@ -35,7 +35,7 @@ def written(tmp_path):
 SAMPLES = [("a.jpg", b"photo a"), ("a.cls", b"1"), ("b.jpg", b""), ("b.cls", b"2")]
 
 
-def test_neighbours_with_one_key_are_a_sample(written, given):
+def test_neighbouring_members_with_one_key_are_a_sample(written, given):
     files = written(
         archive(SAMPLES), archive([("x/c.d.cls", b"9"), ("x/c.cls", b"3"), ("x/c.jpg", b"c")])
     )
@@ -54,7 +54,7 @@ def test_neighbours_with_one_key_are_a_sample(written, given):
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_long_names_in_all_formats(written, form):
+def test_long_names_are_read_in_all_formats(written, form):
     key = "d" * 90 + "/" + "é" * 40
     assert next(iter(hp.webdataset(written(archive([(f"{key}.txt", b"x")], format=form))))) == {
         "__key__": key,
@@ -67,7 +67,7 @@ def test_long_names_in_all_formats(written, form):
         assert sample == {"__key__": long, "txt": b"x", "cls": b"y"}
 
 
-def test_members_that_belong_to_no_sample_are_skipped(written):
+def test_members_without_a_sample_are_skipped(written):
     files = [
         ("x", None),
         ("x/a.jpg", b"1"),
@@ -92,26 +92,26 @@ def test_a_key_that_comes_again_is_another_sample(written):
     assert samples == [("a", b"1"), ("b", b"2"), ("a", b"3")]
 
 
-def test_samples_larger_than_a_block(written):
+def test_samples_may_be_larger_than_a_block(written):
     files = [(f"{n}.{end}", bytes([n]) * 300_001) for n in range(5) for end in ("a", "b")]
     samples = list(hp.webdataset(written(archive(files))))
     assert [sample["b"] for sample in samples] == [bytes([n]) * 300_001 for n in range(5)]
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
-def test_compressed_archives(written, compress):
+def test_compressed_archives_are_read(written, compress):
     assert len(list(hp.webdataset(written(compress(archive(SAMPLES)))))) == 2
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
-def test_the_checksum_behind_a_compressed_archive_is_checked(written, compress):
+def test_the_checksum_after_a_compressed_archive_is_checked(written, compress):
     data = bytearray(compress(archive([("a.x", b"data"), ("b.x", b"more")])))
     data[-6] ^= 1  # of the checksum
     with pytest.raises(errors.DataLossError, match=r"0\.tar"):
         list(hp.webdataset(written(bytes(data))))
 
 
-def test_a_sample_that_lacks_a_file(written):
+def test_a_sample_that_lacks_a_file_needs_a_default(written):
     files = written(archive([*SAMPLES, ("c.jpg", b"x")]))
     samples = iter(hp.webdataset(files))
     assert [next(samples)["__key__"] for _ in range(2)] == ["a", "b"]
@@ -128,7 +128,7 @@ def test_two_files_of_one_name_are_an_error(written):
         list(hp.webdataset(files))
 
 
-def test_archives_that_are_cut_short_or_damaged(written):
+def test_archives_that_are_cut_short_or_damaged_are_an_error(written):
     whole = archive(SAMPLES)
     for length, message in [
         (3072, "the archive ends within a file at byte 3072"),
@@ -193,7 +193,7 @@ def test_a_link_in_the_first_sample_is_a_component(written):
         list(hp.webdataset(files))
 
 
-def test_archives_put_together_are_read_through(written):
+def test_concatenated_archives_are_read_to_their_end(written):
     more = archive([("c.jpg", b"C"), ("c.cls", b"3")])
     files = written(archive(SAMPLES) + more + bytes(5000))
     for pipeline in (hp.webdataset(files), hp.webdataset(files).shuffle(seed=2)):
@@ -216,9 +216,9 @@ def test_an_archive_that_ends_between_two_files_is_cut_short(written):
     for pipeline in (whole, whole.shuffle(seed=1)):
         with pytest.raises(errors.DataLossError, match=r"0.tar: the archive has no end.* copy it"):
             list(pipeline)
-        # Nobody knows whether b has more files: it must not get the default.
+        # b may have had more files, so it must not get the default.
         assert [row["__key__"] for row in pipeline.skip_errors(1)] == ["a"]
-    # One block of zeros will do.
+    # One block of zeros is enough.
     written(data[: 5 * 512] + bytes(512))
     assert len(list(whole)) == 2
 

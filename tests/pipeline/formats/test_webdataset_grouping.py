@@ -21,7 +21,7 @@ LINKS = {
 }
 FORMS = (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT)
 
-# Names of files, whose contents are their places in the list; or a name and a type of member.
+# Names of files, whose contents are their indices in the list; or a name and a member type.
 CASES = {
     "several points": (
         ["a.b.c", "a.d", "a.b.c.d"],
@@ -125,7 +125,7 @@ def archive(members, form):
 
 
 def grouped(path):
-    """The samples of an archive, without what they lack of the first one's files."""
+    """The samples of an archive, without the files that the first sample has and they lack."""
     extensions = [name for name in hp.webdataset(path).spec if name != "__key__"]
     nothing = b"nothing"
     samples = hp.webdataset(path, defaults=dict.fromkeys(extensions, nothing))
@@ -172,7 +172,7 @@ class TestDifferences:
 
     @pytest.mark.parametrize("kind", LINKS)
     def test_a_path_that_is_not_a_file_is_an_error(self, tmp_path, kind):
-        # The library passes over it.
+        # The library skips it.
         data = archive(["a.x", ("a.y", kind), "b.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
         with pytest.raises(errors.InvalidArgumentError, match=f"'y' that is a {LINKS[kind]}"):
@@ -190,12 +190,12 @@ class TestDifferences:
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]
 
     def test_a_sample_with_a_file_called_bad_is_a_sample(self, tmp_path):
-        # The library leaves it out.
+        # The library skips it.
         data = archive(["a.__bad__", "a.x", "b.__bad__", "b.x"], tarfile.PAX_FORMAT)
         (tmp_path / "a.tar").write_bytes(data)
         assert [one["__key__"] for one in grouped(str(tmp_path / "a.tar"))[1]] == ["a", "b"]
 
     def test_a_file_with_the_extension_of_the_key_is_skipped(self, tmp_path):
-        # The library takes it for a second file of one name, which is an error.
+        # The library sees a second file of one name, which is an error.
         (tmp_path / "a.tar").write_bytes(archive(["a.__key__", "a.x"], tarfile.PAX_FORMAT))
         assert grouped(str(tmp_path / "a.tar"))[1] == [{"__key__": "a", "x": "1"}]

@@ -11,7 +11,7 @@ BOM = b"\xef\xbb\xbf"
 
 @pytest.fixture
 def path(tmp_path):
-    """A file that is not there yet."""
+    """A path without a file."""
     return tmp_path / "a"
 
 
@@ -48,19 +48,19 @@ def test_a_file_that_is_not_text_is_named(path, data, what):
 
 
 @pytest.mark.parametrize("data", [b"\n<!DOCTYPE HTML>\n<p>Sorry\n", b"<html>\n"])
-def test_a_page_of_a_server_is_neither_a_table_nor_records(path, data):
+def test_an_html_page_is_refused_as_a_table_or_records(path, data):
     path.write_bytes(data)
     for pipeline in tables(path):
         with pytest.raises(errors.InvalidArgumentError, match=r"an HTML page.* fetch the file ag"):
             list(pipeline)
     with pytest.raises(errors.DataLossError, match=r"It is an HTML page\. A server has sent it"):
         list(hr.tfrecords(path))
-    # To a source of lines it is a text.
+    # For a source of lines it is text.
     assert len(list(hr.text_lines(path))) == data.count(b"\n")
 
 
 @pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\r", b'{"a": 1}\r{"a": 2}'])
-def test_lines_that_end_with_a_return_alone_are_refused(path, data):
+def test_lines_that_end_with_only_a_carriage_return_are_refused(path, data):
     path.write_bytes(data)
     text = r"a: its lines end with \\r alone, expected \\n or \\r\\n\. Convert it"
     for pipeline in (*tables(path), *lines(path)):
@@ -69,7 +69,7 @@ def test_lines_that_end_with_a_return_alone_are_refused(path, data):
 
 
 @pytest.mark.parametrize("data", [b"10 %\r20 %\n30 %\r", b"one\r", b"one\r\ntwo\r\n", b""])
-def test_returns_among_lines_are_data(path, data):
+def test_carriage_returns_within_lines_are_data(path, data):
     path.write_bytes(data)
     expected = [line.removesuffix(b"\r") for line in data.split(b"\n") if line]
     for pipeline in lines(path):
@@ -91,7 +91,7 @@ def test_the_byte_order_mark_of_utf_8_is_omitted(path):
         assert list(hr.text_lines(path).shuffle(seed=1)) == []
 
 
-def test_places_are_the_same_behind_a_byte_order_mark(path):
+def test_resuming_counts_the_byte_order_mark(path):
     path.write_bytes(BOM + b"one\ntwo\nthree\n")
     pipeline = hr.text_lines(path).batch(1)
     batches = iter(pipeline)
@@ -101,7 +101,7 @@ def test_places_are_the_same_behind_a_byte_order_mark(path):
 
 
 @pytest.mark.parametrize("name", ["a\rb", "a\x1b[2Jb", "a\nb", "a\u202eb"])
-def test_a_name_does_not_reach_the_terminal_as_it_is(tmp_path, name):
+def test_control_characters_of_names_are_escaped(tmp_path, name):
     shown = name.encode("unicode_escape").decode()
     (tmp_path / name).write_bytes(b"no record, but a text\n")
     for pipeline in (hr.tfrecords(tmp_path / name), hr.text_lines(tmp_path / f"{name}.gone")):
@@ -129,13 +129,13 @@ def test_data_in_messages_are_escaped(path):
         (b"neither", "Is it a Parquet file"),
     ],
 )
-def test_a_file_of_another_kind_than_parquet_is_named(path, data, what):
+def test_other_formats_given_to_parquet_are_named(path, data, what):
     path.write_bytes(data)
     with pytest.raises(errors.InvalidArgumentError, match=what):
         list(hr.parquet(path))
 
 
-def test_the_beginning_of_a_parquet_file_is_cut_short(path):
+def test_a_truncated_parquet_file_is_recognised(path):
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(errors.DataLossError, match=r"do not end with the mark .* cut short"):
         list(hr.parquet(path))

@@ -1,6 +1,6 @@
-"""Pipelines that are drawn from a number: any legal order of all stages, beside a plain model.
+"""Pipelines generated from a number: any legal order of all stages, compared with a model.
 
-`programs.py` draws, `sources.py`, `steps.py` and `combinations.py` say what there is, `model.py`
-says what each stage means in plain Python, and `checks.py` compares. A `Program` is data: printed,
-it says which stages it has, and the number that it was drawn from makes it again.
+`programs.py` draws programs, from the sources and stages in `sources.py`, `steps.py` and
+`combinations.py`. `model.py` implements each stage in simple Python, and `checks.py` compares. A
+printed `Program` shows its stages. The same number always gives the same program.
 """

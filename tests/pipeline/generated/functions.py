@@ -1,6 +1,6 @@
 """Functions of users, in Python and native, with their counterparts in the model.
 
-They work on examples and on batches alike, and keep what they do not know.
+They work on examples and on batches, and keep other components.
 """
 
 import time
@@ -94,7 +94,7 @@ def with_list_in_model(example: Example) -> Example:
 
 
 def packed_sum(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One number for what a packed row holds, and where."""
+    """A checksum of the values and positions of a packed row."""
     weights = row["segment_ids"].astype(np.int64) * 7 + row["positions"] + 1
     n = int((row["list"] * weights).sum())
     for place, number in enumerate(row.get("n", ())):
@@ -121,7 +121,7 @@ def failing(example: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @hr.native
 def native_failing(example):
-    # There is no such element for every 11th example.
+    # The index is out of range for every 11th example.
     return {**example, "n": hr.ops.gather(np.zeros(10, int), example["n"] % 11) + example["n"]}
 
 
@@ -134,7 +134,7 @@ def native_fails_in_model(example: Example) -> bool:
 
 
 class Counting:
-    """A function with a state: how often it was called."""
+    """A function with a state: the number of its calls."""
 
     def __init__(self) -> None:
         self.calls = 0

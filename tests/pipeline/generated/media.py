@@ -1,4 +1,4 @@
-"""Drawn native maps of pictures and of sound, which are made of each example's number."""
+"""Random native maps of pictures and of sound made from each example's number."""
 
 import struct
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def _picture(example: Any) -> Any:
 
 
 def _with_sum(example: Any, result: Any) -> Any:
-    """Adds one number for all values, which are whole or are read to a thousandth."""
+    """Adds a checksum of all values, which are integers or are rounded to thousandths."""
     total = hr.ops.reduce_sum(hr.ops.cast(result, "float64")) * 1000
     return {**example, "draw": example["n"] * 0 + hr.ops.cast(total, "int64")}
 

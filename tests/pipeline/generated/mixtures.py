@@ -1,4 +1,4 @@
-"""Mixtures that are changed while they are read: nothing is lost, and nothing comes twice."""
+"""Mixtures that change while they are read: no example is lost or comes twice."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _MOST = 60
 
 
 class _Part:
-    """A part: numbers that no other part has."""
+    """A part of a mixture, with numbers that no other part has."""
 
     def __init__(self, random: Random, number: int) -> None:
         count = random.choice([1, 7, 25, _MOST])
@@ -45,7 +45,7 @@ def _only_number(example: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_changes(number: int) -> int:
-    """Reads a mixture that this number draws, and changes it a few times.
+    """Reads the random mixture of this number, and changes it a few times.
 
     Returns the number of changes.
     """
@@ -59,7 +59,7 @@ def check_changes(number: int) -> int:
     state, num_changes = None, 0
     for is_last in [False] * random.randint(1, 3) + [True]:
         pipe = _mixed(random, {name: parts[name].pipe for name in names}, seed, unit)
-        # What was given divides by the number of ranks.
+        # The number of consumed examples is a multiple of the number of ranks.
         num_given = sum(len(part.found) for part in parts.values())
         world = random.choice([1, 1, 2 - num_given % 2])
         ranks = [pipe.map(_only_number).shard(rank, world) for rank in range(world)]
@@ -107,12 +107,12 @@ def _read(
     parts: Mapping[str, _Part],
     most: int | None,
 ) -> dict[str, Any] | None:
-    """Takes so many batches of each rank, or all; returns the state behind, None at the end."""
+    """Takes some or all batches of each rank; returns the state after them, None at the end."""
     num_taken = 0
     while most is None or num_taken < most:
         found = [batch for rank in ranks if (batch := next(rank, None)) is not None]
         if len(found) < len(ranks) or any(len(batch["n"]) < size for batch in found):
-            # The end: ranks with fewer examples than others have no common place.
+            # At the end, ranks with fewer examples than others have no common position.
             most = None
         if not found:
             return None

@@ -1,8 +1,8 @@
-"""The meaning of stages in plain Python: generators over examples, which are dicts of plain values.
+"""A model of each stage in simple Python: generators over examples, which are dicts.
 
-A batch is a dict as well, of lists. Nothing here knows blocks, threads or marks. Orders of shuffles
-and draws of mixes come from the engine itself, which gives them for plain numbers in one thread:
-what is checked here is that any items at any place go through them in that order.
+A batch is a dict of lists. The model has no blocks, threads or checkpoints. Orders of shuffles and
+draws of mixes come from the engine itself, run over numbers in one thread: tests check that any
+items at any position come in that order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ def first_of(value: Any) -> Any:
 
 
 def shard(items: Items, index: int, count: int, even: str | None = None) -> Items:
-    """Each `count`-th item. The last ones may be dropped, or repeated by ranks that have none."""
+    """Each `count`-th item. The last items may be dropped, or repeated for ranks without one."""
     group: list[Example] = []
     for item in items:
         group.append(item)
@@ -166,7 +166,7 @@ def pack(
     along: tuple[str, ...] = (),
     world: int | None = None,
 ) -> Items:
-    """Lists of the component `list` behind each other in rows, by first fit."""
+    """Lists of the component `list` packed into rows by first fit."""
     rows = _packed(items, length, is_split, max_open)
     for row in rows if world is None else _balanced(rows, world):
         pieces = enumerate((piece for _, piece in row), 1)
@@ -179,7 +179,7 @@ def pack(
         yield {**columns, **{name: [example[name] for example, _ in row] for name in along}}
 
 
-# A row: each packed example, and its values with their places.
+# A row: each packed example, and its values with their positions.
 _Row = list[tuple[Example, list[tuple[int, int]]]]
 
 
@@ -234,7 +234,7 @@ def drawn_from_window(items: Items, count: int, window: int, seed: int, number: 
     for given, place in enumerate(order(count, window, seed, number)):
         taken.extend(islice(items, min(count, given + window) - len(taken)))
         if given + window > count:
-            # It has asked for one more, and so for what is dropped behind the last one.
+            # It has asked for one more, which includes items dropped after the last one.
             assert next(items, None) is None
         yield taken[place]
     assert next(items, None) is None
@@ -242,7 +242,7 @@ def drawn_from_window(items: Items, count: int, window: int, seed: int, number: 
 
 @lru_cache(1000)
 def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, ...]:
-    """The order of so many numbers in a pass, which depends on nothing else."""
+    """The order of `count` numbers in a pass."""
     if count == 0:
         return ()
     numbers = hr.arrays({"n": np.arange(count)}).options(num_threads=1)
@@ -268,7 +268,7 @@ def in_turn(pieces: Sequence[Items], num_open: int) -> Items:
 
 
 def order_of_pieces(count: int, seed: int | None, number: int) -> Sequence[int]:
-    """The order of pieces in a pass: that of a full shuffle with another seed."""
+    """The order of pieces in a pass: a full shuffle with another seed."""
     if seed is None:
         return range(count)
     return order(count, None, mixed(seed, int.from_bytes(b"pieces")) >> 1, number)
@@ -284,7 +284,7 @@ def mixed(one: int, other: int) -> int:
 
 
 def mix(parts: Sequence[Items], drawn: Iterable[int]) -> Items:
-    """Items of the parts, as the draws of a pass say."""
+    """Items of the parts, in the order of a pass's draws."""
     return (next(parts[part]) for part in drawn)
 
 
@@ -297,7 +297,7 @@ def draws(
     stop: str,
     number: int,
 ) -> tuple[int, ...]:
-    """The parts of so many plain numbers that are drawn in a pass."""
+    """The number of the part drawn for each position of a pass."""
     parts = [
         hr.arrays({"part": np.full(length, part)}).options(num_threads=1)
         for part, length in enumerate(lengths)
@@ -309,9 +309,9 @@ def draws(
 
 
 def side_by_side(parts: Sequence[Items], run: Run) -> Items:
-    """The components of the parts, until the shortest ends.
+    """Zipped parts, until the shortest ends.
 
-    A row without the others was not used: functions have the states that they had before it.
+    A row without a counterpart is not used: functions keep the state before it.
     """
     while True:
         before = dict(run.kept)

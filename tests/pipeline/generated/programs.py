@@ -1,4 +1,4 @@
-"""Programs that are drawn: a source or a combination of programs, and stages behind it."""
+"""Random programs: a source or a combination of programs, with stages after it."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _beginning(random: Random, nesting: int) -> Program:
         return (item for item in items if item["n"] not in source.lost)
 
     def pieces(at: At) -> list[Items]:
-        if source.ending == DAMAGED:  # What skips errors is one piece of a concat.
+        if source.ending == DAMAGED:  # A part that skips errors is one piece of a concat.
             return [model(at)]
         return [kept(iter(file)) for file in files(at)]
 
@@ -99,7 +99,7 @@ def _beginning(random: Random, nesting: int) -> Program:
 
 
 def _counted(items: Items, run: Run, pace: Pace) -> Items:
-    """Notes how many items were asked for."""
+    """Records how many items were requested."""
     for item in items:
         run.kept[pace] = run.kept.get(pace, 0) + 1
         yield item
@@ -201,7 +201,7 @@ def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
         return hr.mix(pipes, seed=seed, stop=stop, **given)
 
     def model(at: At) -> Items:
-        # Counted apart from the run, in which no item is asked for that is not drawn.
+        # Counted in a separate run: in the real one, only drawn items are requested.
         counted = at._replace(run=Run())
         lengths = tuple(len(list(inner(counted.of_part(n)))) for n, inner in enumerate(models))
         changes = () if later is None else ((later[0], tuple(later[1])),)

@@ -1,4 +1,4 @@
-"""Drawn sources of arrays and of Python objects."""
+"""Random sources of arrays and of Python objects."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ class _Counter:
 
 
 def _slow(count: int) -> Iterator[Example]:
-    """Blocks end where a source takes its time."""
+    """A slow source, which ends blocks early."""
     for n in range(count):
         if n % 11 == 3:
             time.sleep(0.002)
@@ -119,7 +119,7 @@ def _slow(count: int) -> Iterator[Example]:
 
 
 class _Once:
-    """A factory of one iterator, which can be read once: what is lost of it does not come again."""
+    """A factory of a single iterator: examples lost from it do not come again."""
 
     def __init__(self, count: int, pace: Pace) -> None:
         self._iterator = self._examples(count, pace)
@@ -135,7 +135,7 @@ class _Once:
 
 
 class _Shifted:
-    """An iterator whose numbers are larger, and which keeps a state if that does."""
+    """An iterator with an offset added to its numbers; it has a state if the inner one has."""
 
     def __init__(self, iterator: Any, more: int) -> None:
         self._iterator, self._more = iterator, more
@@ -150,7 +150,7 @@ class _Shifted:
 
 
 def _part(worker: int, num_workers: int, makes: Any, counts: Sequence[int]) -> Iterator[Example]:
-    """Numbers of a worker, which do not come from another one."""
+    """Numbers that only this worker yields."""
     assert num_workers == len(counts)
     return _Shifted(makes(counts[worker]), 1000 * worker)
 

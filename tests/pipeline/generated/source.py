@@ -1,4 +1,4 @@
-"""A drawn source: its pipeline, and its examples."""
+"""A random source: its pipeline, and its examples."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from tests.pipeline.generated.source_files import NUMBERS
 import headrace as hr
 
 MANY = 10_000
-# Who waits longer than this waits for ever.
+# A longer wait means a deadlock.
 _PATIENCE_S = 30
 
 
@@ -20,17 +20,17 @@ class Source:
     """A source of examples.
 
     Attributes:
-        text: What it is.
-        begin: Makes the pipeline, of the directory with files.
-        examples: What comes out of it.
+        text: The source text of the call.
+        begin: Makes the pipeline, given the directory with files.
+        examples: The examples that it yields.
         names: The components of each.
-        seed: That of a shuffle of all examples.
-        lost: The numbers that are dropped behind it.
+        seed: The seed of a shuffle of all examples.
+        lost: The numbers that are dropped after it.
         sizes: How many examples each file has; None without files.
-        ending: That of the files if they have pieces; empty if each file is one piece.
-        kind: The word for it that tests count; empty for the first word of the text.
-        places: The numbers of the file and the record of each example, if they are known.
-        pace: Holds examples back that are not needed yet; None for what does not wait.
+        ending: The extension of the files if they have pieces; empty if each file is one piece.
+        kind: The name by which tests count it; empty for the first word of the text.
+        places: The file number and record number of each example, if known.
+        pace: Holds back examples that are not needed yet; None for a source that does not wait.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Source:
     pace: "Pace | None" = None
 
 
-# Words for sources that not every stage can follow.
+# Names of sources that not every stage can follow.
 ONCE = "iterable once"
 SPLIT = "split"
 IN_PROCESSES = "iterable in processes"
@@ -60,7 +60,7 @@ class Pace:
         self._most = MANY
 
     def allow(self, most: int) -> None:
-        """Allows so many examples altogether."""
+        """Allows the given number of examples in total."""
         with self._changed:
             self._most = most
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Files of every format that drawn sources read."""
+"""Files of every format for random sources."""
 
 import json
 import re
@@ -27,7 +27,7 @@ NUMBERS = (range(53), range(53, 53), range(53, 97))
 # The rows of each row group of Parquet files.
 _GROUP_ROWS = 17
 ROW_GROUPS = (17, 17, 17, 2, 17, 17, 10)
-# The ending of files of which some records are damaged.
+# The extension of files with some damaged records.
 DAMAGED = "damaged"
 # The directory of files of nested data, and the ending of those that have pieces.
 ROWS = "rows"

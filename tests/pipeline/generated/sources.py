@@ -1,4 +1,4 @@
-"""Drawn sources of every kind, with their examples."""
+"""Random sources of every kind, with their examples."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ def draw_source(random: Random) -> Source:
     part = _split(random, source)
     try:
         part.begin(Path("nowhere"))
-    except ValueError:  # A shuffle of all examples, of a source that is not reached by numbers.
+    except ValueError:  # A shuffle of all examples of a source without random access.
         return source
     return part
 
@@ -54,7 +54,7 @@ def sizes_of_pieces(source: Source, block_bytes: int | None) -> Sequence[int]:
 
 
 def keys_of(seed: int, places: Sequence[tuple[int, int]]) -> list[int]:
-    """The numbers by which records are divided, as the documentation of the engine says it."""
+    """The hashes by which records are split, as documented by the engine."""
     return [_mixed(_mixed(seed, record), file) for file, record in places]
 
 
@@ -238,7 +238,7 @@ def _parquet(random: Random) -> Source:
 
 
 def _parquet_where(random: Random) -> Source:
-    """Rows that meet a condition, which leaves some row groups out."""
+    """Rows that meet a condition, which skips some row groups."""
     least = random.choice([0, 20, 60, 97])
 
     def begin(directory: Path) -> hr.Pipeline:
@@ -337,7 +337,7 @@ def _rows(random: Random) -> Source:
 
 
 def _split(random: Random, source: Source) -> Source:
-    """A part of a source, the other examples of which are dropped behind it."""
+    """A part of a split source; the other examples are dropped."""
     assert source.places is not None
     seed, number = random.randrange(2**20), random.randrange(2)
     share = random.choice([0.2, 0.5, 0.7])

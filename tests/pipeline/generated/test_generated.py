@@ -1,10 +1,10 @@
-"""Pipelines drawn from numbers give the items of a plain model, with all options."""
+"""Random pipelines give the items of a simple model, with all options."""
 
 import pytest
 from tests.pipeline.generated.checks import check, shrunk
 from tests.pipeline.generated.programs import program_of
 
-# As many in each group, so that a failure is not the end of all.
+# Groups of equal size, so that a failure does not stop all.
 GROUPS = 8
 PROGRAMS = 30
 KINDS = {
@@ -25,7 +25,7 @@ KINDS = {
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_drawn_pipelines_give_what_the_model_gives(generated_files, group):
+def test_random_pipelines_equal_their_model(generated_files, group):
     for number in range(group * PROGRAMS, (group + 1) * PROGRAMS):
         program = program_of(number)
         try:
@@ -41,5 +41,5 @@ def test_every_stage_is_drawn():
     assert drawn >= KINDS, sorted(KINDS - drawn)
 
 
-def test_a_number_is_always_the_same_program():
+def test_a_number_always_gives_the_same_program():
     assert repr(program_of(17)) == repr(program_of(17)) != repr(program_of(18))

@@ -1,7 +1,8 @@
 """Lightning's checkpoints, each of which a new trainer continues from.
 
-Run as a program: `resumed_lightning.py KIND`. KIND says how many batches there are: "known" to the
-pipeline, "unknown", or "given" to the loader. Prints, as JSON, for each checkpoint how many batches
+Run as a program: `resumed_lightning.py KIND`. KIND tells who knows the number of batches: "known"
+for the pipeline,
+"unknown" for nobody, "given" for the loader. Prints, as JSON, for each checkpoint how many batches
 were before it and which batches followed, by their numbers in a training without an interruption.
 """
 

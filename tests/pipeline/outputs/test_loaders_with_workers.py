@@ -59,7 +59,7 @@ def test_workers_end_with_the_loader():
     wait_until(lambda: not any(map(is_there, known)))
 
 
-def test_an_epoch_that_is_left_is_followed_by_a_whole_one():
+def test_a_whole_epoch_follows_an_unfinished_one():
     train = pipeline().to_torch()
     for batch in train:
         assert batch["n"].tolist() == numbers(pipeline(0))[0]
@@ -81,7 +81,7 @@ def test_a_state_continues_with_another_number_of_workers():
         assert numbers(other) == whole[3:]
 
 
-def test_validation_within_an_epoch_has_workers_of_its_own():
+def test_validation_within_an_epoch_has_its_own_workers():
     train, held_out = pipeline().to_torch(), pipeline().take(4).to_torch()
     seen = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Training loops of other libraries go through a pipeline: each example of each epoch once."""
+"""Training loops of other libraries get each example of each epoch once."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def needs(name):
 
 @needs("lightning")
 @pytest.mark.timeout(120)
-def test_lightning():
+def test_lightning_sees_each_example_of_each_epoch_once():
     seen = run("""
 import lightning
 import torch
@@ -84,7 +84,7 @@ print(json.dumps(model.seen))
 
 @needs("accelerate")
 @pytest.mark.timeout(120)
-def test_accelerate():
+def test_accelerate_sees_each_example_of_each_epoch_once():
     seen = run("""
 import torch
 from accelerate import Accelerator
@@ -117,7 +117,7 @@ def test_lightning_continues_from_each_of_its_checkpoints(kind):
     for step in range(1, 12):
         assert found.pop(f"step {step}") == list(range(step, 12)), step
     if kind == "unknown":
-        # It takes the first batch before it says which epoch it is, and does not load the state.
+        # It takes the first batch before it sets the epoch, and does not load the state.
         for name, epoch in (("each epoch", 2), ("after a validation", 1)):
             text = found[name]
             assert text.startswith(
@@ -143,7 +143,7 @@ def test_loops_with_accelerate_and_torchdata_continue_from_each_state(loop):
 @needs("keras")
 @needs("jax")
 @pytest.mark.timeout(120)
-def test_keras():
+def test_keras_sees_each_example_of_each_epoch_once():
     losses = run("""
 import keras
 

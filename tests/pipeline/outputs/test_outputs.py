@@ -53,7 +53,7 @@ class TestTorch:
                 assert torch.equal(tensors[name], torch.from_numpy(batch[name]))
             assert tensors["text"] == batch["text"].tolist()
             assert tensors["data"] == batch["data"].tolist()
-            tensors["image"] += 1  # They are the program's own.
+            tensors["image"] += 1  # The program owns them.
 
     def test_each_iter_is_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
@@ -63,7 +63,7 @@ class TestTorch:
         assert numbers(loader) == numbers(pipe.epoch(2))
 
     @pytest.mark.parametrize("device", [None, "cpu"])
-    def test_a_state_continues_where_the_loop_was(self, pipe, device):
+    def test_a_state_resumes_at_the_position_of_the_loop(self, pipe, device):
         loader = pipe.to_torch(device)
         assert loader.state_dict() == {"epoch": 0, "batches": None}
         numbers(loader)
@@ -80,7 +80,7 @@ class TestTorch:
             assert numbers(resumed) == rest
             assert numbers(resumed) == numbers(pipe.epoch(2))
 
-    def test_a_state_behind_the_last_batch_continues_with_the_next_epoch(self, pipe):
+    def test_a_state_after_the_last_batch_continues_with_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
         for _ in loader:
             state = loader.state_dict()
@@ -89,7 +89,7 @@ class TestTorch:
         assert numbers(resumed) == numbers(pipe.epoch(1))
         assert numbers(resumed) == numbers(pipe.epoch(2))
 
-    def test_an_iteration_from_which_nothing_was_taken_does_not_count_as_an_epoch(self, pipe):
+    def test_an_iteration_without_a_batch_does_not_count_as_an_epoch(self, pipe):
         loader = pipe.to_torch()
         begun = iter(loader)
         iter(loader)
@@ -97,10 +97,10 @@ class TestTorch:
         assert numbers(loader) == numbers(pipe)
         iter(loader)
         assert loader.state_dict() == {"epoch": 1, "batches": None}
-        # It is begun where the loader stands then.
+        # It starts at the loader's position at that time.
         assert numbers(begun) == numbers(pipe.epoch(1))
 
-    def test_set_epoch_says_which_epoch_comes_next(self, pipe):
+    def test_set_epoch_sets_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
         for epoch in (3, 1, 1):
             loader.set_epoch(epoch)
@@ -115,7 +115,7 @@ class TestTorch:
 
     @pytest.mark.parametrize("is_late", [False, True])
     @pytest.mark.parametrize("taken", [2, 7])
-    def test_a_loop_that_counts_anew_after_a_resume_gets_the_epochs_that_follow(
+    def test_a_loop_that_counts_from_zero_after_a_resume_gets_the_following_epochs(
         self, pipe, is_late, taken
     ):
         loader = pipe.to_torch()
@@ -137,7 +137,7 @@ class TestTorch:
             resumed.set_epoch(epoch)
             assert numbers(resumed) == numbers(pipe.epoch(last + epoch))
 
-    def test_a_later_epoch_than_that_of_a_state_begins_at_its_beginning(self, pipe, caplog):
+    def test_a_later_epoch_than_the_state_starts_at_its_beginning(self, pipe, caplog):
         loader = pipe.to_torch()
         next(iter(loader))
         state = loader.state_dict()
@@ -152,7 +152,7 @@ class TestTorch:
             assert words in caplog.text
             assert bool(words) == bool(caplog.text)
 
-    def test_a_given_length_is_len_and_has_to_hold(self, pipe):
+    def test_a_given_length_is_len_and_is_checked(self, pipe):
         kept = pipe.unbatch().filter(lambda example: example["number"] < 50).batch(10)
         with pytest.raises(TypeError, match="len: how many examples"):
             len(kept.to_torch())
@@ -164,9 +164,9 @@ class TestTorch:
         with pytest.raises(ValueError, match="to_torch: length is -1, expected an int from 0 up"):
             kept.to_torch(length=-1)
 
-    def test_a_loader_is_an_object_as_others_are(self, pipe):
+    def test_a_loader_can_be_copied_and_is_not_a_sequence(self, pipe):
         loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
-        assert bool(loader)  # Though nobody knows how many batches there are.
+        assert bool(loader)  # Although the number of batches is not known.
         assert loader.verdict() == "nothing has been read yet: ask again after some batches"
         assert repr(loader).endswith(", before epoch 0)")
         batches = iter(loader)
@@ -187,36 +187,36 @@ class TestTorch:
         with pytest.raises(TypeError, match="an iteration does not look for values"):
             assert 3 in batches
 
-    def test_within_a_data_loader(self, pipe, monkeypatch):
+    def test_a_pipeline_works_within_a_data_loader(self, pipe, monkeypatch):
         data = pytest.importorskip("torch.utils.data")
         loader = data.DataLoader(pipe.to_torch(), batch_size=None)
         assert numbers(loader) == numbers(pipe)
         assert numbers(loader) == numbers(pipe.epoch(1))
-        # What a worker process sees.
+        # As in a worker process.
         monkeypatch.setattr(data, "get_worker_info", lambda: SimpleNamespace(num_workers=2))
         with pytest.raises(ValueError, match="num_workers is 2, expected 0"):
             iter(pipe.to_torch())
 
-    def test_a_loop_that_is_left_ends_the_threads(self, pipe):
+    def test_leaving_a_loop_ends_the_threads(self, pipe):
         loader = pipe.to_torch("cpu")
         with iter(loader) as batches:
             next(batches)
         assert list(batches) == []
 
-    def test_examples_without_batches(self, pipe):
+    def test_examples_without_batches_are_tensors(self, pipe):
         torch = pytest.importorskip("torch")
         example = next(iter(pipe.unbatch().to_torch()))
         assert example["number"].shape == ()
         assert torch.is_tensor(example["image"])
         assert isinstance(example["text"], str)
 
-    def test_no_order_has_no_state(self, pipe):
+    def test_a_pipeline_without_an_order_has_no_state(self, pipe):
         loader = pipe.options(deterministic=False).to_torch("cpu")
         next(iter(loader))
         with pytest.raises(errors.FailedPreconditionError, match="deterministic"):
             loader.state_dict()
 
-    def test_wrong_arguments(self, pipe):
+    def test_wrong_arguments_are_refused(self, pipe):
         with pytest.raises(TypeError, match="to_torch: pin_memory is 'no', expected True, False"):
             pipe.to_torch(pin_memory="no")
         with pytest.raises(RuntimeError, match="device"):
@@ -278,7 +278,7 @@ print(json.dumps(seen))
 
 @needs("jax")
 class TestJax:
-    def test_arrays_on_the_default_device(self, pipe):
+    def test_arrays_are_on_the_default_device(self, pipe):
         jax = pytest.importorskip("jax")
         for arrays, batch in zip(pipe.to_jax(), pipe, strict=True):
             for name in ("image", "is_odd"):
@@ -286,7 +286,7 @@ class TestJax:
                 assert np.array_equal(arrays[name], batch[name])
             assert arrays["text"].tolist() == batch["text"].tolist()
 
-    def test_a_state_is_that_of_the_loop(self, pipe):
+    def test_a_state_is_at_the_position_of_the_loop(self, pipe):
         batches = pipe.to_jax()
         start = batches.state()
         next(batches)
@@ -296,7 +296,7 @@ class TestJax:
         assert numbers(pipe.resume(state)) == rest
         assert numbers(pipe.to_jax(state=start)) == numbers(pipe)
 
-    def test_global_arrays_over_eight_devices(self):
+    def test_global_arrays_span_eight_devices(self):
         command = [sys.executable, "-c", SHARDED]
         output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
         assert json.loads(output.stdout) == [[8, 16], [8, 16]]
@@ -324,7 +324,7 @@ print(json.dumps(found))
 
 @needs("pyarrow")
 class TestArrow:
-    def test_batches(self, pipe):
+    def test_batches_are_record_batches(self, pipe):
         pa = pytest.importorskip("pyarrow")
         table = pipe.to_arrow().read_all()
         assert len(table.to_batches()) == 7
@@ -335,7 +335,7 @@ class TestArrow:
             wanted = [row for batch in expected for row in batch[name].tolist()]
             assert table[name].to_pylist() == wanted
 
-    def test_examples_and_lists(self):
+    def test_examples_and_lists_are_record_batches(self):
         def longer(example):
             number = int(example["number"])
             return {"list": np.arange(number % 4), "words": np.array([f"w{number}"], object)}
@@ -349,7 +349,7 @@ class TestArrow:
         assert padded["list"].to_pylist()[1] == [0, 0, 0]
 
     @pytest.mark.parametrize("num_rows", [1, 8])
-    def test_rows_of_several_axes_are_lists_of_lists_whether_they_differ_or_not(self, num_rows):
+    def test_rows_of_several_axes_are_lists_of_lists(self, num_rows):
         def square(example):
             side = int(example["number"])
             return {"square": np.full((side, side, 2), side), "words": [["a"] * side] * side}
@@ -361,7 +361,7 @@ class TestArrow:
             assert numbers == [[[[side] * 2] * side] * side for side in range(1, num_rows + 1)]
             assert words == [[["a"] * side] * side for side in range(1, num_rows + 1)]
 
-    def test_strings_that_several_readers_gave_are_strings(self, tmp_path):
+    def test_strings_of_several_readers_are_strings(self, tmp_path):
         (tmp_path / "lines").write_text("a\nbb\n")
         lines = hr.text_lines(tmp_path / "lines")
         mixed = hr.mix([lines, lines.map(lambda example: example)], seed=1, stop="all")
@@ -376,13 +376,13 @@ class TestArrow:
         with pytest.raises(TypeError, match="to_arrow: rows have the shapes"):
             ranks.to_arrow().read_all()
 
-    def test_a_reader_that_is_left_ends_the_threads(self, pipe):
+    def test_leaving_a_reader_ends_the_threads(self, pipe):
         reader = pipe.to_arrow()
         reader.read_next_batch()
         del reader
 
     @pytest.mark.parametrize("library", ["polars", "pandas", "duckdb"])
-    def test_other_libraries_read_it(self, pipe, library):
+    def test_other_libraries_read_record_batches(self, pipe, library):
         module = pytest.importorskip(library)
         plain = pipe.select("number", "text", "is_odd")
         match library:

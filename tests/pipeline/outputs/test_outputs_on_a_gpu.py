@@ -1,4 +1,4 @@
-"""Batches on a GPU. `make test-gpu` runs these where one is, and fails where none is."""
+"""Batches on a GPU. `make test-gpu` runs these, and fails without a GPU."""
 
 import os
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ WANTED = os.environ.get("HEADRACE_TEST_GPU") == "1"
 
 
 def torch_with_gpu():
-    """Returns PyTorch; skips the test if it finds no GPU and nobody has asked for one."""
+    """Returns PyTorch; skips the test without a GPU, unless a GPU is required."""
     if find_spec("torch") is None and not WANTED:
         pytest.skip("torch is not installed")
     torch = pytest.importorskip("torch") if not WANTED else __import__("torch")
@@ -41,7 +41,7 @@ def pipeline(num_examples=4096, length=4096):
     return hr.arrays({"number": numbers, "image": images}).shuffle(seed=1).batch(64)
 
 
-def test_tensors_are_on_the_device_and_whole():
+def test_tensors_are_on_the_device_and_complete():
     torch = torch_with_gpu()
     pipe = pipeline()
     for tensors, batch in zip(pipe.to_torch(device="cuda"), pipe, strict=True):
@@ -52,7 +52,7 @@ def test_tensors_are_on_the_device_and_whole():
         assert tensors["number"].tolist() == batch["number"].tolist()
 
 
-def test_memory_is_not_used_again_while_a_batch_is_in_use():
+def test_memory_is_not_reused_while_a_batch_is_in_use():
     torch = torch_with_gpu()
     pipe = pipeline()
     kept = [tensors["image"] for tensors in pipe.to_torch(device="cuda")]
@@ -62,7 +62,7 @@ def test_memory_is_not_used_again_while_a_batch_is_in_use():
 
 
 @pytest.mark.parametrize("pin_memory", [True, False, None])
-def test_pinned_memory(pin_memory):
+def test_batches_may_be_in_pinned_memory(pin_memory):
     torch_with_gpu()
     (tensors,) = pipeline(64, 16).to_torch(pin_memory=pin_memory)
     assert tensors["image"].is_pinned() is bool(pin_memory)

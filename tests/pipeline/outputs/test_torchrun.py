@@ -18,7 +18,7 @@ pytestmark = [
 # Lines in each file, of different numbers.
 SIZES = (101, 37, 160)
 NUM_EPOCHS = 2
-# So many that the examples until then divide by each number of ranks.
+# Until then, the number of examples is a multiple of each number of ranks.
 SAVED_STEP = 6
 BATCH_SIZE = 4
 
@@ -33,13 +33,13 @@ def directory(tmp_path_factory):
 
 
 def kept_lines():
-    """The lines that the filter of the program keeps, as often as they come in all epochs."""
+    """The lines that pass the program's filter, once for each epoch."""
     lines = (f"{n}-{line:03}" for n, size in enumerate(SIZES) for line in range(size))
     return Counter({line: NUM_EPOCHS for line in lines if not line.endswith("3")})
 
 
 def run_ranks(directory, world, results, state=None):
-    """Starts the program as so many ranks, and returns the steps and the state of each."""
+    """Runs the program as the given number of ranks; returns the steps and the state of each."""
     results.mkdir()
     state_file = results / "state"
     if state is not None:
@@ -80,7 +80,7 @@ def test_two_ranks_have_equally_many_steps_and_all_examples(two):
 
 
 @pytest.mark.parametrize(("saved_rank", "world"), [(0, 1), (1, 3)])
-def test_another_number_of_ranks_continues_where_two_stood(
+def test_another_number_of_ranks_resumes_where_two_stopped(
     saved_rank, world, directory, two, tmp_path
 ):
     before = sum((lines_of(rank["steps"][:SAVED_STEP]) for rank in two), Counter())

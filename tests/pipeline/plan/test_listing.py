@@ -1,4 +1,4 @@
-"""Directories and patterns: everything in them is found, or an error says what cannot be."""
+"""Directories and patterns: all files are found, or an error names what cannot be listed."""
 
 import glob
 import os
@@ -69,7 +69,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def forbidden(here):
-    """A directory that may not be listed, by nobody."""
+    """A directory that nobody may list."""
     shutil.rmtree("a")
     path = here / "b" / "forbidden"
     path.mkdir(mode=0)
@@ -81,14 +81,14 @@ def forbidden(here):
 @pytest.mark.parametrize("is_absolute", [False, True])
 def test_a_pattern_matches_what_python_finds(here, pattern, is_absolute):
     if "**" in pattern:
-        # Python goes round in such links.
+        # Python follows such links in circles.
         Path("b/up").unlink()
     text = f"{here}/{pattern}" if is_absolute else pattern
     expected = {path for path in glob.glob(text, recursive=True) if not os.path.isdir(path)}
     assert matching(text) == sorted(expected)
 
 
-def test_a_file_comes_once_under_its_own_name(here):
+def test_a_file_with_links_comes_once_under_its_own_name(here):
     found = ["a/1.txt", "b/1.txt"]
     assert matching("**/1.txt") == found
     assert [path for path in files_below("") if path.endswith("1.txt")] == found
@@ -98,7 +98,7 @@ def test_a_file_comes_once_under_its_own_name(here):
     assert matching("c/1.txt") == matching("c/1.*") == ["c/1.txt"]
 
 
-def test_a_file_without_a_name_of_its_own_has_that_of_the_first_link(here):
+def test_a_file_reached_only_by_links_has_the_name_of_the_first(here):
     Path("x/y").mkdir(parents=True)
     for name, target in {
         "x/q": "../a",
@@ -124,7 +124,7 @@ def test_links_above_the_directory_are_not_followed(here):
     assert files_below("b/c") == ["b/c/[x].txt", "b/c/d/3.txt"]
 
 
-def test_files_that_tools_leave_beside_data_are_omitted(here):
+def test_files_of_tools_beside_data_are_omitted(here):
     directory = here / "spark"
     directory.mkdir()
     (directory / "_temporary").mkdir()
@@ -160,7 +160,7 @@ def test_a_directory_that_may_not_be_listed_is_an_error(forbidden, pattern):
         list(hr.text_lines(pattern))
 
 
-def test_a_file_in_such_a_directory_is_not_said_to_be_missing(forbidden):
+def test_a_file_in_a_forbidden_directory_is_not_reported_as_missing(forbidden):
     with pytest.raises(errors.PermissionDeniedError, match=f"{forbidden}/x; Permission denied"):
         list(hr.text_lines(f"{forbidden}/x"))
 
@@ -171,7 +171,7 @@ def test_an_image_folder_names_a_directory_that_may_not_be_listed(forbidden):
 
 
 def test_verify_names_a_directory_that_may_not_be_listed(here):
-    # What a command loads is loaded by somebody who may.
+    # The modules of the command are loaded before permissions are dropped.
     assert call("verify", "top.txt").exit_code == 0
     here.joinpath("b", "forbidden").mkdir(mode=0)
     with unprivileged():
@@ -180,6 +180,6 @@ def test_verify_names_a_directory_that_may_not_be_listed(here):
     assert "b/forbidden; Permission denied" in done.stderr
 
 
-def test_a_link_to_nothing_in_a_directory_is_not_skipped():
+def test_a_dangling_link_in_a_directory_is_not_skipped():
     with pytest.raises(errors.NotFoundError, match=r"nowhere\.txt; No such file"):
         list(hr.text_lines("."))

@@ -1,4 +1,4 @@
-"""The files that paths mean, the same for each source."""
+"""The files that paths mean, equal for all sources."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_paths_of_a_list_keep_their_order(directory, read):
     assert read([directory / "b", str(directory / "a"), directory / "c"]) == [b"bb", b"aa", b"dd"]
 
 
-def test_relative_paths_and_hidden_files_that_are_named(directory, read, monkeypatch):
+def test_relative_paths_and_hidden_files_can_be_named(directory, read, monkeypatch):
     monkeypatch.chdir(directory)
     assert read(["a", ".hidden", "c/*"]) == [b"aa", b"nn", b"dd"]
 

@@ -1,4 +1,4 @@
-"""`iterable`: each pass is one iterator, of which nothing is lost and nothing waits for more."""
+"""`iterable`: each pass is one iterator; no example is lost or held back."""
 
 import pickle
 import signal
@@ -14,7 +14,7 @@ from headrace.pipeline.plan.python_iterables import Feed
 
 
 class Make:
-    """Counts how often it was called for an iterator of so many examples."""
+    """A factory of iterators that counts its calls."""
 
     def __init__(self, count):
         self.count = count
@@ -30,7 +30,7 @@ def numbers_of(batches):
 
 
 def once(count):
-    """A pipeline over one iterator that is there once."""
+    """A pipeline over a single iterator."""
     iterator = iter([{"n": number} for number in range(count)])
     return hr.iterable(lambda: iterator)
 
@@ -59,7 +59,7 @@ class TestLearning:
             lambda source: hr.concat([source.map(lambda example: example)]),
         ],
     )
-    def test_nothing_is_lost_of_what_can_be_read_once(self, behind):
+    def test_no_example_of_a_single_iterator_is_lost(self, behind):
         assert numbers_of(behind(once(1000))) == list(range(1000))
 
     def test_an_iterator_may_change_its_arrays_in_place(self):
@@ -69,12 +69,12 @@ class TestLearning:
                 row[:], texts[0] = number, str(number)
                 yield {"x": row, "text": texts}
 
-        # The components of the second function are learned from the fifth example.
+        # The components of the second function are inferred from the fifth example.
         pipe = hr.iterable(filled).filter(lambda e: e["x"][0] > 3).map(dict)
         found = [(example["x"].tolist(), example["text"].tolist()) for example in pipe]
         assert found == [([n, n], [str(n)]) for n in range(4, 9)]
 
-    def test_spec_takes_the_iterator_that_is_delivered(self):
+    def test_spec_uses_the_iterator_that_is_read_later(self):
         make = Make(300)
         mapped = hr.iterable(make).map(plus_one)
         assert list(mapped.spec) == list(mapped.batch(2).spec) == ["n"]
@@ -90,7 +90,7 @@ class TestLearning:
         assert numbers_of(pickle.loads(pickle.dumps(pipe))) == [0, 1, 2]
         assert numbers_of(pipe) == [0, 1, 2]
 
-    def test_a_state_of_the_iterator_is_that_before_what_was_looked_at(self):
+    def test_inference_does_not_advance_the_state_of_an_iterator(self):
         class Doubling:
             def __init__(self):
                 self.last = 1
@@ -138,14 +138,14 @@ class TestSources:
     @pytest.mark.parametrize(
         "source", [[{"n": n} for n in range(3)], ({"n": 0}, {"n": 1}, {"n": 2}), Rows(), Loop()]
     )
-    def test_a_source_that_can_be_iterated_again_is_taken_as_it_is(self, source):
+    def test_an_iterable_may_be_given_without_a_factory(self, source):
         pipe = hr.iterable(source)
         assert numbers_of(pipe) == numbers_of(pipe) == [0, 1, 2]
         assert numbers_of(pipe.epochs(2)) == [0, 1, 2] * 2
         assert pipe == hr.iterable(source)
         assert repr(pipe) == f"Pipeline(iterable({type(source).__name__}))"
 
-    def test_a_state_does_not_hold_what_is_in_a_list(self):
+    def test_a_state_does_not_hold_the_items_of_a_list(self):
         pipe = hr.iterable([{"n": number} for number in range(50)]).batch(20)
         batches = iter(pipe)
         next(batches)
@@ -154,14 +154,14 @@ class TestSources:
         assert numbers_of(pipe.resume(state)) == list(range(20, 50))
 
     @pytest.mark.parametrize("iterator", [iter([]), (_ for _ in ()), map(str, [])])
-    def test_an_iterator_is_refused_with_what_to_write(self, iterator):
+    def test_an_iterator_is_refused_with_the_remedy(self, iterator):
         with pytest.raises(
             TypeError, match=r"can be read once, .* lambda: make\(\), .* not the it"
         ):
             hr.iterable(iterator)
 
     @pytest.mark.parametrize("wrong", [5, "text", b"bytes", {"n": [1, 2]}])
-    def test_a_value_that_gives_no_examples_is_refused(self, wrong):
+    def test_a_value_that_cannot_be_iterated_is_refused(self, wrong):
         with pytest.raises(TypeError, match=f"got {type(wrong).__name__}, expected a function"):
             hr.iterable(wrong)
 
@@ -175,7 +175,7 @@ class TestSources:
         with pytest.raises(ValueError, match=same):
             list(pipe)
 
-    def test_a_function_that_returns_something_else(self):
+    def test_a_function_that_returns_no_iterator_is_an_error(self):
         with pytest.raises(TypeError, match="returned int, expected an iterable of dicts"):
             list(hr.iterable(lambda: 5))
 
@@ -185,13 +185,13 @@ class TestErrors:
         ("items", "number"),
         [([5], 0), ([{"n": 1}] * 200 + [{"n": "text"}], 200), ([{"n": 1}, 3], 1)],
     )
-    def test_errors_say_which_item_it_was(self, items, number):
+    def test_errors_name_the_item(self, items, number):
         with pytest.raises(TypeError) as caught:
             list(hr.iterable(items))
         assert caught.value.__notes__ == [f"in iterable(list), at item {number}, counted from 0"]
 
     @pytest.mark.parametrize("number", [0, 150])
-    def test_an_iterator_that_raises(self, number):
+    def test_an_exception_of_an_iterator_is_raised_with_its_item(self, number):
         def items():
             yield from ({"n": item} for item in range(number))
             raise RuntimeError("no more")
@@ -202,7 +202,7 @@ class TestErrors:
         assert caught.value.__notes__[0].endswith(f"at item {number}, counted from 0")
 
     @pytest.mark.parametrize("method", ["map", "flat_map"])
-    def test_a_function_that_fails_at_its_first_example(self, method, tmp_path):
+    def test_a_function_that_fails_at_its_first_example_is_an_error(self, method, tmp_path):
         (tmp_path / "lines.txt").write_text("one\ntwo\n")
 
         def fail(example):
@@ -216,12 +216,12 @@ class TestErrors:
         assert note.endswith("lines.txt: line 1")
 
     @pytest.mark.parametrize("given", [None, 5, [1]])
-    def test_a_function_that_returns_no_dict(self, given):
+    def test_a_function_that_returns_no_dict_is_an_error(self, given):
         with pytest.raises(TypeError, match=f"returned {type(given).__name__}, exp") as caught:
             list(hr.arrays({"n": np.arange(3)}).map(lambda _: given))
         assert caught.value.__notes__[0].endswith("at arrays: row 0")
 
-    def test_an_iterator_that_raises_while_nothing_is_wanted(self):
+    def test_an_exception_of_an_iterator_before_the_first_batch_is_raised(self):
         job = SimpleNamespace(pass_number=1, wanted_bytes=1 << 20)
         feed, taken = Feed(), []
         taking = threading.Thread(target=lambda: taken.append(feed.take(job)))
@@ -232,14 +232,14 @@ class TestErrors:
         assert taken == [([([b"row"], None)], None)]
         error = ValueError("no more")
         feed.end(1, error)
-        # The iterator is asked again, and says that it is over.
+        # The iterator is called again and is at its end.
         feed.end(1)
         assert feed.take(job) == ([], error)
 
 
 NOTHING = {
     "an iterable": lambda: hr.iterable([]).batch(2),
-    "behind an iterable": lambda: hr.iterable([]).map(plus_one).map(plus_one).batch(2),
+    "after an iterable": lambda: hr.iterable([]).map(plus_one).map(plus_one).batch(2),
     "arrays": lambda: hr.arrays({"n": np.arange(0)}).map(plus_one).batch(3).epochs(2),
     "a filter": lambda: (
         hr.arrays({"n": np.arange(9)}).filter(lambda _: False).map(plus_one).shuffle(window=3)
@@ -257,23 +257,23 @@ class TestNothing:
         assert list(batches) == []
         assert list(NOTHING[name]().resume(batches.state())) == []
 
-    def test_an_empty_part(self):
+    def test_an_empty_part_gives_nothing(self):
         parts = [hr.iterable([]).map(plus_one), hr.arrays({"n": np.arange(3)}).map(plus_one)]
         assert numbers_of(hr.concat(parts)) == [1, 2, 3]
         assert sorted(numbers_of(hr.mix(parts, stop="all", seed=1))) == [1, 2, 3]
 
-    def test_skipped_examples_are_reported_all_the_same(self):
+    def test_skipped_examples_are_reported_without_any_batch(self):
         batches = iter(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(5).batch(2))
         assert list(batches) == []
         assert [skipped.record_number for skipped in batches.skipped] == [0, 1, 2]
         with pytest.raises(ZeroDivisionError):
             list(hr.arrays({"n": np.arange(3)}).map(lambda _: 1 / 0).skip_errors(2).batch(2))
 
-    def test_spec_reports_that_there_is_no_example(self):
+    def test_spec_without_an_example_is_an_error(self):
         with pytest.raises(errors.OutOfRangeError, match=r"^spec: iterable\(list\) has no example"):
             hr.iterable([]).map(plus_one).spec  # noqa: B018
 
-    def test_there_may_be_examples_the_next_time(self):
+    def test_an_empty_pass_may_be_followed_by_examples(self):
         items = []
         pipe = hr.iterable(items).map(plus_one)
         assert list(pipe) == []
@@ -284,7 +284,7 @@ class TestNothing:
 @pytest.mark.timeout(60)
 class TestStreams:
     @pytest.mark.parametrize("mapped", [False, True])
-    def test_a_stream_may_wait_for_the_last_batch(self, mapped):
+    def test_a_batch_comes_while_the_stream_waits(self, mapped):
         taken = threading.Semaphore(0)
 
         def stream():
@@ -315,12 +315,12 @@ class TestStreams:
         may_yield.set()
         assert numbers_of(batches) == [2 if mapped else 1]
 
-    def test_examples_left_of_a_pass_that_was_cut_short_do_not_come_into_the_next(self):
+    def test_the_rest_of_an_unfinished_pass_is_not_in_the_next(self):
         make = Make(5000)
         assert numbers_of(hr.iterable(make).take(3).epochs(50)) == [0, 1, 2] * 50
         assert make.calls == 50
 
-    def test_close_before_the_first_batch(self):
+    def test_close_works_before_the_first_batch(self):
         batches = iter(hr.iterable(Make(3)))
         batches.close()
         assert not batches.is_open
@@ -331,11 +331,11 @@ class TestStreams:
 
 @pytest.mark.timeout(60)
 class TestWithinItsOwnFunction:
-    def test_next_is_refused(self):
+    def test_next_within_the_function_is_refused(self):
         mine, is_there = [], threading.Event()
 
         def asking(example):
-            # The components are learned from the first one, before there is an iteration.
+            # The components are inferred from the first one, before there is an iteration.
             return example if example["n"] == 0 else is_there.wait(30) and next(mine[0])
 
         batches = iter(hr.arrays({"n": np.arange(9)}).map(asking))
@@ -344,7 +344,7 @@ class TestWithinItsOwnFunction:
         with pytest.raises(errors.FailedPreconditionError, match="by a function of the pipeline"):
             list(batches)
 
-    def test_next_is_refused_while_the_components_are_learned(self):
+    def test_next_is_refused_while_components_are_inferred(self):
         mine = []
         batches = iter(hr.iterable(Make(3)).map(lambda _: next(mine[0])))
         mine.append(batches)
@@ -356,7 +356,7 @@ class TestWithinItsOwnFunction:
 class TestEndsThatAreNotTheEnd:
     @pytest.fixture
     def waiting(self):
-        """An iteration whose `next` waits, once it has begun to."""
+        """An iteration whose `next` waits in another thread."""
         begun, goes_on = threading.Event(), threading.Event()
 
         def stream():
@@ -369,7 +369,7 @@ class TestEndsThatAreNotTheEnd:
         yield batches, begun
         goes_on.set()
 
-    def test_another_thread_closes_it(self, waiting):
+    def test_another_thread_may_close_an_iteration(self, waiting):
         batches, begun = waiting
 
         def close():
@@ -383,7 +383,7 @@ class TestEndsThatAreNotTheEnd:
                 next(batches)
         closing.join(30)
 
-    def test_a_signal_handler_raises(self, waiting):
+    def test_an_exception_of_a_signal_handler_ends_the_wait(self, waiting):
         batches, _ = waiting
         has_raised = threading.Event()
 
@@ -409,14 +409,14 @@ class TestEndsThatAreNotTheEnd:
         with pytest.raises(errors.FailedPreconditionError, match="ended with RuntimeError before"):
             next(batches)
 
-    def test_the_thread_that_closed_it_gets_the_end(self, waiting):
+    def test_next_after_close_ends_the_loop(self, waiting):
         batches, _ = waiting
         batches.close()
         assert next(batches, None) is None
 
 
 class Counted:
-    """An iterator over some numbers that can be taken up again."""
+    """An iterator over numbers that can be resumed."""
 
     def __init__(self, count):
         self.count, self.number = count, 0
@@ -437,7 +437,7 @@ class Counted:
         self.number = state
 
 
-def test_an_iterator_that_was_looked_at_to_its_end_continues_with_its_state():
+def test_an_iterator_exhausted_by_inference_resumes_with_its_state():
     def pipeline():
         numbers = hr.iterable(lambda: Counted(1)).epochs(2).shard(1, 3)
         return numbers.map(lambda example: {"m": example["n"]}).epochs(2)

@@ -1,4 +1,4 @@
-"""Parts for training and validation: disjoint, together everything, the same in all epochs."""
+"""Parts for training and validation: disjoint, complete, and the same in all epochs."""
 
 import json
 import logging
@@ -52,7 +52,7 @@ def numbers(batches):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_are_disjoint_and_everything_and_in_order(sources, kind):
+def test_parts_are_disjoint_complete_and_in_order(sources, kind):
     pipe = sources[kind]
     parts = [numbers(part) for part in pipe.split(0.8, 0.1, 0.1, seed=1)]
     assert all(part == sorted(part) for part in parts)
@@ -62,7 +62,7 @@ def test_parts_are_disjoint_and_everything_and_in_order(sources, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_are_the_same_in_all_epochs_and_behind_shuffles(sources, kind):
+def test_parts_are_the_same_in_all_epochs_and_after_shuffles(sources, kind):
     pipe = sources[kind]
     parts = [set(numbers(part)) for part in pipe.split(0.7, 0.3, seed=2)]
     for shuffled in (pipe.shuffle(window=50, seed=4), pipe.epochs(1)):
@@ -88,7 +88,7 @@ def test_a_part_is_shuffled_as_a_whole(sources, kind, options):
             assert numbers(behind.options(**options).epoch(epoch)) == expected
 
 
-def test_a_part_goes_through_all_other_stages_and_resumes(sources):
+def test_a_part_can_have_all_other_stages_and_resumes(sources):
     def doubled(example, rng):
         return {"n": example["n"] * 2, "noise": rng.normal()}
 
@@ -109,23 +109,23 @@ def test_ranks_share_a_part(sources):
     assert not set(chain.from_iterable(ranks)) & set(numbers(held_out))
 
 
-def test_examples_made_of_one_record_stay_together(sources):
+def test_examples_of_one_record_stay_in_one_part(sources):
     twins = sources["arrays"].flat_map(lambda e: [e, {"n": -1 - e["n"]}])
     for part in twins.split(0.5, 0.5):
         found = set(numbers(part))
         assert found == {-1 - n for n in found}
 
 
-def test_another_seed_divides_in_another_way_and_another_process_does_not(sources):
+def test_parts_depend_on_the_seed_and_not_on_the_process(sources):
     first, _ = sources["arrays"].split(0.5, 0.5, seed=1)
     other, _ = sources["arrays"].split(0.5, 0.5, seed=2)
     assert 200 < len(set(numbers(first)) & set(numbers(other))) < 300
     assert numbers(pickle.loads(pickle.dumps(first))) == numbers(first)
-    # So it was in earlier versions.
+    # The values of earlier versions.
     assert numbers(first)[:8] == [0, 1, 4, 5, 7, 9, 11, 12]
 
 
-def test_a_state_of_one_part_is_refused_by_the_other(sources):
+def test_a_state_of_another_part_is_refused(sources):
     first, second = (part.batch(10) for part in sources["arrays"].split(0.5, 0.5, seed=1))
     batches = iter(first)
     next(batches)
@@ -137,7 +137,7 @@ def test_a_state_of_one_part_is_refused_by_the_other(sources):
         other.batch(10).resume(state)
 
 
-def test_a_pipeline_that_cannot_be_divided_is_refused(sources):
+def test_a_pipeline_that_cannot_be_split_is_refused(sources):
     pipe = sources["arrays"]
     for shares in ((1.0,), (0.5, 0.4), (1.5, -0.5), (0.0, 1.0), ()):
         with pytest.raises(ValueError, match=r"split: the shares are .* that add up to 1"):
@@ -199,7 +199,7 @@ class TestWarnings:
             list(pipe)
             assert self.messages() == []
 
-    def test_other_loops_do_not_warn(self, sources):
+    def test_loops_over_epochs_do_not_warn(self, sources):
         ordered = sources["arrays"].batch(10)
         shuffled = sources["arrays"].shuffle(seed=1).batch(10)
         several = sources["arrays"].shuffle(seed=1).epochs(2).batch(10)
@@ -212,7 +212,7 @@ class TestWarnings:
             list(shuffled.epoch(epoch))
         assert self.messages() == []
 
-    def test_take_and_skip_behind_a_shuffle_leak_in_several_epochs(self, sources):
+    def test_take_and_skip_after_a_shuffle_warn_of_leaks_between_epochs(self, sources):
         shuffled = sources["arrays"].shuffle(seed=1)
         for part in (shuffled.take(900), shuffled.skip(100), shuffled.batch(10).take(90)):
             part.epochs(2)
@@ -254,7 +254,7 @@ COMBINATIONS = {
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_part_within_a_combination_is_the_part_alone(sources, kind, combination):
+def test_a_part_within_a_combination_has_the_same_examples(sources, kind, combination):
     pipe = sources[kind]
     train, held_out = pipe.split(0.5, 0.5, seed=1)
     combine = COMBINATIONS[combination]
@@ -268,13 +268,13 @@ def test_a_part_within_a_combination_is_the_part_alone(sources, kind, combinatio
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
-def test_a_shuffled_part_within_a_combination_is_the_part_alone(sources, combination):
+def test_a_shuffled_part_within_a_combination_has_the_same_examples(sources, combination):
     train, _ = sources["csv"].split(0.5, 0.5, seed=1)
     made = COMBINATIONS[combination](train.shuffle(seed=5))
     assert {n for n in numbers(made) if n < NUM} == set(numbers(train))
 
 
-def test_a_split_of_too_many_combinations_within_each_other_is_refused():
+def test_a_split_of_too_deeply_nested_combinations_is_refused():
     pipe = hr.arrays({"n": np.arange(20)})
     for _ in range(8):
         pipe = hr.concat([pipe])

@@ -1,9 +1,9 @@
 """A training loop that is killed repeatedly, and each time continues from its saved state.
 
-Run as a program: `killed_training.py RECORDS DIRECTORY NUM_KILLS`. Each process takes batches, and
-saves after each batch what it has seen of the epoch together with the state of the pipeline:
-beside, and renamed. Some time later it is killed. The last process continues to the end of an
-epoch. Prints for each epoch whether each example came exactly once, as JSON.
+Run as a program: `killed_training.py RECORDS DIRECTORY NUM_KILLS`. Each process takes batches.
+After each batch it saves the examples seen in the epoch and the state of the pipeline, in a new
+file that replaces the old one. Some time later it is killed. The last process continues to the end
+of an epoch. Prints for each epoch whether each example came exactly once, as JSON.
 """
 
 import json

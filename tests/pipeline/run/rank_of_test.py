@@ -13,7 +13,7 @@ def is_kept(example: dict[str, Any]) -> bool:
 
 
 def records_of(batch: dict[str, Any]) -> list[str]:
-    # The rest of a record fills it up.
+    # The rest of a record is padding.
     return [text[:8].decode() for text in batch["record"]]
 
 

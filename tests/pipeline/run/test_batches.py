@@ -1,4 +1,4 @@
-"""The life of an iteration: its threads and files, however it ends."""
+"""The threads and files of an iteration, however it ends."""
 
 import gc
 import os
@@ -27,9 +27,9 @@ def endless():
 def native_threads():
     """The names of this process's threads that belong to pipelines.
 
-    The one that makes requests to storages lives as long as the process. Those of Python functions
-    are counted by `threading`: since Python 3.14 they have their names here, which what a library
-    such as pyarrow starts in one of them inherits, and keeps.
+    Without the thread that makes requests to storage, which lives as long as the process, and
+    without those of Python functions, which `threading` counts. Since Python 3.14 the latter have
+    names here, which threads that a library such as pyarrow starts in one of them inherit and keep.
     """
     names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
     others = ("headrace-io", "headrace-functi")
@@ -37,7 +37,7 @@ def native_threads():
 
 
 def assert_no_threads():
-    # A thread that was joined may stand in /proc for a moment.
+    # A joined thread may be in /proc for a moment.
     wait_until(lambda: native_threads() == [])
     assert not [thread for thread in threading.enumerate() if "headrace" in thread.name]
 
@@ -56,7 +56,7 @@ def test_threads_end_when_the_loop_is_left(endless):
 
 
 @needs_proc
-def test_threads_end_at_the_end_at_close_and_after_a_block(endless):
+def test_threads_end_at_the_end_at_close_and_after_a_with_block(endless):
     list(endless.take(3))
     assert_no_threads()
     batches = iter(endless)
@@ -80,7 +80,7 @@ def test_a_thousand_iterations_leave_nothing(endless):
 
 
 @needs_proc
-def test_a_cell_that_is_run_again_replaces_the_threads_of_the_run_before(endless):
+def test_running_a_notebook_cell_again_ends_the_threads_of_the_last_run(endless):
     cell = "batches = iter(endless); first = next(batches)"
     variables = {"endless": endless}
     counts = []
@@ -120,7 +120,7 @@ def test_the_next_epoch_is_ready_when_the_last_batch_of_one_is_taken(tmp_path):
         wait_until(lambda: batches.statistics().stages[batch].examples > 3_000)
 
 
-def test_several_iterations_at_once(endless):
+def test_several_iterations_may_run_at_once(endless):
     pipeline = endless.take(30)
     pairs = [(a["n"][0], b["n"][0]) for a, b in zip(pipeline, pipeline, strict=True)]
     assert all(a == b for a, b in pairs)
@@ -128,7 +128,7 @@ def test_several_iterations_at_once(endless):
     assert nested == [(0, 0), (0, 10), (10, 0), (10, 10)]
 
 
-def test_batches_belong_to_the_program():
+def test_batches_may_be_kept_and_changed():
     array = np.zeros((100, 50))
     for batch in hp.arrays({"x": array}).batch(10):
         batch["x"] += 1
@@ -183,7 +183,7 @@ def test_an_interrupt_ends_a_wait():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_an_iteration_does_not_continue_behind_a_fork():
+def test_an_iteration_does_not_continue_after_a_fork():
     program = PROGRAM + (
         "\nimport os\nif os.fork():\n    os.wait()\nelse:\n    try:\n        next(batches)\n"
         "    except Exception as error:\n        print(error, flush=True)\n    os._exit(0)"
@@ -206,14 +206,14 @@ class Loader:
 
 @needs_proc
 @pytest.mark.parametrize("options", [{}, {"stuck_after_s": 10.0}])
-def test_an_object_is_collected_whose_iteration_calls_its_method(options):
+def test_an_object_that_holds_an_iteration_over_its_method_is_collected(options):
     loader = Loader(**options)
     assert len(next(loader.batches)["n"]) == 10
     parts = [weakref.ref(loader), weakref.ref(loader.batches)]
     del loader
 
     def is_collected():
-        # A call that is under way holds them.
+        # A running call keeps them alive.
         gc.collect()
         return not any(find() for find in parts)
 
@@ -221,7 +221,7 @@ def test_an_object_is_collected_whose_iteration_calls_its_method(options):
     assert_no_threads()
 
 
-def test_a_function_that_asks_for_the_batches_it_is_needed_for_is_refused():
+def test_a_function_that_reads_its_own_iteration_is_refused():
     is_known, is_begun, begun = threading.Event(), threading.Event(), []
 
     def next_of_the_same(example):
@@ -268,7 +268,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_ends_the_wait_for_a_worker_that_takes_long():
+def test_an_interrupt_ends_the_wait_for_a_slow_worker():
     program = [sys.executable, "-c", CLOSING]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "begins\n"

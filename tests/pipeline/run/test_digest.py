@@ -1,4 +1,4 @@
-"""The digest of the global order: the changes that keep it, and those that change it."""
+"""The digest of the global order: what changes it and what does not."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def twice(example):
 
 
 def digests_of(pipe, state=None):
-    """The digest before each batch, and behind the last one."""
+    """The digest before each batch, and after the last one."""
     with pipe.resume(state) as batches:
         digests = [batches.digest()]
         for _ in batches:
@@ -106,7 +106,7 @@ CHAINS = {
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("source", ["a shuffle", "a filter", "a flat map"])
-def test_it_goes_on_behind_a_resume(chain, source, tmp_path):
+def test_the_digest_continues_after_a_resume(chain, source, tmp_path):
     pipe = CHAINS[chain](SOURCES[source](tmp_path))
     whole = digests_of(pipe)
     assert len(set(whole)) == len(whole) > 3
@@ -130,7 +130,7 @@ SHARDED = {
 @pytest.mark.parametrize("chain", SHARDED)
 @pytest.mark.parametrize("even", [None, "drop", "pad"])
 @pytest.mark.parametrize("count", [61, 72])
-def test_ranks_have_one_digest_behind_each_step_and_behind_a_resume(chain, even, count):
+def test_ranks_have_one_digest_after_each_step_and_after_a_resume(chain, even, count):
     pipe = numbers(count).filter(is_kept)
 
     def rank_of(rank):
@@ -148,7 +148,7 @@ def test_ranks_have_one_digest_behind_each_step_and_behind_a_resume(chain, even,
 
 
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
-def test_it_goes_on_with_another_number_of_ranks(old, new):
+def test_the_digest_continues_with_another_number_of_ranks(old, new):
     pipe = numbers(96).filter(is_kept)
     alone = digests_of(pipe.shard(0, 1))
     for rank in range(old):
@@ -162,7 +162,7 @@ def test_it_goes_on_with_another_number_of_ranks(old, new):
                         next(batches)
 
 
-def test_it_is_that_of_the_whole_order_up_to_the_place_of_the_program():
+def test_the_digest_covers_the_global_order_up_to_the_last_batch():
     pipe = numbers(40).batch(4)
     behind_two = digests_of(numbers(40).take(8).batch(4))
     assert behind_two[0] != digests_of(pipe)[0]  # Another pipeline.
@@ -171,14 +171,14 @@ def test_it_is_that_of_the_whole_order_up_to_the_place_of_the_program():
     for _ in range(3):
         next(batches)
         given.append(batches.digest())
-    # What is read ahead does not count, and to ask twice changes nothing.
+    # Rows read ahead do not count, and asking twice changes nothing.
     assert given == digests_of(pipe)[:4]
     assert batches.digest() == given[-1]
     batches.close()
     assert batches.digest() == given[-1]
 
 
-def test_seeds_files_order_and_what_a_filter_keeps_make_it_differ(tmp_path):
+def test_seeds_files_order_and_filters_change_the_digest(tmp_path):
     files = lines(tmp_path / "a")
 
     def other(example):
@@ -218,7 +218,7 @@ def test_seeds_files_order_and_what_a_filter_keeps_make_it_differ(tmp_path):
     )
 
 
-def test_a_filter_that_keeps_other_examples_on_one_machine_is_found():
+def test_a_filter_that_differs_on_one_machine_is_detected():
     def kept_here(n):
         return lambda example: example["n"] not in n
 
@@ -230,7 +230,7 @@ def test_a_filter_that_keeps_other_examples_on_one_machine_is_found():
     assert not set(here[16:]) & set(there[16:])
 
 
-def test_each_epoch_has_its_own():
+def test_each_epoch_has_its_own_digest():
     pipe = numbers(20).batch(5)
     first, second = (
         [batches.digest() for batches in [pipe.epoch(epoch)] for _ in batches] for epoch in (0, 1)
@@ -251,21 +251,21 @@ def test_skipped_examples_do_not_count():
 
 
 REFUSED = {
-    "a filter behind shard": (
+    "a filter after shard": (
         lambda: numbers().shard(0, 2).filter(is_kept),
         r"filter follows shard, so the place of the other ranks in the global order is not known\. "
-        r"Write shard\(\.\.\.\) behind it\.",
+        r"Write shard\(\.\.\.\) after it\.",
     ),
-    "a window behind shard": (
+    "a window after shard": (
         lambda: numbers().shard(0, 2).shuffle(window=3, seed=1).batch(4),
         r"shuffle follows shard, so the place",
     ),
-    # Behind the last example that it takes, nobody looks at those of the other ranks.
-    "take behind shard": (lambda: numbers().shard(0, 2).take(9), "take follows shard, so the"),
+    # After the last example that it takes, other ranks' examples are not read.
+    "take after shard": (lambda: numbers().shard(0, 2).take(9), "take follows shard, so the"),
     "a shard in a part": (
         lambda: hr.mix([numbers().shard(0, 2), numbers().shard(0, 2)], seed=1).batch(4),
         r"a shard stands in a part of a combination, so each rank has an order of its own\. Write "
-        r"shard\(\.\.\.\) behind the combination\.",
+        r"shard\(\.\.\.\) after the combination\.",
     ),
     "two shards": (
         lambda: numbers().shard(0, 2).shard(0, 2),
@@ -280,7 +280,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_where_there_is_no_global_order_it_is_refused_in_words(name):
+def test_the_digest_is_refused_without_a_global_order(name):
     make, reason = REFUSED[name]
     with iter(make()) as batches:
         next(batches)
@@ -288,20 +288,20 @@ def test_where_there_is_no_global_order_it_is_refused_in_words(name):
             errors.FailedPreconditionError, match=r"digest: there is no global order: " + reason
         ):
             batches.digest()
-        # A state has none, and serves all the same.
+        # A state has none, and resumes nevertheless.
         assert batches.state()["digest"] is None
         rest = list(batches)
     assert len(list(make().resume(iter(make()).state()))) == len(rest) + 1
 
 
-def test_without_an_order_there_is_none():
+def test_a_pipeline_without_an_order_has_no_digest():
     with iter(numbers().options(deterministic=False)) as batches:
         message = r"digest: the pipeline has options\(deterministic=False\), expected an order"
         with pytest.raises(errors.FailedPreconditionError, match=message):
             batches.digest()
 
 
-def test_a_step_that_was_not_seen_whole_has_none_after_close():
+def test_an_incomplete_step_has_no_digest_after_close():
     def examples():
         yield from ({"n": n} for n in range(5))
         raise ValueError("the storage is gone")
@@ -316,7 +316,7 @@ def test_a_step_that_was_not_seen_whole_has_none_after_close():
     assert batches.state()["digest"] is not None
 
 
-def test_a_state_has_few_bytes_more_for_it():
+def test_the_digest_adds_few_bytes_to_a_state():
     batches = iter(numbers(100_000).shard(0, 4).batch(100))
     for _ in range(20):
         next(batches)

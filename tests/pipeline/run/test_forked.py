@@ -1,4 +1,4 @@
-"""A forked child of a process that iterates: nothing there waits for threads that are not there."""
+"""A forked child of a process that iterates does not wait for threads of the parent."""
 
 import os
 import subprocess
@@ -80,7 +80,7 @@ def run(*command):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_nothing_hangs(name):
+def test_a_forked_child_does_not_hang(name):
     done = run(BEGIN + PROGRAMS[name])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [str([2000] * 4), "990 990"]
@@ -132,7 +132,7 @@ print(list(tf_record_iterator(sys.argv[1])))
 """
 
 
-def test_a_file_that_the_parent_writes_is_left_alone(tmp_path):
+def test_a_child_does_not_touch_a_file_that_the_parent_writes(tmp_path):
     done = run(WRITER, str(tmp_path / "records"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == str([b"first", b"second"])

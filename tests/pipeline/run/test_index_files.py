@@ -1,4 +1,4 @@
-"""Index files: the places of records that stay, and are never believed blindly."""
+"""Index files: saved offsets of records, which are verified before use."""
 
 import gzip
 import os
@@ -59,7 +59,7 @@ KINDS = {
 
 
 def examples(pipe):
-    """Returns all examples as text, in order, and how the places were found."""
+    """Returns all examples as text, in order, and how their offsets were found."""
     with iter(pipe) as batches:
         found = [repr(example) for example in batches]
         return found, batches.statistics().index
@@ -101,7 +101,7 @@ def test_a_second_start_scans_nothing_and_gives_the_same(data, kind):
     assert len(expected) >= len(NUMBERS)
 
 
-def test_a_second_iteration_of_one_pipeline_keeps_what_it_knows(data, kind):
+def test_a_second_iteration_of_one_pipeline_does_not_scan(data, kind):
     pipe = kind[1](data).shuffle(seed=3)
     first, _ = examples(pipe)
     again, kept = examples(pipe)
@@ -109,7 +109,7 @@ def test_a_second_iteration_of_one_pipeline_keeps_what_it_knows(data, kind):
     assert first == again
 
 
-def test_an_outdated_index_is_made_anew(data, kind):
+def test_an_outdated_index_is_replaced(data, kind):
     write, source = kind
     path = data / "0"
     shuffled(source, data)
@@ -123,7 +123,7 @@ def test_an_outdated_index_is_made_anew(data, kind):
     assert shuffled(source, data)[1].scanned == 0
 
 
-def test_damage_of_an_index_is_found_wherever_it_is(data, kind):
+def test_damage_anywhere_in_an_index_is_detected(data, kind):
     _, source = kind
     expected, _ = shuffled(source, data)
     index = data / "0.hrindex"
@@ -139,7 +139,7 @@ def test_damage_of_an_index_is_found_wherever_it_is(data, kind):
 
 
 @pytest.mark.parametrize("name", ["tfrecords", "text_lines", "json_lines", "webdataset"])
-def test_an_index_of_another_file_is_never_believed(tmp_path, name):
+def test_an_index_of_another_file_is_not_used(tmp_path, name):
     write, source = KINDS[name]
     mine, other = tmp_path / "mine", tmp_path / "other"
     write(mine, NUMBERS)
@@ -157,7 +157,7 @@ def test_an_index_of_another_file_is_never_believed(tmp_path, name):
     assert found == expected
 
 
-def test_another_index_with_the_same_words_is_refused_in_words(tmp_path):
+def test_a_forged_index_is_refused_with_the_reason(tmp_path):
     path, other = tmp_path / "mine.txt", tmp_path / "other.txt"
     path.write_bytes(b"aa\nbbbb\nc\n")
     other.write_bytes(b"aaaa\nbb\nc\n")
@@ -176,7 +176,7 @@ def test_another_index_with_the_same_words_is_refused_in_words(tmp_path):
     assert (made.scanned, made.opened) == (0, 1)
 
 
-def test_damaged_data_behind_an_index_is_that_of_the_data(tmp_path):
+def test_damage_of_indexed_data_is_reported_as_damaged_data(tmp_path):
     path = tmp_path / "a.tfrecord"
     write_tfrecords(path, NUMBERS)
     shuffled(hr.tfrecords, path)
@@ -188,7 +188,7 @@ def test_damaged_data_behind_an_index_is_that_of_the_data(tmp_path):
         shuffled(hr.tfrecords, path)
 
 
-def test_a_file_with_damage_has_no_index(tmp_path):
+def test_a_damaged_file_gets_no_index(tmp_path):
     path = tmp_path / "a.tfrecord"
     write_tfrecords(path, NUMBERS)
     path.write_bytes(path.read_bytes()[:-1])
@@ -199,7 +199,7 @@ def test_a_file_with_damage_has_no_index(tmp_path):
         assert (made.scanned, made.written) == (1, 0)
 
 
-def test_where_none_can_be_written_the_next_place_is_taken(tmp_path):
+def test_an_index_goes_to_the_next_directory_if_one_is_not_writable(tmp_path):
     path, elsewhere = tmp_path / "data" / "a.txt", tmp_path / "kept"
     path.parent.mkdir()
     write_lines(path, NUMBERS)
@@ -238,7 +238,7 @@ def test_a_directory_that_may_not_be_written_is_no_error(tmp_path, monkeypatch):
     assert "ermission denied" in made.failure
 
 
-def test_indexes_of_two_kinds_of_one_file_do_not_replace_each_other(tmp_path):
+def test_two_kinds_of_indexes_of_one_file_coexist(tmp_path):
     path = tmp_path / "a.csv"
     write_csv(path, NUMBERS)
     lines, rows = shuffled(hr.text_lines, path), shuffled(hr.csv, path)
@@ -250,7 +250,7 @@ def test_indexes_of_two_kinds_of_one_file_do_not_replace_each_other(tmp_path):
         assert used.scanned == 0
 
 
-def test_a_compressed_file_has_no_index(tmp_path):
+def test_a_compressed_file_gets_no_index(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"a\nb\n" * 50))
     with pytest.raises(errors.InvalidArgumentError, match="the file is compressed"):
@@ -275,7 +275,7 @@ def test_without_indexes_a_full_shuffle_is_refused_and_a_window_is_not(tmp_path)
     assert not Path(f"{path}.hrindex").exists()
 
 
-def test_options_are_checked_where_they_are_written(tmp_path):
+def test_options_are_checked_at_the_call(tmp_path):
     pipe = hr.text_lines("x")
     with pytest.raises(ValueError, match="index is 'on', expected 'auto', 'memory' or 'off'"):
         pipe.options(index="on")
@@ -287,7 +287,7 @@ def test_options_are_checked_where_they_are_written(tmp_path):
     assert f"beside the files or in {tmp_path}" in text
 
 
-def test_an_index_is_never_taken_for_data(tmp_path):
+def test_an_index_is_not_read_as_data(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     for name in ("a.txt", "_b.txt"):
@@ -353,14 +353,14 @@ def test_a_window_over_blocks_is_refused_where_indexes_are_off(data, kind):
     if source in (hr.text_lines, hr.json_lines):
         return
     for pipe in (source(data), source(data).shuffle(**BLOCKS)):
-        list(pipe)  # Borders that are known do not matter.
+        list(pipe)  # Known borders are not used.
     refused = "the borders of its blocks are found through an index, but the pipeline has"
     with pytest.raises(errors.InvalidArgumentError, match=refused):
         over_blocks(source, data, index="off")
     assert over_blocks(source, data)[0]
 
 
-def test_borders_that_are_kept_are_those_of_an_iteration_that_may_look_for_them(tmp_path):
+def test_kept_borders_are_only_for_iterations_that_may_find_them(tmp_path):
     write_tfrecords(tmp_path / "a", NUMBERS)
     pipe = hr.tfrecords(tmp_path / "a").shuffle(**BLOCKS)
     first, made = examples(pipe)
@@ -371,7 +371,7 @@ def test_borders_that_are_kept_are_those_of_an_iteration_that_may_look_for_them(
         examples(pipe.options(index="off"))
 
 
-def test_damage_of_an_index_is_found_by_a_window_over_blocks(data, kind):
+def test_a_window_over_blocks_detects_a_damaged_index(data, kind):
     _, source = kind
     expected, _ = over_blocks(source, data)
     index = data / "0.hrindex"
@@ -386,7 +386,7 @@ def test_damage_of_an_index_is_found_by_a_window_over_blocks(data, kind):
 
 
 @pytest.mark.parametrize("source", [hr.tfrecords, hr.csv])
-def test_a_foreign_index_is_refused_by_a_window_over_blocks(tmp_path, source):
+def test_a_window_over_blocks_refuses_a_foreign_index(tmp_path, source):
     path = tmp_path / "a"
     records = [b"1" * 50, *(b"%d" % (10 + number % 90) for number in range(400))]
 
@@ -411,7 +411,7 @@ def test_a_foreign_index_is_refused_by_a_window_over_blocks(tmp_path, source):
     assert (made.scanned, made.opened) == (0, 1)
 
 
-def test_many_small_pieces_keep_no_file_open_behind_the_iteration(tmp_path):
+def test_many_small_pieces_keep_no_file_open_after_the_iteration(tmp_path):
     for file in range(20):
         write_lines(tmp_path / f"{file}", NUMBERS)
     pipe = hr.text_lines(tmp_path).shuffle(**BLOCKS)

@@ -1,7 +1,7 @@
-"""The memory of a pipeline stays within `memory_bytes`, measured from outside.
+"""The memory of a pipeline stays within `memory_bytes`, measured outside of its process.
 
-Each is a process of its own that reads a sparse file of 10 GB. `SLACK_BYTES` is for what differs
-between machines and runs.
+Each is a process of its own that reads a sparse file of 10 GB. `SLACK_BYTES` allows for
+differences between machines and runs.
 """
 
 import json
@@ -73,7 +73,7 @@ print(json.dumps([count, largest, error]))
 
 @pytest.fixture
 def grown(tmp_path):
-    """Runs a pipeline: how much it took, how many batches came, the largest, and the error."""
+    """Runs a pipeline; returns its memory, number of batches, largest batch, and error."""
     path = tmp_path / "sparse"
     path.touch()
     os.truncate(path, FILE_BYTES)
@@ -98,13 +98,13 @@ def grown(tmp_path):
         ("buckets", 15),
     ],
 )
-def test_a_large_file_is_read_within_the_memory_that_was_given(grown, what, num_batches):
+def test_a_large_file_is_read_within_memory_bytes(grown, what, num_batches):
     most, count, batch_bytes, error = grown(what, 32 * MIB, num_batches)
     assert (count, error) == (num_batches, "")
     assert most <= SHARE * 32 * MIB + batch_bytes + SLACK_BYTES
 
 
-def test_a_window_that_does_not_fit_says_what_it_would_need(grown):
+def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(grown):
     most, count, _, error = grown("wide window", 32 * MIB, 100)
     assert count == 0
     assert most <= SHARE * 32 * MIB + SLACK_BYTES

@@ -30,7 +30,7 @@ def directory(tmp_path_factory):
 
 
 def run_ranks(directory, world, saved=None):
-    """Runs a process for each rank, at the same time, and returns the words of each."""
+    """Runs a process for each rank, at the same time, and returns the output of each."""
     program = [sys.executable, str(Path(__file__).with_name("rank_of_test.py")), str(directory)]
     processes = [
         subprocess.Popen(
@@ -57,13 +57,13 @@ def three(directory):
 
 @pytest.fixture(scope="module")
 def others(directory, three):
-    """Two and eight ranks, which also continue where three ranks stood behind six steps."""
+    """Two and eight ranks, which also resume where three ranks were after six steps."""
     saved = {name: three[1][name]["state"] for name in NAMES}
     return {world: run_ranks(directory, world, saved) for world in (2, 8)}
 
 
 def in_order(directory, name):
-    """The records of both epochs, in the global order, and the digest behind each."""
+    """The records of both epochs, in the global order, and the digest after each."""
     pipe = hr.tfrecords(str(directory / "*.tfrecord"))
     if name.startswith("filter"):
         pipe = pipe.shuffle(window=50, seed=1, num_open=2)
@@ -83,9 +83,7 @@ def given_of(ranks, name):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
-def test_all_processes_have_as_many_steps_and_one_digest_behind_each(
-    name, directory, three, others
-):
+def test_all_processes_have_equally_many_steps_with_equal_digests(name, directory, three, others):
     for ranks in (three, others[2], others[8]):
         lengths = [list(map(len, rank[name]["steps"])) for rank in ranks]
         assert lengths == [lengths[0]] * len(ranks)
@@ -108,7 +106,9 @@ def test_all_processes_have_as_many_steps_and_one_digest_behind_each(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("world", [2, 8])
-def test_other_processes_go_on_where_three_stood(name, world, directory, three, others):
+def test_other_numbers_of_processes_resume_where_three_stopped(
+    name, world, directory, three, others
+):
     given = Counter(text for rank in three for step in rank[name]["steps"][:6] for text in step)
     assert given.total() == 3 * 6 * 4
     rests = [rank[f"{name}, resumed"] for rank in others[world]]
@@ -123,7 +123,7 @@ def test_other_processes_go_on_where_three_stood(name, world, directory, three, 
         assert (missing.total(), repeated.total()) == (most, 0)
     else:
         assert (missing.total(), repeated.total()) == (0, most and 2 * world - most)
-    # The digest at a place of the order is that of any number of ranks.
+    # The digest at a position of the order is equal for all numbers of ranks.
     at = {4 * world * (1 + step): digest for step, (_, digest) in enumerate(rests[0])}
     of_three = {12 * (1 + step): digest for step, digest in enumerate(three[0][name]["digests"])}
     epoch = len(first) - len(first) % 24
@@ -134,12 +134,12 @@ def test_other_processes_go_on_where_three_stood(name, world, directory, three, 
 
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
-def test_behind_a_full_shuffle_a_process_reads_its_share_alone(three, others):
+def test_after_a_full_shuffle_a_process_reads_only_its_share(three, others):
     whole = sum(SIZES) * RECORD_BYTES
     for ranks in (three, others[2], others[8]):
         for rank in ranks:
             (first, bytes_of_first), (second, bytes_of_second) = rank["read"]
-            # Records are small, so the first epoch reads all to find out where they are.
+            # Records are small, so the first epoch reads all to find where they begin.
             share = first * RECORD_BYTES
             assert whole + share <= bytes_of_first < 1.1 * (whole + share)
             share = second * RECORD_BYTES

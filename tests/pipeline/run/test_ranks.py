@@ -1,4 +1,4 @@
-"""States that another number of ranks continues with, and those that it cannot."""
+"""States that another number of ranks can resume, and those that it cannot."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ def numbers_of(batches):
 
 
 def steps_of(pipeline):
-    """The numbers of each step of a rank, and the state before it; the last one is at the end."""
+    """The numbers of each step of a rank, and the states before the steps and at the end."""
     with iter(pipeline) as batches:
         states, steps = [batches.state()], []
         for batch in batches:
@@ -27,10 +27,10 @@ def steps_of(pipeline):
 
 
 def check_ranks(pipeline, old, new, **changed):
-    """Resumes `old` ranks as `new` ones behind each step, from the state of each rank.
+    """Resumes `old` ranks as `new` ones after each step, from the state of each rank.
 
-    What follows is what no rank has been given, each example as often as it should come; or it is
-    refused, from every rank's state. Returns how many steps are not refused.
+    The new ranks give all remaining examples, each as often as expected; or every rank's state is
+    refused. Returns the number of steps that are not refused.
     """
     ranks = [steps_of(pipeline(rank, old)) for rank in range(old)]
     whole = Counter(number for steps, _ in ranks for step in steps for number in step)
@@ -98,7 +98,7 @@ CHAINS = {
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 2)])
-def test_all_that_no_rank_was_given_follows_where_shards_are_even(chain, old, new):
+def test_all_remaining_examples_follow_where_shards_are_even(chain, old, new):
     def pipeline(rank, world):
         return CHAINS[chain](shuffled(48).shard(rank, world), 3)
 
@@ -111,11 +111,11 @@ def test_all_that_no_rank_was_given_follows_where_shards_are_even(chain, old, ne
 @pytest.mark.parametrize("chain", [chain for chain in CHAINS if "both sides" not in chain])
 @pytest.mark.parametrize("count", [33, 34, 35])
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (4, 8), (2, 1)])
-def test_ranks_that_an_uneven_epoch_leaves_at_different_places_are_refused(chain, count, old, new):
+def test_ranks_at_different_positions_after_an_uneven_epoch_are_refused(chain, count, old, new):
     def pipeline(rank, world):
         return CHAINS[chain](shuffled(count).shard(rank, world), 4)
 
-    # Within the first epoch they are at one place.
+    # Within the first epoch they are at one position.
     assert check_ranks(pipeline, old, new) > 0
 
 
@@ -132,7 +132,7 @@ def test_ranks_with_equally_many_batches_need_no_equal_shards():
     assert sum(rest.values()) == (103 - 32) // 16 * 16 + 103 // 16 * 16
 
 
-def test_batches_behind_a_shard_of_epochs_may_have_another_size():
+def test_batches_after_a_shard_of_epochs_may_have_another_size():
     def pipeline(rank, world, size=4):
         return shuffled(48).shard(rank, world).epochs(2).batch(size)
 
@@ -140,7 +140,7 @@ def test_batches_behind_a_shard_of_epochs_may_have_another_size():
     assert check_ranks(pipeline, 2, 4, size=2) == 13
 
 
-def test_it_is_said_why_ranks_behind_uneven_epochs_are_refused():
+def test_the_error_says_why_ranks_after_uneven_epochs_are_refused():
     def pipeline(rank, world):
         return shuffled(10).shard(rank, world).epochs(3)
 
@@ -165,7 +165,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("combine", PARTS)
-def test_a_shard_in_a_part_keeps_its_number_and_its_index(combine):
+def test_a_shard_in_a_part_needs_the_same_number_and_index(combine):
     def pipeline(rank, world):
         a, b = shuffled(64), hr.arrays({"n": np.arange(100, 164)}).shuffle(window=9, seed=5)
         return PARTS[combine](a.shard(rank, world), b.shard(rank, world)).batch(4)
@@ -186,7 +186,7 @@ def test_a_shard_in_a_part_keeps_its_number_and_its_index(combine):
         assert follows == [n for step in steps[place:] for n in step]
 
 
-def test_a_shard_behind_a_combination_may_have_another_number():
+def test_a_shard_after_a_combination_may_have_another_count():
     def pipeline(rank, world):
         a, b = shuffled(40), hr.arrays({"n": np.arange(100, 120)})
         return hr.mix([a, b], [2, 1], seed=4, stop="all").shard(rank, world).epochs(2).batch(5)
@@ -194,7 +194,7 @@ def test_a_shard_behind_a_combination_may_have_another_number():
     assert check_ranks(pipeline, 4, 2) == 7
 
 
-def test_a_function_with_a_state_keeps_its_shard():
+def test_a_function_with_a_state_needs_the_same_shard():
     def pipeline(rank, world):
         return shuffled(48).shard(rank, world).map(Counting()).batch(4)
 
@@ -203,7 +203,7 @@ def test_a_function_with_a_state_keeps_its_shard():
         pipeline(0, 2).resume(states[2])
 
 
-def test_batches_before_epochs_keep_their_size_where_others_follow():
+def test_batches_before_epochs_need_the_same_size_where_batches_follow():
     def pipeline(size):
         return shuffled(48).shard(0, 2).batch(size).epochs(2).batch(2)
 

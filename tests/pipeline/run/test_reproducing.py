@@ -1,4 +1,4 @@
-"""The same batches in another process, and what `deterministic=False` leaves of the order."""
+"""The same batches in another process, and the order with `deterministic=False`."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def test_another_process_gives_the_same_batches(records):
 
 
 @pytest.mark.parametrize("num_threads", [1, 8])
-def test_all_examples_come_in_some_order(records, num_threads):
+def test_without_determinism_all_examples_come_in_some_order(records, num_threads):
     numbers = hp.tfrecords(records).parse({"number": int})
     for pipeline in (
         numbers,

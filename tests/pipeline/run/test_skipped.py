@@ -18,7 +18,7 @@ from headrace.pipeline.run import state as states_of
 
 
 def run(pipeline):
-    """All numbers, and what was omitted, which are the same for all ways to run it."""
+    """All numbers, and the skipped examples; equal for all ways to run it."""
     first, *others = (once(pipeline.options(**way)) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -59,7 +59,7 @@ def text_as_number(line):
 
 
 class TestFormats:
-    def test_a_record_with_a_wrong_checksum_is_one_record(self, tmp_path):
+    def test_a_record_with_a_wrong_checksum_counts_as_one(self, tmp_path):
         begins = numbered(tmp_path / "a", range(2000))
         damage(tmp_path / "a", begins[7] + 12, begins[8] + 12, begins[1500] + 13)
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(3))
@@ -89,7 +89,7 @@ class TestFormats:
             list(source.map(as_number).skip_errors(lost))
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_a_file_without_a_record_cannot_be_counted(self, tmp_path, is_shuffled):
+    def test_the_records_of_an_unreadable_file_cannot_be_counted(self, tmp_path, is_shuffled):
         begins = numbered(tmp_path / "a", range(500))
         damage(tmp_path / "a", begins[0])
         source = hr.tfrecords(tmp_path / "a")
@@ -99,7 +99,7 @@ class TestFormats:
             list(batches)
         assert [one.num_lost for one in batches.skipped] == [None]
 
-    def test_a_file_that_is_cut_short(self, tmp_path):
+    def test_a_file_that_is_cut_short_loses_its_last_record(self, tmp_path):
         begins = numbered(tmp_path / "a", range(50))
         (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-3])
         numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(1))
@@ -107,7 +107,7 @@ class TestFormats:
         assert places(skipped) == [("a", 49, begins[49])]
         assert skipped[0].num_lost == 1
 
-    def test_compressed_data_that_end_too_soon(self, tmp_path):
+    def test_compressed_data_that_end_too_soon_are_skipped(self, tmp_path):
         lines = b"".join(b"%d\n" % number for number in range(90_000))
         (tmp_path / "a").write_bytes(gzip.compress(lines)[:100_000])
         (tmp_path / "b").write_bytes(b"7\n")
@@ -124,7 +124,7 @@ class TestFormats:
             assert "end too soon" in skipped.reason
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_examples_that_do_not_parse(self, tmp_path, is_shuffled):
+    def test_examples_that_do_not_parse_are_skipped(self, tmp_path, is_shuffled):
         write_damaged(tmp_path / "x" / "a", range(300))
         source = hr.tfrecords(tmp_path / "x" / "a")
         source = source.shuffle(seed=3) if is_shuffled else source
@@ -140,7 +140,7 @@ class TestFormats:
         assert by_stage == {n: "parse" if n % 77 == 5 else "tfrecords" for n in lost}
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_csv_records(self, tmp_path, is_shuffled):
+    def test_csv_records_are_skipped_with_their_line(self, tmp_path, is_shuffled):
         path = tmp_path / "a.csv"
         path.write_text('number,text\n1,"x\ny"\n2\n\n3,z\nfour,z\n5,"z\n')
         source = hr.csv(path, {"number": int, "text": str})
@@ -151,7 +151,7 @@ class TestFormats:
         assert sorted(places(skipped)) == [("a.csv", 3, 20), ("a.csv", 6, 27), ("a.csv", 7, 34)]
         assert {one.stage for one in skipped} == {"csv"}
 
-    def test_a_csv_file_with_another_header(self, tmp_path):
+    def test_a_csv_file_with_a_wrong_header_is_skipped(self, tmp_path):
         (tmp_path / "a").write_text("number\n1\n")
         (tmp_path / "b").write_text("other\n2\n")
         (tmp_path / "c").write_text("number\n3\n")
@@ -165,7 +165,7 @@ class TestFormats:
             ):
                 next(batches)
 
-    def test_json_lines(self, tmp_path):
+    def test_json_lines_are_skipped(self, tmp_path):
         path = tmp_path / "a.jsonl"
         path.write_text('{"number": 1}\n{"number": }\n\n{"number": "3"}\n{"number": 4}\n')
         numbers, skipped = run(hr.json_lines(path, {"number": int}).skip_errors(2))
@@ -173,7 +173,7 @@ class TestFormats:
         assert places(skipped) == [("a.jsonl", 1, 14), ("a.jsonl", 3, 28)]
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_samples_of_archives(self, tmp_path, is_shuffled):
+    def test_samples_of_archives_are_skipped(self, tmp_path, is_shuffled):
         with tarfile.open(tmp_path / "a.tar", "w") as archive:
             for number in range(6):
                 files = [(f"{number}.number", b"%d" % number), (f"{number}.txt", b"x")]
@@ -191,7 +191,7 @@ class TestFormats:
         assert sorted(places(skipped)) == [("a.tar", 2, 4096), ("a.tar", 4, 7168)]
 
     @pytest.mark.parametrize("is_shuffled", [False, True])
-    def test_an_archive_that_is_cut_short(self, tmp_path, is_shuffled):
+    def test_an_archive_that_is_cut_short_loses_its_last_sample(self, tmp_path, is_shuffled):
         with tarfile.open(tmp_path / "a.tar", "w") as archive:
             add_members(archive, [(f"{number}.number", b"%d" % number) for number in range(6)])
         (tmp_path / "a.tar").write_bytes((tmp_path / "a.tar").read_bytes()[: 4 * 1024 + 100])
@@ -221,14 +221,14 @@ class TestFormats:
         [lost] = skipped
         assert (lost.record_number, lost.offset_bytes, lost.num_lost) == (9, 9 * 1024, 31)
 
-    def test_records_of_one_length(self, tmp_path):
+    def test_records_of_one_length_are_skipped(self, tmp_path):
         (tmp_path / "a").write_bytes(b"0102x304050")
         source = hr.fixed_length_records(tmp_path / "a", 2).map(as_number)
         numbers, skipped = run(source.skip_errors(2))
         assert numbers == [1, 2, 4, 5][: len(numbers)]
         assert places(skipped) == [("a", 2, 4), ("a", 5, 10)]
 
-    def test_images(self, tmp_path):
+    def test_images_are_skipped(self, tmp_path):
         image = pytest.importorskip("PIL.Image")
         encoded = io.BytesIO()
         image.new("RGB", (4, 4)).save(encoded, "PNG")
@@ -266,7 +266,7 @@ class TestFunctions:
     def numbers(self):
         return hr.arrays({"number": np.arange(1000)})
 
-    def test_filter_and_flat_map(self, numbers):
+    def test_errors_of_filter_and_flat_map_are_skipped(self, numbers):
         found, skipped = run(numbers.filter(odd).skip_errors(10))
         assert found == [n for n in range(1000) if n % 2 == 1 and n % 100 != 3]
         assert [one.record_number for one in skipped] == list(range(3, 1000, 100))
@@ -283,7 +283,7 @@ class TestFunctions:
         assert len(numbers) == 998
         assert [one.record_number for one in skipped] == [7, 500]
 
-    def test_random_draws_are_those_of_the_others(self, numbers):
+    def test_skipping_does_not_change_the_draws_of_other_examples(self, numbers):
         def drawn(example, rng):
             return {"number": example["number"] * 1000 + rng.integers(1000)}
 
@@ -306,7 +306,7 @@ class TestFunctions:
         assert found == [*range(480), *range(510, 1000)]
         assert [(one.file, one.record_number) for one in skipped] == [(None, 16)]
 
-    def test_stages_before_it_count_the_examples_that_are_not_skipped(self, numbers):
+    def test_earlier_stages_count_skipped_examples(self, numbers):
         def failing(example):
             if example["number"] < 5:
                 raise LookupError
@@ -318,7 +318,7 @@ class TestFunctions:
         assert run(before.shard(1, 2).take(2).skip_errors(9))[0] == [6, 8]
         assert run(before.batch(2).take(1).skip_errors(9))[0] == [5, 6]
 
-    def test_the_first_example_need_not_be_good(self, numbers):
+    def test_the_first_example_may_be_skipped(self, numbers):
         def failing(example):
             if example["number"] < 5:
                 raise LookupError
@@ -329,14 +329,14 @@ class TestFunctions:
         with pytest.raises(LookupError):
             numbers.map(failing).spec  # noqa: B018
 
-    def test_all_fail(self, numbers):
+    def test_all_examples_may_be_skipped(self, numbers):
         def failing(example):
             raise LookupError(example["number"])
 
         with pytest.raises(LookupError):
             list(numbers.map(failing).skip_errors(9))
 
-    def test_a_failure_that_no_example_causes_is_an_error(self):
+    def test_a_failure_without_an_example_is_an_error(self):
         def examples():
             yield {"number": 1}
             raise LookupError("an iterator")
@@ -352,7 +352,7 @@ class TestFunctions:
         pipeline = hr.arrays({"number": np.arange(3)}).filter(interrupted).skip_errors(9)
         with pytest.raises(KeyboardInterrupt):
             list(pipeline)
-        # A file that opens, and the system cannot read it.
+        # A file that opens but cannot be read.
         with pytest.raises(errors.UnknownError, match="/proc/self/mem; "):
             list(hr.tfrecords("/proc/self/mem").skip_errors(9))
 
@@ -375,7 +375,7 @@ class TestBudgets:
             return given, batches.skipped, raised.value
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_more_than_a_count(self, pipeline, way):
+    def test_more_skipped_examples_than_the_count_are_an_error(self, pipeline, way):
         given, skipped, error = self.until_error(
             pipeline.skip_errors(3).options(**way), LookupError
         )
@@ -387,14 +387,14 @@ class TestBudgets:
         assert len(self.until_error(pipeline.skip_errors(0), LookupError)[0]) == 50
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_more_than_a_share(self, pipeline, way):
+    def test_more_skipped_examples_than_the_share_are_an_error(self, pipeline, way):
         given, _, error = self.until_error(pipeline.skip_errors(0.0099).options(**way), LookupError)
         # One in a hundred is judged from 1,000 examples on.
         assert given[-1] == 1049
         assert "10 of 1050 examples were left out before this one" in error.__notes__[-1]
         assert len(list(pipeline.skip_errors(0.011))) == 4950
 
-    def test_a_share_of_few_is_judged_at_the_end(self, pipeline):
+    def test_a_share_of_few_examples_is_judged_at_the_end(self, pipeline):
         few = pipeline.take(100).skip_errors(0.005)
         given, skipped, error = self.until_error(few, errors.SkippedExamples)
         assert (len(given), len(skipped)) == (100, 1)
@@ -404,7 +404,7 @@ class TestBudgets:
         )
         assert len(list(pipeline.skip_errors(0.005).take(100))) == 100
 
-    def test_a_count_is_for_all_epochs_and_a_share_for_what_was_read(self, pipeline):
+    def test_a_count_covers_all_epochs_and_a_share_the_examples_read(self, pipeline):
         few = pipeline.take(200)
         given, _, _ = self.until_error(few.skip_errors(5).epochs(10), LookupError)
         # Two are omitted in each epoch, and the sixth is the last of the third.
@@ -413,7 +413,7 @@ class TestBudgets:
         given, _, _ = self.until_error(few.skip_errors(0.008).epochs(10), LookupError)
         assert len(given) == 5 * 200 + 50
 
-    def test_the_error_of_a_record_says_it_too(self, tmp_path):
+    def test_the_error_of_a_record_names_the_budget(self, tmp_path):
         begins = numbered(tmp_path / "a", range(100))
         damage(tmp_path / "a", *(begins[number] + 12 for number in (3, 5, 7)))
         pipeline = hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(2)
@@ -423,7 +423,7 @@ class TestBudgets:
         assert "record 7" in str(error)
         assert "copy the file again. skip_errors: 2 examples were left out before" in str(error)
 
-    def test_a_summary_at_the_end_where_it_is_wanted(self, pipeline):
+    def test_a_summary_is_printed_at_the_end_if_asked(self, pipeline):
         wanted = pipeline.take(300).skip_errors(100, raises_at_end=True)
         given, skipped, error = self.until_error(wanted, errors.SkippedExamples)
         assert (len(given), len(skipped), len(error.skipped)) == (300, 3, 3)
@@ -431,7 +431,7 @@ class TestBudgets:
         assert "first arrays, record 50: map(" in str(error)
         assert len(list(pipeline.take(40).skip_errors(100, raises_at_end=True))) == 40
 
-    def test_two_of_them_count_apart(self, pipeline):
+    def test_two_skip_errors_count_separately(self, pipeline):
         def failing(example):
             if example["number"] % 500 == 60:
                 raise ValueError("another")
@@ -444,7 +444,7 @@ class TestBudgets:
         self.until_error(pipeline.skip_errors(50).map(failing).skip_errors(9), ValueError)
         self.until_error(pipeline.skip_errors(49).map(failing).skip_errors(10), LookupError)
 
-    def test_a_value_that_is_not_a_budget_is_refused(self, pipeline):
+    def test_an_invalid_budget_is_refused(self, pipeline):
         for budget in (-1, 0.0, 1.0, 2.5, float("nan")):
             with pytest.raises(ValueError, match="skip_errors: budget is"):
                 pipeline.skip_errors(budget)
@@ -454,7 +454,7 @@ class TestBudgets:
         with pytest.raises(TypeError, match="raises_at_end is 1"):
             pipeline.skip_errors(1, raises_at_end=1)
 
-    def test_stages_that_it_cannot_follow_or_precede_are_refused(self, pipeline):
+    def test_skip_errors_is_refused_before_and_after_some_stages(self, pipeline):
         both = hr.concat([pipeline, pipeline])
         with pytest.raises(ValueError, match="skip_errors: it cannot follow a shuffle of all"):
             both.shuffle(seed=3).skip_errors(9)
@@ -475,7 +475,7 @@ class TestResume:
         return examples.skip_errors(budget).shuffle(window=100, seed=3).epochs(2).batch(50)
 
     def until_error(self, batches):
-        """The state before the first batch and behind each, and the error at the end."""
+        """The state before the first batch and after each, and the error at the end."""
         states = [batches.state()]
         try:
             for _ in batches:
@@ -496,7 +496,7 @@ class TestResume:
         assert resumed.skipped == whole.skipped
         assert len(whole.skipped) == 2 * len(once(pipeline.take(10**6))[1]) / 2
 
-    def test_the_budget_ends_at_the_same_batch(self, pipeline, tmp_path):
+    def test_the_budget_ends_at_the_same_batch_after_a_resume(self, pipeline, tmp_path):
         small = self.made(tmp_path, 60)
         states, error = self.until_error(iter(small))
         assert "skip_errors: 60 examples were left out before" in str(error)
@@ -505,7 +505,7 @@ class TestResume:
             later, again = self.until_error(small.resume(states[place]))
             assert len(later) == len(states) - place
             assert (type(again), str(again)) == (type(error), str(error))
-        # What went before does not depend on the budget, so that may be another one.
+        # Earlier batches do not depend on the budget, so it may differ.
         assert len(list(pipeline.resume(states[-1]))) > 5
 
     def test_skipped_examples_before_a_cache_are_reported_in_each_iteration(self, tmp_path):
@@ -521,7 +521,7 @@ class TestResume:
             # It was read once.
             assert len(first[1]) == len({one.record_number for one in first[1]})
 
-    def test_a_state_with_a_report_that_was_edited(self, pipeline):
+    def test_an_edited_report_of_a_state_is_refused(self, pipeline):
         batches = iter(pipeline)
         [next(batches) for _ in range(20)]
         state = json.loads(json.dumps(batches.state()))

@@ -26,7 +26,7 @@ def copied(state):
 
 
 def run(batches):
-    """All batches, and the state before each and behind the last."""
+    """All batches, and the state before each and after the last."""
     states, given = [batches.state()], []
     for batch in batches:
         given.append(batch)
@@ -46,14 +46,14 @@ def test_each_batch_of_an_epoch_can_be_the_last_one_before_a_resume(records, win
         assert numbers_of(pipeline.epochs(2).resume(state)) == numbers_of(whole[place:])
 
 
-def test_examples_without_batches_are_taken_up_one_by_one(records):
+def test_examples_without_batches_resume_one_by_one(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).filter(lambda e: e["number"] % 3)
     whole, states = run(iter(pipeline))
     for place in (0, 1, 17, 400, len(whole) - 1, len(whole)):
         assert numbers_of(pipeline.resume(states[place])) == numbers_of(whole[place:])
 
 
-def test_examples_of_an_iterable_are_made_again_and_omitted():
+def test_examples_of_an_iterable_are_made_again_and_skipped():
     def examples():
         return ({"number": number} for number in range(1000))
 
@@ -62,25 +62,25 @@ def test_examples_of_an_iterable_are_made_again_and_omitted():
     assert numbers_of(pipeline.resume(states[190])) == numbers_of(whole[190:])
 
 
-def test_without_a_state_it_begins_at_the_beginning(records):
+def test_a_pipeline_without_a_state_starts_at_the_beginning(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).batch(100)
     assert same(list(pipeline.resume(None)), list(pipeline))
 
 
-def test_an_epoch_of_its_own_is_taken_up_again(records):
+def test_a_numbered_epoch_resumes(records):
     pipeline = hr.tfrecords(records).parse({"number": int}).shuffle(100, seed=3).batch(100)
     whole, states = run(pipeline.epoch(5))
     assert same(list(pipeline.resume(states[4])), whole[4:])
 
 
-def test_a_seed_that_was_drawn_is_that_of_the_state(records):
+def test_a_drawn_seed_is_part_of_the_state(records):
     def pipeline():
         return hr.tfrecords(records).parse({"number": int}).shuffle(window=100).batch(100)
 
     whole, states = run(iter(pipeline()))
     again, later = run(pipeline().resume(states[4]))
     assert same(again, whole[4:])
-    # What else a state says of its place depends on where the blocks of the run were cut.
+    # The rest of the state depends on how the run divided its blocks.
     assert all(state["seeds"] == states[0]["seeds"] for state in states + later)
 
 
@@ -149,7 +149,7 @@ def test_a_training_that_is_killed_sees_each_example_of_each_epoch_once(records,
 
 
 class TestSizes:
-    """A state is small: it says where examples are, and holds none."""
+    """A state is small: it has positions of examples, not examples."""
 
     @pytest.fixture
     def many(self, tmp_path):
@@ -161,14 +161,14 @@ class TestSizes:
                     file.write(b"%d" % (500 * index + number))
         return hr.tfrecords(tmp_path).map(number_of)
 
-    def test_under_a_kilobyte_where_nothing_changes_the_number_before_a_shuffle(self, many):
+    def test_a_state_takes_a_kilobyte_if_each_record_is_one_example_before_the_shuffle(self, many):
         shuffled = many.shuffle(window=5000, seed=1).map(number_of).epochs(3).shard(1, 4).batch(16)
         _, states = run(iter(shuffled))
         assert len(states) == 939
         # Some 30 for each of 16 open files.
         assert max(len(json.dumps(state)) for state in states) < 1000 + 30 * 16
 
-    def test_else_16_bytes_for_each_example_that_waits(self, many):
+    def test_other_states_take_16_bytes_for_each_pending_example(self, many):
         filtered = many.filter(lambda example: example["number"] % 3)
         _, states = run(iter(filtered.shuffle(window=5000).batch(16)))
         assert max(len(json.dumps(state)) for state in states) < 1000 + 30 * 16
@@ -196,7 +196,7 @@ class TestShards:
         return made
 
     @pytest.mark.parametrize(("count", "size"), [(1, 6), (2, 12), (3, 5), (8, 3)])
-    def test_four_become(self, pipeline, count, size):
+    def test_four_shards_become_another_number(self, pipeline, count, size):
         whole = numbers_of(pipeline(0, 1))
         batches = iter(pipeline(2, 4))
         for _ in range(20):
@@ -207,8 +207,8 @@ class TestShards:
         assert resumed == whole[480 : 480 + len(resumed)]
         assert len(whole) - 480 - len(resumed) < count
 
-    def test_four_become_a_thousand(self):
-        """No example is lost or comes twice, and no rank has more than one more than another."""
+    def test_four_shards_become_a_thousand(self):
+        """No example is lost or comes twice; ranks differ by at most one example."""
 
         def pipeline(index, count, size):
             numbers = hr.arrays({"number": np.arange(5500)})
@@ -241,7 +241,7 @@ class TestShards:
             mine, num_bytes = self.read(shuffled.shard(rank, world).map(of_record))
             assert mine == whole[rank::world]
             assert num_bytes == pytest.approx(everything / world, rel=0.1)
-        # What has to be looked at is read: the order counts what is left.
+        # Examples before a filter are read: the order counts what it keeps.
         even = shuffled.map(of_record).filter(lambda example: example["number"] % 2 == 0)
         assert self.read(even.shard(1, world))[1] == everything
 
@@ -285,24 +285,24 @@ class TestRefusals:
         next(batches)
         return copied(batches.state())
 
-    def test_another_description(self, records, state):
+    def test_another_description_is_refused(self, records, state):
         with pytest.raises(
             ValueError, match=r"stage 2 is batch\(99, 'keep'\), but batch\(100, 'ke"
         ):
             self.made(records, size=99).resume(state)
-        with pytest.raises(ValueError, match=r"this pipeline has unbatch\(\) behind stage 2"):
+        with pytest.raises(ValueError, match=r"this pipeline has unbatch\(\) after stage 2"):
             self.made(records).unbatch().resume(state)
-        with pytest.raises(ValueError, match=r"was taken with has batch\(100, 'keep'\) behind st"):
+        with pytest.raises(ValueError, match=r"was taken with has batch\(100, 'keep'\) after st"):
             hr.Pipeline(self.made(records).stages[:-1]).resume(state)
 
-    def test_another_function_in_a_part(self, records, state, monkeypatch):
+    def test_another_function_in_a_part_is_refused(self, records, state, monkeypatch):
         monkeypatch.setattr(even, "__qualname__", "odd")
         with pytest.raises(
             ValueError, match=r"in part 0 of stage 0, stage 2 is map\(odd\), but map"
         ):
             self.made(records).resume(state)
 
-    def test_another_seed(self, records, state):
+    def test_another_seed_is_refused(self, records, state):
         with pytest.raises(ValueError, match="the seed of shuffle is 5, but 3 in the pipeline"):
             self.made(records, seed=5).resume(state)
 
@@ -319,7 +319,7 @@ class TestRefusals:
         ):
             other.resume(state, allow={"size"})
 
-    def test_other_files(self, records, state, tmp_path):
+    def test_other_files_are_refused(self, records, state, tmp_path):
         paths = sorted(records.glob("*.tfrecord"))
         for path in paths:
             (tmp_path / path.name).write_bytes(path.read_bytes())
@@ -331,14 +331,14 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"there are 2 files, .* was taken with 3"):
             self.made(tmp_path).resume(state)
 
-    def test_a_newer_version(self, pipeline, state):
+    def test_a_state_of_a_newer_version_is_refused(self, pipeline, state):
         newer = states_of._VERSION + 1
         with pytest.raises(
             ValueError, match=rf"version {newer}, .* up to version {newer - 1}\. Up"
         ):
             pipeline.resume({**state, "version": newer})
 
-    def test_an_older_version(self, pipeline, state):
+    def test_a_state_of_an_older_version_is_refused(self, pipeline, state):
         with pytest.raises(
             ValueError, match=r"version 1, .* only states of version \d\. Resume with"
         ):
@@ -365,8 +365,8 @@ class TestRefusals:
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(data=st.data())
-    def test_a_hostile_state_raises_or_gives_something(self, pipeline, state, data):
-        """The checksum is right, and anything may be in place of the old values."""
+    def test_a_hostile_state_raises_an_error_or_gives_examples(self, pipeline, state, data):
+        """The checksum is right, and any values replace the old ones."""
         content = {key: value for key, value in state.items() if key != "checksum"}
         anything = st.recursive(
             st.none() | st.booleans() | st.integers() | st.integers(0, 3) | st.text(max_size=3),
@@ -446,9 +446,9 @@ class Doubling:
 
 
 class TestFunctionsWithState:
-    """A function or an iterator with `state()` and `restore(state)` continues with what it had."""
+    """A function or an iterator with `state()` and `restore(state)` continues with its state."""
 
-    def test_functions(self):
+    def test_functions_continue_with_their_state(self):
         def pipeline():
             numbers = hr.arrays({"number": np.arange(1000)})
             counted = numbers.filter(Alternating()).map(Counting()).flat_map(Repeating())
@@ -461,7 +461,7 @@ class TestFunctionsWithState:
         assert same(list(again.resume(states[70])), whole[70:])
         assert same(list(again.resume(states[70])), whole[70:])
 
-    def test_iterators_do_not_begin_anew(self):
+    def test_iterators_continue_with_their_state(self):
         def pipeline(made):
             return hr.iterable(lambda: made.append(Doubling()) or made[-1]).take(2000).batch(9)
 

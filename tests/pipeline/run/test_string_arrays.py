@@ -46,7 +46,7 @@ def test_text_comes_as_string_arrays_and_numbers_as_before(tmp_path):
     assert isinstance(batch["n"], np.ndarray)
 
 
-def test_strings_that_functions_return_come_so_too(lines):
+def test_strings_returned_by_functions_are_arrays(lines):
     upper = lines.map(lambda example: {"text": example["text"].upper()}).batch(5)
     [batch] = upper.options(strings="arrow")
     assert batch["text"].to_pylist() == [text.encode().upper() for text in TEXTS]
@@ -70,7 +70,7 @@ def test_examples_and_strings_of_more_axes_stay_as_they_are(lines):
     assert batch["pair"].tolist() == [[b"a", b"b"], [b"c", b""]]
 
 
-def test_the_last_choice_counts_and_others_are_refused(lines, monkeypatch):
+def test_the_last_choice_counts_and_unknown_ones_are_refused(lines, monkeypatch):
     again = lines.batch(5).options(strings="arrow").options(strings="numpy")
     assert next(iter(again))["text"].dtype == object
     with pytest.raises(ValueError, match="strings is 'list', expected 'numpy' or 'arrow'"):

@@ -21,7 +21,7 @@ needs_bytes_in_names = pytest.mark.skipif(
 
 
 def run(pipeline, name):
-    """All strings of a component, and what was omitted, which are the same in all ways."""
+    """All strings of a component, and the skipped examples; equal for all ways to run it."""
     first, *others = (once(pipeline.options(**way), name) for way in WAYS)
     assert all(other == first for other in others)
     return first
@@ -46,7 +46,7 @@ def records(tmp_path):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_features(records, is_shuffled):
+def test_invalid_text_of_a_feature_is_an_error(records, is_shuffled):
     source = hr.tfrecords(records)
     source = source.shuffle(seed=3) if is_shuffled else source
     pipeline = source.parse({"text": str})
@@ -63,7 +63,7 @@ def test_features(records, is_shuffled):
 
 
 @pytest.mark.parametrize("features", [{"list": hr.Ragged(str)}, {"list": hr.Feature(str, (2,))}])
-def test_features_of_several_strings(records, features):
+def test_invalid_text_in_a_list_is_an_error(records, features):
     pipeline = hr.tfrecords(records).parse(features)
     with pytest.raises(errors.InvalidArgumentError, match="record 3: 'list' is"):
         list(pipeline)
@@ -72,7 +72,7 @@ def test_features_of_several_strings(records, features):
 
 
 @needs_bytes_in_names
-def test_names_of_files(tmp_path):
+def test_file_names_that_are_not_utf_8_are_an_error(tmp_path):
     directory = os.fsencode(tmp_path)
     for name in (b"a.txt", b"b\xff.txt", b"c.txt"):
         with open(os.path.join(directory, name), "wb") as file:
@@ -87,7 +87,7 @@ def test_names_of_files(tmp_path):
     assert texts == [str(tmp_path / "a.txt"), str(tmp_path / "c.txt")]
     assert skipped[1] == "files"
     assert len(run(pipeline.shuffle(seed=1).skip_errors(1), "path")[0]) == 2
-    # Whoever does not look at the name may have any.
+    # A program that does not use the name may have any.
     assert len(list(hr.text_lines(tmp_path))) == 3
     lines = hr.text_lines(tmp_path).with_origin()
     with pytest.raises(
@@ -100,7 +100,7 @@ def test_names_of_files(tmp_path):
 
 
 @needs_bytes_in_names
-def test_names_of_images(tmp_path):
+def test_image_names_that_are_not_utf_8_are_an_error(tmp_path):
     (tmp_path / "cat").mkdir()
     for name in (b"a.png", b"b\xff.png"):
         with open(os.path.join(os.fsencode(tmp_path), b"cat", name), "wb") as file:
@@ -114,7 +114,7 @@ def test_names_of_images(tmp_path):
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-def test_keys_of_archives(tmp_path, is_shuffled):
+def test_archive_keys_that_are_not_utf_8_are_an_error(tmp_path, is_shuffled):
     with tarfile.open(
         tmp_path / "a.tar", "w", encoding="latin-1", format=tarfile.GNU_FORMAT
     ) as made:
@@ -130,7 +130,7 @@ def test_keys_of_archives(tmp_path, is_shuffled):
     assert skipped[:2] == (1, "webdataset")
 
 
-def test_csv_and_json(tmp_path):
+def test_invalid_text_of_csv_and_json_is_an_error(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"t\na\n\xff\nc\n")
     lines = [json.dumps({"t": text}).encode() for text in "abc"]
     lines[1] = b'{"t": "\xff"}'

@@ -23,7 +23,7 @@ SECONDS = 0.002
 
 
 def run(pipeline, seconds=0.0):
-    """All of a pipeline, by a loop that takes so long for each batch."""
+    """Runs a pipeline in a loop that spends the given time on each batch."""
     with iter(pipeline) as batches:
         for _ in batches:
             time.sleep(seconds)
@@ -79,7 +79,7 @@ def dear(example):
     return {"x": hr.ops.reduce_sum(x)}
 
 
-def test_a_slow_training_loop(lines):
+def test_a_slow_training_loop_is_named(lines):
     batches = run(hr.text_lines(lines).batch(1_000), seconds=0.1)
     assert batches.verdict().startswith("the training loop is the bottleneck: it was busy")
     assert waited(batches) < waited(run(hr.text_lines(lines).batch(1_000)))
@@ -89,7 +89,7 @@ def test_a_slow_training_loop(lines):
     ("function", "stage"),
     [(slow, "map"), (is_slowly_kept, "filter"), (slow_twins, "flat_map")],
 )
-def test_a_slow_python_function(lines, function, stage):
+def test_a_slow_python_function_is_named(lines, function, stage):
     source = hr.text_lines(lines).take(200)
     batches = run(getattr(source, stage)(function).batch(20))
     found = batches.verdict()
@@ -106,7 +106,7 @@ def keeps_the_interpreter(example):
     return example
 
 
-def test_a_python_function_that_keeps_the_interpreter_is_not_the_training_loop(lines):
+def test_a_python_function_that_holds_the_gil_is_not_taken_for_the_loop(lines):
     pipeline = hr.text_lines(lines).map(keeps_the_interpreter).batch(10).prefetch(8)
     batches = iter(pipeline)
     for _ in batches:
@@ -139,7 +139,7 @@ def test_processes_are_advised_for_a_function_that_holds_the_gil(lines):
         sum(range(60_000))
         return example
 
-    # Several threads share the GIL with the loop, which may then seem to be the slow side.
+    # Several threads share the GIL with the loop, so the loop may look slow.
     found = run(hr.text_lines(lines).take(2000).map(compute).batch(20)).verdict()
     assert "(Python) limits: its one thread was busy" in found
     assert re.search(r"and holds the GIL for \d+% of that", found), found
@@ -156,7 +156,7 @@ def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
         assert expected or "one thread" not in batches.verdict()
 
 
-def test_a_slow_iterable(lines):
+def test_a_slow_iterable_is_named(lines):
     batches = run(hr.iterable(slow_numbers).batch(20))
     assert batches.verdict().startswith("iterable(slow_numbers) (Python) limits")
     helped = run(hr.arrays({"n": np.arange(200)}).batch(20))
@@ -184,7 +184,7 @@ def slow_files(directory: Path, count: int) -> Iterator[list[Path]]:
         thread.join()
 
 
-def test_slow_storage(tmp_path):
+def test_slow_storage_is_named(tmp_path):
     def read(paths):
         options = {"num_threads": len(paths) + 1}
         return run(hr.text_lines(paths, compression=None).batch(256).options(**options))
@@ -198,7 +198,7 @@ def test_slow_storage(tmp_path):
         assert read(paths).statistics().seconds < batches.statistics().seconds
 
 
-def test_slow_storage_of_a_source_that_parses(tmp_path):
+def test_slow_storage_of_a_source_that_parses_is_named(tmp_path):
     with slow_files(tmp_path, 1) as paths:
         columns = {"n": int}
         source = hr.csv(paths, columns, header=False, compression=None)
@@ -210,7 +210,7 @@ def test_slow_storage_of_a_source_that_parses(tmp_path):
     assert reading.waiting_seconds > 100 * SECONDS > fields.waiting_seconds
 
 
-def test_a_dear_native_function(lines):
+def test_an_expensive_native_function_is_named(lines):
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
     found = batches.verdict()
     assert found.startswith("map(dear) limits: workers were busy")
@@ -220,7 +220,7 @@ def test_a_dear_native_function(lines):
     assert mapped.busy_seconds > batch.busy_seconds
 
 
-def test_a_budget_that_is_too_small(lines):
+def test_a_budget_that_is_too_small_is_named(lines):
     pipeline = hr.text_lines(lines).epochs(10).map(dear).batch(500)
     batches = run(pipeline.options(memory_bytes=1, num_threads=4))
     assert batches.verdict().startswith("memory limits: work waited for room")
@@ -230,7 +230,7 @@ def test_a_budget_that_is_too_small(lines):
     assert "memory limits" not in helped.verdict()
 
 
-def test_a_dear_gather():
+def test_an_expensive_gather_is_named():
     wide = hr.arrays({"x": np.zeros((400, 100_000), np.float32)})
     batches = run(wide.shuffle(seed=1).batch(50).options(num_threads=1, memory_bytes=100 << 20))
     busy = {stage.name: stage.busy_seconds for stage in batches.statistics().stages}
@@ -240,7 +240,7 @@ def test_a_dear_gather():
 
 
 def readings(stages, **seconds):
-    """Ten seconds of two workers, in which nobody did anything but what is said."""
+    """Ten seconds of two workers, idle except for the given activities."""
     nothing = dict.fromkeys(
         ("tasks_busy", "tasks_computing", "idle", "consumer_waiting", "budget_waiting"), 0.0
     )
@@ -251,7 +251,7 @@ def stage_readings(counted, busy, computing=0.0):
     return StageReadings(counted, 1_000, 1_000, busy, computing, 0.0, None, None)
 
 
-def test_one_file_that_one_thread_reads(lines):
+def test_one_file_read_by_one_thread_is_named(lines):
     counted = iter(hr.text_lines(lines / "0.txt").batch(100))._counted
     source, batch = counted
     assert source.num_parallel == 1
@@ -271,7 +271,7 @@ def test_one_file_that_one_thread_reads(lines):
     assert "divide the data into more files" in found
 
 
-def test_nothing_limits_alone(lines):
+def test_no_single_limit_is_named_where_there_is_none(lines):
     source, batch = iter(hr.text_lines(lines).batch(100))._counted
     found = verdict(
         readings(
@@ -310,7 +310,7 @@ def percentages(text):
     return [int(number) for number in re.findall(r"(\d+)%", text)]
 
 
-def test_no_share_is_above_all_of_the_time(lines):
+def test_no_share_exceeds_the_whole_time(lines):
     source, batch = iter(hr.text_lines(lines / "0.txt").batch(100))._counted
     [mapped] = [
         counted
@@ -340,7 +340,7 @@ def test_advice_for_parquet_names_row_groups(tmp_path):
     assert "divide the data into more row groups" in verdict(busy)
 
 
-def test_a_function_of_batches_is_not_told_to_take_batches(lines):
+def test_taking_batches_is_not_advised_for_a_function_of_batches(lines):
     with iter(hr.text_lines(lines).batch(10).map(slow_batch)) as batches:
         counted = batches._counted
     stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]
@@ -349,7 +349,7 @@ def test_a_function_of_batches_is_not_told_to_take_batches(lines):
     assert found.endswith("make it native (headrace.native), or do less in it")
 
 
-def test_an_iteration_says_what_it_is_and_where_it_stands(lines):
+def test_the_repr_of_an_iteration_has_its_stages_and_position(lines):
     batches = iter(hr.text_lines(lines).shuffle(seed=1).batch(100))
     next(batches)
     next(batches)
@@ -363,9 +363,7 @@ def test_an_iteration_says_what_it_is_and_where_it_stands(lines):
 
 
 @pytest.mark.parametrize(("after_s", "expected"), [(1e9, 0), (-1.0, 1)])
-def test_the_gil_is_looked_at_only_once_an_iteration_has_lasted_a_while(
-    monkeypatch, after_s, expected
-):
+def test_the_gil_is_sampled_only_in_longer_iterations(monkeypatch, after_s, expected):
     monkeypatch.setattr(batches_module, "_LOOKED_AT_S", after_s)
     with iter(hr.arrays({"n": np.arange(100)}).map(dict)) as batches:
         next(batches)

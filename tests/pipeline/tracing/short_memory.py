@@ -1,11 +1,11 @@
-"""Calls operations where memory is short.
+"""Calls operations with little memory.
 
 Run as `python -m tests.pipeline.tracing.short_memory [--all] [NAME...]`.
 
-Each call is made in children of this process that can have so many MiB more: three amounts for each
-operation, others for its neighbours; with `--all`, or for operations that are named, each amount.
-It prints the calls that end a child other than by a result or an error that says that memory is
-short.
+Each call runs in child processes that may allocate a limited number of MiB more. Each operation
+gets three limits, which differ from those of the next operation; with `--all`, or if it is named,
+it gets all limits. Prints the calls that end a child by anything but a result or an error about
+memory.
 """
 
 import inspect
@@ -28,7 +28,7 @@ from headrace import ops
 from headrace.protos import Example
 
 MIB = 1 << 20
-# How much more memory there is: from less than an input to more than any of the results needs.
+# Limits in MiB, from less than an input to more than any result needs.
 MORE_BYTES = [MIB * more for more in (2, 8, 12, 20, 34, 48, 80, 160)]
 _NUM_BYTES = 8 * MIB
 
@@ -58,7 +58,7 @@ def _serialized() -> bytes:
 
 
 def _given() -> dict[str, Any]:
-    """Returns inputs like those that the operations are otherwise called with, of some MiB each."""
+    """Returns inputs for the operations, of some MiB each."""
     draws = np.random.default_rng(1)
     image = draws.integers(0, 256, (1800, 1600, 3), np.uint8)
     return {
@@ -83,7 +83,7 @@ def _given() -> dict[str, Any]:
     }
 
 
-# Operations that are also called with floats that are computed from small integers.
+# Operations that are also called with floats computed from small integers.
 _OF_FLOATS = ("argmax", "reduce_max", "cumsum", "add", "negative", "sqrt", "greater", "round")
 
 
@@ -96,7 +96,7 @@ def _parsed(example: Any) -> Any:
     return ops.parse_single_example(example, features)["n"]
 
 
-# Calls that make something large of what is given here.
+# Calls that make large results of the inputs above.
 _LARGER: dict[str, Callable[[Any], Any]] = {
     "broadcast_to": lambda e: ops.broadcast_to(e["f"][:, :, None], [2, _NUM_BYTES // 8, 3]),
     "eye": lambda e: ops.eye(2000),
@@ -152,7 +152,7 @@ _LARGER: dict[str, Callable[[Any], Any]] = {
         ops.ensure_shape(e["rgb"], [1000, 800, 3])[:500, :400], ops.zeros([500, 400, 3]), 1
     ),
     "repeat": lambda e: ops.repeat(ops.ensure_shape(e["few"], [3]), _NUM_BYTES // 8),
-    # Casts of small integers are computed when they are read.
+    # Casts of small integers are lazy.
     **{f"{name} of a cast": partial(_of_a_cast, CALLS[name]) for name in _OF_FLOATS},
     "concat of casts": lambda e: ops.concat([ops.cast(e["image"], "float32")] * 2, 0),
     "tile of a cast": lambda e: ops.tile(ops.cast(e["image"], "float32"), [2, 1, 1]),
@@ -187,7 +187,7 @@ def _used_bytes() -> int:
 def in_child(
     call: Callable[[], Any], more_bytes: int, prepare: Callable[[], Any] = lambda: None
 ) -> int:
-    """Calls a function in a child that can have so much more memory, and returns its status.
+    """Calls a function in a child process with limited memory, and returns its exit status.
 
     Args:
         call: The function.
@@ -233,7 +233,7 @@ def _source_of(function: Any) -> str:
 
 
 def _load_modules() -> None:
-    """Loads what a pipeline loads when it is first used, which children may have no memory for."""
+    """Loads the modules of a pipeline's first use, for which children may lack memory."""
     traced = hr.native(lambda example: {"y": example["x"]})
     with iter(hr.arrays({"x": [0]}).map(traced, seed=3).options(num_threads=1)) as batches:
         next(batches)

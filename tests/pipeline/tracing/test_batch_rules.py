@@ -1,7 +1,7 @@
-"""Batch rules: what an operation makes of all rows at once is what it makes of each of them.
+"""Batch rules: an operation on all rows at once gives the same as on each row alone.
 
-Each type with a rule has a case here, which makes up operations of it and their inputs. The rule's
-result is compared with those of the program for one row: types, shapes and bits.
+Each operation with a rule has a case here, which generates calls and their inputs. The rule's
+result is compared with the results for single rows: types, shapes and bits.
 """
 
 from collections.abc import Callable
@@ -427,7 +427,7 @@ def test_all_rows_at_once_give_what_each_gives(op_type, data, is_shape_known):
     specs = {name: spec_of(rows, is_shape_known) for name, rows in case.arguments.items()}
     try:
         function = compiled(trace("call", case.function, "f", specs))
-    except (TypeError, ValueError):  # It is known to fail before it runs.
+    except (TypeError, ValueError):  # It fails before it runs.
         assume(False)
     blocks = [case.arguments[name] for name in function.feeds]
     types = [tensor.dtype for tensor in function.feeds.values()]
@@ -440,7 +440,7 @@ def test_all_rows_at_once_give_what_each_gives(op_type, data, is_shape_known):
     found = run(program, [blocks[number] for number in inputs])
     has_failed = any(isinstance(row, engine.EngineError) for row in rows)
     is_even = not has_failed and len({np.shape(row[0]) for row in rows}) == 1
-    # Where the rows are not alike the stage goes from row to row.
+    # For rows of different shapes, the stage runs row by row.
     assert isinstance(found, engine.EngineError) != is_even
     if is_even:
         assert len(found[0]) == len(rows)

@@ -1,4 +1,4 @@
-"""The operations of native functions: those that docs/native.md lists, each called once."""
+"""The operations of native functions listed by docs/native.md, each called once."""
 
 import io
 import re
@@ -254,7 +254,7 @@ CALLS = {
 }
 
 
-def test_the_page_lists_what_is_called_here():
+def test_the_page_lists_the_operations_called_here():
     table = PAGE.read_text("utf-8").split("## Operations")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", table)) == set(CALLS)
 
@@ -288,7 +288,7 @@ def test_an_operation_runs_in_the_engine(name):
     ],
     ids=["tiled", "padded", "one hot", "parts of strings"],
 )
-def test_a_result_that_no_memory_can_hold_is_an_error_of_its_example(make):
+def test_a_result_too_large_for_memory_is_an_error_of_its_example(make):
     rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
     sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
     found = iter(sizes)

@@ -1,4 +1,4 @@
-"""Operations where memory is short: an error, and never the end of the process."""
+"""Operations with too little memory raise an error and do not end the process."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
-def test_each_operation_that_gets_no_memory_fails_with_an_error():
+def test_operations_without_memory_raise_an_error():
     command = [sys.executable, "-m", "tests.pipeline.tracing.short_memory"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (done.stdout.split("\n")[:-1], done.returncode) == ([""], 0), done.stderr[-2000:]

@@ -4,7 +4,7 @@ import os
 
 
 class Rows:
-    """Rows that say which process has read them."""
+    """Rows that contain the id of the process that read them."""
 
     def __init__(self, length, fails_at=None):
         self.length = length

@@ -60,14 +60,14 @@ def batch_sum(batch):
 
 
 class WithTwoArguments(Exception):
-    """Pickles, and cannot be made again."""
+    """An exception that can be pickled but not unpickled."""
 
     def __init__(self, one, two):
         super().__init__(f"{one} and {two}")
 
 
 class Refused(ValueError):
-    """Does not pickle."""
+    """An exception that cannot be pickled."""
 
     def __reduce__(self):
         raise TypeError("no")
@@ -153,7 +153,7 @@ def prints_forks_and_starts_threads(example):
 
 
 class Waits:
-    """Waits for a file, at one example, after it has made another."""
+    """Waits for a file at one example."""
 
     def __init__(self, directory):
         self.directory = Path(directory)
@@ -168,7 +168,7 @@ class Waits:
 
 
 class MeetsWhenLoaded:
-    """Each process that loads it leaves a file; a call waits until there are some of these."""
+    """Each process that unpickles it writes a file; a call waits for several such files."""
 
     def __init__(self, directory, count):
         self.directory, self.count = directory, count
@@ -194,7 +194,7 @@ def numbered(count):
 
 
 def part(worker, num_workers, counts=(7, 0, 12, 3)):
-    """Workers have parts of different lengths, one of them none."""
+    """Parts of different lengths, one of them empty."""
     for number in range(counts[worker]):
         yield {"n": 100 * worker + number, "text": "é" * (number % 3), "of": num_workers}
 

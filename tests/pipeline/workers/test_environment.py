@@ -1,4 +1,4 @@
-"""Worker processes as functions see them: threads of libraries, and the reports at their end."""
+"""The environment of functions in worker processes: library threads, and warnings at exit."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def test_libraries_have_one_thread_in_a_worker_unless_the_program_says_otherwise
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM")
     kept = {name: value for name, value in os.environ.items() if name not in names}
     path = os.pathsep.join([os.getcwd(), *sys.path])
-    # Warnings, such as of what was not closed, are errors.
+    # Warnings, such as of unclosed files, are errors.
     run = subprocess.run(
         [sys.executable, "-W", "error", str(tmp_path / "program.py")],
         check=True,

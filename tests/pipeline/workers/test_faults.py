@@ -63,14 +63,14 @@ except MemoryError as error:
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_shared_memory_needs_no_room_in_dev_shm_or_says_what_is_missing(hides):
+def test_shared_memory_works_without_dev_shm_or_says_what_is_missing(hides):
     if not may_mount():
         pytest.skip("no file system may be mounted")
     program = LARGE.format(hides=hides)
     script = f"mount -t tmpfs -o size=1M none /dev/shm && exec {sys.executable} -c '{program}'"
     found = run(*_ALONE, "sh", "-c", script)
     if hides:
-        # Memory files are files of the small disk then.
+        # Memory files are then on the small disk.
         assert found.stdout.startswith("MemoryError: worker processes: no memory to share ")
         assert "No space left on device" in found.stdout
     else:
@@ -81,7 +81,7 @@ def test_shared_memory_needs_no_room_in_dev_shm_or_says_what_is_missing(hides):
 
 @pytest.fixture
 def as_on_macos(monkeypatch):
-    """Workers are new interpreters, and memory files are files of the temporary directory."""
+    """Workers are new interpreters, and memory files are in the temporary directory."""
     fork_server().close()
     monkeypatch.setattr(servers, "_spawns_workers", True)
     monkeypatch.delattr(os, "memfd_create", raising=False)
@@ -147,7 +147,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize("hides", [False, True])
 def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hides):
-    """Its functions are of the program, which has another name in a child that was not forked."""
+    """Functions of the main program have another module name in a child that was not forked."""
     hidden = 'sys.modules["cloudpickle"] = None' if hides else ""
     (tmp_path / "program.py").write_text(DAEMON.format(hidden=hidden))
     found = run(sys.executable, str(tmp_path / "program.py"), method)
@@ -158,7 +158,7 @@ def test_a_daemon_process_of_the_program_may_have_workers(tmp_path, method, hide
     wait_until(lambda: not any(map(is_there, first)))
 
 
-def test_a_fork_behind_the_start_of_workers_has_workers_of_its_own():
+def test_a_forked_child_gets_its_own_workers():
     pipeline = rows().map(sent.with_process, num_processes=2)
     parts = hr.iterable(sent.part, num_processes=4)
     numbers = [example["n"] for example in taken(parts)]
@@ -185,14 +185,14 @@ def test_a_fork_behind_the_start_of_workers_has_workers_of_its_own():
     assert [example["n"] for example in taken(parts.epoch(2))] == numbers
 
 
-def test_the_memory_that_is_shared_is_charged():
+def test_shared_memory_counts_for_the_budget():
     pipeline = rows(12).map(sent.four_megabytes, num_processes=1)
     with iter(pipeline.options(memory_bytes=200 << 20)) as batches:
         next(batches)
         assert batches._execution.used_bytes >= 4 << 20
 
 
-def test_arrays_that_are_not_contiguous_or_empty_go_there_and_back():
+def test_non_contiguous_and_empty_arrays_are_sent_unchanged():
     found = list(rows(4).map(sent.strided, num_processes=1))
     for number, example in enumerate(found):
         np.testing.assert_array_equal(example["turned"], number + np.arange(6).reshape(2, 3).T)

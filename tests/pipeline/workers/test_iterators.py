@@ -33,7 +33,7 @@ COUNTS = (7, 0, 12, 3)
 
 
 def in_turn(*parts):
-    """Items of lists, one of each in turn, but for lists that have ended."""
+    """Items of lists, one of each in turn; lists that have ended are skipped."""
     longest = max(map(len, parts))
     return [part[n] for n in range(longest) for part in parts if n < len(part)]
 
@@ -55,12 +55,12 @@ def test_one_process_gives_what_the_iterator_yields():
     assert not is_there(process), "that of a plain iteration ends with it"
 
 
-def test_all_kinds_of_values_come_as_without_a_process():
+def test_all_kinds_of_values_come_as_without_workers():
     here, there = (hr.iterable(partial(sent.rich, 50), number) for number in (0, 1))
     check_same(here, there)
 
 
-def test_parts_are_taken_in_turn_and_one_that_has_ended_is_left_out():
+def test_parts_take_turns_and_ended_ones_are_skipped():
     pipeline = hr.iterable(sent.part, num_processes=4)
     found = taken(pipeline)
     assert [example["n"] for example in found] == MERGED
@@ -70,13 +70,13 @@ def test_parts_are_taken_in_turn_and_one_that_has_ended_is_left_out():
     assert numbers_of(pipeline.take(9).epochs(3)) == 3 * MERGED[:9]
 
 
-def test_a_part_in_front_may_be_empty():
+def test_the_first_part_may_be_empty():
     whole = partial(sent.part, counts=(0, 3))
     assert numbers_of(hr.iterable(whole, 2)) == [100, 101, 102]
     assert numbers_of(hr.iterable(partial(sent.part, counts=(0, 0)), 2)) == []
 
 
-def test_a_list_is_iterated_by_another_process():
+def test_a_list_is_iterated_in_a_worker():
     items = [{"n": n} for n in range(300)]
     pipeline = hr.iterable(items, num_processes=1)
     assert numbers_of(pipeline) == numbers_of(pipeline.epoch(1)) == list(range(300))
@@ -89,7 +89,7 @@ def test_an_iterator_may_change_its_arrays_in_place():
     assert found == [([n, n], [str(n)]) for n in range(4, 9)]
 
 
-def test_spec_takes_the_iterator_that_is_delivered():
+def test_spec_uses_the_iterator_that_is_read_later():
     pipeline = hr.iterable(partial(sent.numbered, 300), 1)
     process = {int(example["process"]) for example in pipeline.take(1)}
     assert list(pipeline.map(dict).spec) == ["n", "x", "process"]
@@ -108,7 +108,7 @@ def test_spec_takes_the_iterator_that_is_delivered():
         lambda: hr.iterable(sent.counter_part, 3),
     ],
 )
-def test_a_state_continues_at_every_place(make):
+def test_a_state_resumes_at_every_position(make):
     def pipeline():
         return make().epochs(2).batch(7)
 
@@ -124,7 +124,7 @@ def test_a_state_continues_at_every_place(make):
 
 
 @pytest.mark.parametrize("factory", [partial(sent.even_part, 0, 1, 50), partial(sent.Counter, 50)])
-def test_a_state_serves_no_process_and_one(factory):
+def test_a_state_serves_both_no_worker_and_one(factory):
     for before, after in ((0, 1), (1, 0)):
         batches = iter(hr.iterable(factory, before).batch(4))
         for _ in range(5):
@@ -145,7 +145,7 @@ def test_a_state_of_another_number_of_parts_is_refused():
             hr.iterable(factory, number).resume(state)
 
 
-def test_a_state_that_an_iterator_keeps_is_not_gone_through():
+def test_an_iterator_with_a_state_is_not_replayed():
     """Examples before it are not made again."""
     pipeline = hr.iterable(partial(sent.Counter, 10**12), 1).batch(10)
     batches = iter(pipeline)
@@ -182,7 +182,7 @@ def test_an_exception_of_a_part_comes_in_its_turn():
     ]
 
 
-def test_no_worker_is_left_behind_an_error_that_somebody_holds():
+def test_a_kept_exception_keeps_no_worker_alive():
     factory = partial(sent.failing_part, how=sent.raises)
     before, caught = children_of_server(), []
     for pipeline in (hr.iterable(factory, 3), hr.iterable(sent.fails_to_open, 1).map(dict)):
@@ -202,7 +202,7 @@ def children_of_server():
     return {int(child) for child in children.split()}
 
 
-def test_a_factory_that_raises():
+def test_an_exception_of_a_factory_is_raised():
     with pytest.raises(KeyError, match="nothing there") as caught:
         list(hr.iterable(sent.fails_to_open, 1))
     assert caught.value.__notes__[-1].startswith("in iterable(fails_to_open)")
@@ -217,7 +217,7 @@ def test_a_factory_that_raises():
     ],
 )
 @pytest.mark.parametrize("skips", [False, True])
-def test_a_worker_that_dies_is_an_error_and_no_example_is_lost_in_silence(how, words, skips):
+def test_a_dead_worker_is_an_error(how, words, skips):
     found = []
     pipeline = hr.iterable(partial(sent.failing, 20, how), 1)
     with pytest.raises(RuntimeError, match="worker process") as caught:
@@ -254,7 +254,7 @@ def test_a_worker_that_dies_between_epochs_is_replaced():
     ],
     ids=["iterable", "map"],
 )
-def test_workers_that_end_before_they_begin_are_an_error_in_words(monkeypatch, pipeline, at):
+def test_workers_that_end_at_their_start_are_an_error(monkeypatch, pipeline, at):
     def tell(worker, message, descriptors=()):
         os.kill(worker.process, signal.SIGKILL)
         raise WorkerEnded(worker.process, worker.close(), None)
@@ -275,7 +275,7 @@ def test_workers_are_kept_between_epochs_and_end_with_the_pipeline():
     wait_until(lambda: not is_there(process))
 
 
-def test_workers_end_with_a_pipeline_that_was_only_looked_at():
+def test_workers_end_with_a_pipeline_whose_spec_was_read():
     pipeline = hr.iterable(sent.part, 2)
     assert list(pipeline.spec) == ["n", "text", "of"]
     looked_at = pipeline.stages[0].openings._looked_at
@@ -342,7 +342,7 @@ def test_the_same_iterator_twice_is_an_error():
         next(batches)
 
 
-def test_a_callable_with_other_arguments_is_refused_in_words():
+def test_a_callable_with_wrong_arguments_is_refused():
     takes_none = r"iterable: fails_to_open\(\) cannot be called with worker and num_workers, as num"
     with pytest.raises(TypeError, match=takes_none):
         hr.iterable(sent.fails_to_open, 2)
@@ -365,7 +365,7 @@ def test_a_factory_that_cannot_be_sent_is_refused_before_the_first_batch():
 
 
 @pytest.mark.parametrize("item", [5, {"n": threading.Lock}, {"m": 1}])
-def test_an_example_that_is_none_is_an_error_with_its_item(item):
+def test_an_invalid_example_is_an_error_with_its_item(item):
     for number in (0, 200):
         items = [*({"n": n} for n in range(number)), item]
         if number == 0 and isinstance(item, dict) and "m" in item:
@@ -375,7 +375,7 @@ def test_an_example_that_is_none_is_an_error_with_its_item(item):
         assert f"at item {number}, counted from 0" in caught.value.__notes__[-1]
 
 
-def test_the_budget_is_charged_and_a_small_one_gives_the_same():
+def test_a_small_budget_gives_the_same_examples():
     pipeline = hr.iterable(partial(sent.wide, 60, 300_000), 1).batch(4)
     whole = numbers_of(pipeline)
     batches = iter(pipeline.options(memory_bytes=6_000_000))
@@ -384,7 +384,7 @@ def test_the_budget_is_charged_and_a_small_one_gives_the_same():
     assert [0, 1, 2, 3, *numbers_of(batches)] == whole == list(range(60))
 
 
-def test_parts_of_mixes_and_caches():
+def test_iterators_in_workers_may_be_mixed_and_cached():
     a = hr.iterable(partial(sent.even_part, count=30), 2)
     b = hr.iterable(partial(sent.Counter, 5), 1)
     assert numbers_of(hr.concat([a, b, a])) == [*range(30), *range(5), *range(30)]
@@ -427,7 +427,7 @@ def test_an_iterator_may_print_fork_and_start_threads():
     assert run.stdout == b"printed 5\n"
 
 
-def test_an_iteration_that_was_closed_says_so():
+def test_a_closed_iteration_says_so():
     batches = iter(hr.iterable(sent.part, 4))
     next(batches)
     batches.close()

@@ -73,13 +73,13 @@ def check_same(one, other):
             np.testing.assert_array_equal(value, there[name])
 
 
-def test_all_kinds_of_values_go_there_and_back_as_within_one_process():
+def test_all_kinds_of_values_are_sent_unchanged():
     made = rows().map(sent.everything)
     check_same(made, rows().map(sent.everything, num_processes=2))
     check_same(made.map(dict), made.map(dict, num_processes=1))
 
 
-def test_batches_go_there_and_back():
+def test_batches_are_sent_unchanged():
     for batched in (rows().batch(30), rows().map(sent.everything).padded_batch(30)):
         one, other = (batched.map(dict, num_processes=number) for number in (0, 2))
         for here, there in zip(one, other, strict=True):
@@ -119,7 +119,7 @@ def test_batches_are_the_same_for_any_number_and_a_state_serves_any():
         assert taken(with_all(after).resume(state)) == whole[count:]
 
 
-def test_neighbouring_stages_are_done_by_the_same_call_of_a_worker():
+def test_neighbouring_stages_run_in_one_call_of_a_worker():
     pipeline = (
         rows()
         .map(sent.with_process, num_processes=2)
@@ -150,7 +150,7 @@ def skipping(number):
     )
 
 
-def test_neighbouring_stages_before_skip_errors_are_done_by_the_same_call():
+def test_neighbouring_stages_before_skip_errors_run_in_one_call():
     with iter(skipping(2)) as batches:
         found = taken(batches)
     wanted = [n for n in range(1, 200, 2) if n % 10 != 3 and n % 7 != 2]
@@ -174,9 +174,9 @@ def test_a_state_before_skip_errors_serves_any_number_of_processes():
         assert [skipped.record_number for skipped in resumed.skipped] == lost
 
 
-def test_a_function_may_keep_what_it_gets():
+def test_a_function_may_keep_its_arguments():
     found = taken(rows(300).map(sent.keeps_what_it_gets, num_processes=1))
-    # The first example was looked at before.
+    # The first example was used for inference.
     assert [example["count"] for example in found][:3] in ([1, 2, 3], [2, 3, 4])
     offset = found[0]["count"] - 1
     for number, example in enumerate(found):
@@ -229,7 +229,7 @@ def test_a_first_result_that_is_no_example_names_its_record(function, kind, mess
         (sent.crashes, ["was ended by SIGSEGV (signal 11) at arrays: row 30", "native library"]),
     ],
 )
-def test_a_worker_that_dies_is_an_error_that_names_record_and_signal(function, words):
+def test_a_dead_worker_is_an_error_with_record_and_signal(function, words):
     found = []
     with pytest.raises(RuntimeError, match="worker process") as caught:
         found.extend(rows().map(function, num_processes=2))
@@ -239,7 +239,7 @@ def test_a_worker_that_dies_is_an_error_that_names_record_and_signal(function, w
     assert caught.value.__notes__ == [f"in map({function.__name__}), at arrays: row 30"]
 
 
-def test_examples_at_which_workers_die_or_fail_can_be_left_out():
+def test_examples_at_which_workers_die_or_fail_can_be_skipped():
     died = iter(rows().map(sent.kills_itself, num_processes=2).skip_errors(5))
     assert [int(e["n"]) for e in died] == [n for n in range(100) if n not in (30, 31, 77)]
     assert [left.record_number for left in died.skipped] == [30, 31, 77]
@@ -312,7 +312,7 @@ def test_wrong_numbers_of_processes_are_refused(number):
             getattr(rows(), stage)(dict, num_processes=number)
 
 
-def test_processes_are_refused_where_they_cannot_be():
+def test_processes_are_refused_where_they_are_not_supported():
     with pytest.raises(ValueError, match="num_threads is 2 and num_processes is 2, expected one"):
         rows().map(dict, num_threads=2, num_processes=2)
     with pytest.raises(ValueError, match="num_processes is 2 for a native function"):
@@ -394,7 +394,7 @@ def test_no_worker_is_left_when_the_program_ends_in_any_way(tmp_path, way):
         program.stdout.close()
 
 
-def test_nothing_of_it_is_loaded_before_somebody_asks():
+def test_worker_modules_are_loaded_only_when_needed():
     program = (
         "import sys, headrace as hr\n"
         "list(hr.arrays({'n': [1]}).map(dict, num_threads=2))\n"
@@ -418,19 +418,19 @@ def test_pipelines_load_no_operations_and_workers_few_modules():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=TIMEOUT)
 
 
-def test_all_workers_load_the_function_before_the_first_result_is_there(tmp_path):
+def test_all_workers_load_the_function_before_the_first_result(tmp_path):
     meeting = sent.MeetsWhenLoaded(tmp_path, 2)
     found = taken(rows(4).map(meeting, num_processes=2))
     assert [example["n"] for example in found] == list(range(4))
 
 
-def test_a_look_at_the_components_starts_one_worker(tmp_path):
+def test_reading_the_spec_starts_one_worker(tmp_path):
     pipeline = rows(4).map(sent.MeetsWhenLoaded(tmp_path, 1), num_processes=2)
     assert list(pipeline.spec) == ["n"]
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_neighbours_whose_components_are_learned_share_their_workers(tmp_path):
+def test_neighbouring_stages_share_workers_during_inference(tmp_path):
     loads = sent.MeetsWhenLoaded(tmp_path, 2)
     pipeline = rows(40).map(loads, num_processes=2).map(sent.plus_one, num_processes=2)
     assert [example["n"] for example in taken(pipeline)] == list(range(1, 41))

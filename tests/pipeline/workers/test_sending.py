@@ -53,7 +53,7 @@ if __name__ == "__main__":
     assert (found.stdout, found.stderr) == ("2450\n", "")
 
 
-def test_a_program_that_iterates_when_it_is_imported_is_told_so(tmp_path):
+def test_a_program_that_iterates_on_import_is_an_error_with_the_remedy(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("""
 import sys
@@ -70,7 +70,7 @@ list(hr.arrays({"n": [1, 2]}).map(doubled, num_processes=2))
     assert 'Put what runs under if __name__ == "__main__":' in found.stderr
 
 
-def test_without_cloudpickle_a_lambda_is_refused_in_words(monkeypatch):
+def test_a_lambda_is_refused_without_cloudpickle(monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     rows = hr.arrays({"n": np.arange(3)}).map(lambda example: example, num_processes=2)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Rows that a worker process makes: each is copied once, when the function returns it."""
+"""Rows in memory shared with a worker: each is copied once, when the function returns it."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def found(arena, rows):
     return [Layout.found(arena, place) for place in rows.places()]
 
 
-def test_rows_of_one_shape_lie_behind_each_other_whatever_becomes_of_what_was_returned(arena):
+def test_rows_of_one_shape_are_contiguous_copies(arena):
     rows = SharedRows(arena, {"x": Spec(F32, (None,)), "n": Spec(I64, ())}, 3, set())
     buffer = np.zeros(4, np.float32)
     for number in range(3):
@@ -47,7 +47,7 @@ def test_more_rows_than_expected_take_more_memory(arena):
     assert strings.tolist() == [str(number).encode() for number in range(100)]
 
 
-def test_rows_of_different_shapes_are_found_and_their_components_remembered(arena):
+def test_rows_of_different_shapes_are_read_with_their_components(arena):
     apart = set()
     for _ in range(2):
         rows = SharedRows(arena, {"x": Spec(I64, (None,)), "n": Spec(I64, ())}, 5, apart)
@@ -59,7 +59,7 @@ def test_rows_of_different_shapes_are_found_and_their_components_remembered(aren
         assert apart == {"x"}
 
 
-def test_a_row_that_fails_leaves_nothing(arena):
+def test_a_failed_row_leaves_no_values(arena):
     rows = SharedRows(arena, {"s": Spec(bytes, ()), "x": Spec(I64, ())}, 4, set())
     with pytest.raises(ValueError, match=r"the component 'x' has an int that int64"):
         rows.add("map(f)", {"s": b"0", "x": 2**63})
@@ -84,7 +84,7 @@ def test_rows_beyond_the_kept_ones_are_dropped(arena):
     assert x.tolist() == [[0, 0], [1, 1], [2, 2], [9, 9]]
 
 
-def test_rows_too_large_to_lie_behind_each_other_are_found(arena):
+def test_rows_too_large_to_be_contiguous_are_read(arena):
     rows = SharedRows(arena, {"x": Spec(np.dtype(np.uint8), (None,))}, 1000, set())
     for number in range(3):
         rows.add("map(f)", {"x": np.full(100_000, number, np.uint8)})

@@ -1,6 +1,7 @@
-"""Writes a pipeline, and kills itself at a moment chosen by the arguments.
+"""Writes a pipeline, and kills its own process at a chosen moment.
 
-A program of its own: `killed_write.py MOMENT NUMBER PATH` ends when MOMENT has come NUMBER times.
+Run as a program: `killed_write.py MOMENT NUMBER PATH`. It ends when MOMENT comes for
+the NUMBERth time.
 """
 
 import os

@@ -58,7 +58,7 @@ def written(pipe: hr.Pipeline, ending: str, **options: int) -> str:
 
 
 class TestRoundTrips:
-    def test_tfrecords_of_examples(self):
+    def test_tfrecords_of_examples_are_read_back(self):
         pattern = written(examples(), "tfrecord", num_shards=3)
         types = {"n": int, "small": int, "x": float, "is_odd": int, "text": str}
         read = hr.tfrecords(pattern).parse({**types, "row": hr.Feature(int, (3,))})
@@ -66,13 +66,13 @@ class TestRoundTrips:
             assert found["row"].tolist() == given["row"].tolist()
             assert {name: found[name] for name in types} == {name: given[name] for name in types}
 
-    def test_arrays_of_several_axes_in_tfrecords(self):
+    def test_arrays_of_several_axes_in_tfrecords_are_read_back(self):
         images = np.arange(48, dtype=np.uint8).reshape(4, 2, 2, 3)
         pattern = written(hr.arrays({"image": images}), "tfrecord")
         read = hr.tfrecords(pattern).parse({"image": hr.Feature(int, (2, 2, 3))})
         assert [example["image"].tolist() for example in read] == images.tolist()
 
-    def test_lists_of_any_length_in_tfrecords(self):
+    def test_lists_of_any_length_in_tfrecords_are_read_back(self):
         lists = hr.indexed([{"ids": list(range(n))} for n in range(5)])
         read = hr.tfrecords(written(lists, "tfrecord")).parse({"ids": hr.Ragged(int)})
         assert [example["ids"].tolist() for example in read] == [list(range(n)) for n in range(5)]
@@ -85,34 +85,34 @@ class TestRoundTrips:
         assert list(hr.tfrecords(pattern)) == list(hr.tfrecords("records").shuffle(seed=1))
 
     @pytest.mark.parametrize("ending", ["jsonl", "ndjson", "jsonl.gz"])
-    def test_json_lines(self, ending):
+    def test_json_lines_are_read_back(self, ending):
         pattern = written(examples(), ending, num_shards=2)
         types = {"n": int, "small": np.uint8, "x": float, "is_odd": bool, "text": str}
         read = hr.json_lines(pattern, {**types, "row": hr.Feature(int, (3,))})
         assert same(list(read), list(examples()))
 
-    def test_matrices_in_json_lines(self):
+    def test_matrices_in_json_lines_are_read_back(self):
         pattern = written(hr.arrays({"m": np.eye(2)[None]}), "jsonl")
         assert json.loads(Path(pattern.replace("*", "0")).read_text()) == {"m": [[1, 0], [0, 1]]}
 
     @needs_parquet
-    def test_parquet(self):
+    def test_parquet_is_read_back(self):
         pattern = written(examples(), "parquet", num_shards=2)
         assert same(list(hr.parquet(pattern)), list(examples()))
 
     @needs_parquet
-    def test_all_numbers_in_parquet(self):
+    def test_all_numbers_in_parquet_are_read_back(self):
         kinds = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
         kinds += ["float32", "float64", "bool"]
         pipe = hr.arrays({kind: np.arange(2).astype(kind) for kind in kinds})
         assert same(list(hr.parquet(written(pipe, "parquet"))), list(pipe))
 
     @needs_parquet
-    def test_bytes_in_parquet(self):
+    def test_bytes_in_parquet_are_read_back(self):
         pipe = hr.arrays({"data": np.array([b"\xff\x00", b""], object)})
         assert list(hr.parquet(written(pipe, "parquet"))) == list(pipe)
 
-    def test_samples_of_archives(self):
+    def test_samples_of_archives_are_read_back(self):
         pipe = hr.arrays(
             {
                 "__key__": ["a/one", "a/two"],
@@ -126,7 +126,7 @@ class TestRoundTrips:
             {"__key__": "a/two", "jpg": b"", "txt": b"b", "cls": b"1"},
         ]
 
-    def test_arrays_in_archives(self):
+    def test_arrays_in_archives_are_read_back(self):
         pipe = hr.arrays({"image.npy": np.arange(8.0).reshape(2, 2, 2), "row": np.eye(2)})
         read = list(hr.webdataset(written(pipe, "tar")))
         assert [example["__key__"][-9:] for example in read] == ["000000000", "000000001"]
@@ -155,7 +155,7 @@ class TestShards:
         pattern = written(numbers(), "jsonl", num_shards=4)
         assert len(list(hr.json_lines(pattern))) == 103
 
-    def test_directories_are_made(self):
+    def test_missing_directories_are_created(self):
         assert hr.arrays([1]).write(Path("a") / "b" / "c.jsonl") == ["a/b/c.jsonl"]
         assert Path("a/b/c.jsonl").read_bytes() == b'{"x":1}\n'
 
@@ -164,7 +164,7 @@ class TestShards:
         paths = pipe.write("out-{shard}.jsonl", num_shards=2)
         assert [Path(path).read_text() for path in paths] == ['{"x":1.0}\n', '{"x":0.5}\n']
 
-    def test_no_bar_where_there_is_no_terminal(self, capfd):
+    def test_there_is_no_progress_bar_without_a_terminal(self, capfd):
         hr.arrays([1, 2]).write("a.jsonl")
         assert capfd.readouterr() == ("", "")
 
@@ -196,21 +196,21 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"'c' is .*, expected at most 3 axes"):
             hr.arrays({"c": np.zeros((2, 1, 1, 1, 1))}).write("out.parquet")
 
-    def test_a_name_that_no_member_can_have(self):
+    def test_invalid_member_names_are_refused(self):
         with pytest.raises(ValueError, match="component 'Image' cannot be an extension"):
             hr.arrays({"Image": [1]}).write("out.tar")
 
-    def test_two_samples_of_one_key(self):
+    def test_two_samples_of_one_key_are_refused(self):
         with pytest.raises(ValueError, match="example 1 has the key 'a', as the one before it"):
             hr.arrays({"__key__": ["a", "a"], "n": [1, 2]}).write("out.tar")
         assert list(Path().iterdir()) == []
 
-    def test_shapes_that_differ_where_a_format_does_not_keep_them(self):
+    def test_varying_shapes_are_refused_where_a_format_cannot_keep_them(self):
         pipe = hr.indexed([np.zeros((2, 3), np.int64), np.zeros((3, 2), np.int64)])
         with pytest.raises(ValueError, match=r"component 'x' of example 1 has shape \(3, 2\)"):
             pipe.write("out.tfrecord")
 
-    def test_a_number_that_json_has_not(self):
+    def test_nan_and_infinity_in_json_are_refused(self):
         with pytest.raises(ValueError, match="example 1 has a number that is infinite"):
             hr.arrays([1.0, np.inf]).write("out.jsonl")
 
@@ -223,7 +223,7 @@ class TestRefusals:
             (lambda: hr.arrays([1, 2]).filter(lambda example: False), "there are no examples"),
         ],
     )
-    def test_a_pipeline_that_is_no_list_of_examples(self, pipe, words):
+    def test_pipelines_without_a_fixed_list_of_examples_are_refused(self, pipe, words):
         with pytest.raises(ValueError, match=f"write: .*{words}"):
             pipe().write("out.jsonl")
         assert contents() == {}
@@ -242,12 +242,12 @@ class TestRefusals:
             ("out-{shard}.jsonl", 9, "3 examples for 9 shards"),
         ],
     )
-    def test_arguments_that_say_no_files(self, path, num_shards, words):
+    def test_wrong_arguments_are_refused(self, path, num_shards, words):
         with pytest.raises(ValueError, match=f"write: .*{words}"):
             hr.arrays([1, 2, 3]).write(path, num_shards)
 
     @pytest.mark.parametrize("resume", [False, True])
-    def test_files_that_exist_stay(self, resume):
+    def test_existing_files_are_not_replaced(self, resume):
         Path("out-1.jsonl").write_text("mine")
         with pytest.raises(errors.AlreadyExistsError, match=r"out-1\.jsonl exists already"):
             hr.arrays([1, 2, 3]).write("out-{shard}.jsonl", 3, resume)
@@ -282,7 +282,7 @@ class TestResume:
             *[("publish", 1), ("publish", 4), ("journal", 1), ("journal", 4), ("begin", 1)],
         ],
     )
-    def test_a_killed_run_leaves_whole_shards_and_is_continued(self, whole, moment, number):
+    def test_a_killed_run_leaves_complete_shards_and_can_continue(self, whole, moment, number):
         self.killed(moment, number)
         named = contents()
         assert named.items() <= whole.items()
@@ -295,7 +295,7 @@ class TestResume:
         assert not [path for path in Path().iterdir() if ".tmp" in path.name]
 
     @pytest.mark.parametrize("ending", ["jsonl.gz", "tar"])
-    def test_other_formats_are_continued(self, ending):
+    def test_runs_of_all_formats_can_continue(self, ending):
         path = f"out-{{shard}}.{ending}"
         numbers().write(path, 4)
         whole = contents()
@@ -305,13 +305,13 @@ class TestResume:
         numbers().write(path, 4, resume=True)
         assert contents() == whole
 
-    def test_a_run_may_be_killed_again_and_again(self, whole):
+    def test_a_run_may_be_killed_repeatedly(self, whole):
         for _ in range(3):
             self.killed("journal", 2)
         numbers().write(self.PATH, 4, resume=True)
         assert contents() == whole
 
-    def test_what_is_complete_is_not_written_again(self, whole):
+    def test_complete_shards_are_not_written_again(self, whole):
         for _ in range(2):
             paths = numbers().write(self.PATH, 4, resume=True)
             assert paths == [f"out-{shard}.tfrecord" for shard in range(4)]
@@ -319,7 +319,7 @@ class TestResume:
         assert [os.stat(path).st_mtime_ns for path in paths] == times
         assert contents() == whole
 
-    def test_it_must_be_asked_for(self, whole):
+    def test_continuing_has_to_be_asked_for(self, whole):
         self.killed("journal", 3)
         with pytest.raises(errors.AlreadyExistsError, match="resume=True to continue"):
             numbers().write(self.PATH, 4)
@@ -333,7 +333,7 @@ class TestResume:
         with pytest.raises(ValueError, match="num_shards is 3, but 4 in the run"):
             numbers().write(self.PATH, 3, resume=True)
 
-    def test_a_seed_that_nobody_gave_is_that_of_the_run_before(self, whole):
+    def test_an_omitted_seed_is_that_of_the_earlier_run(self, whole):
         _end_half_way(hr.arrays(np.arange(100)).shuffle(), "drawn-{shard}.jsonl", 4)
         assert sorted(contents("drawn*")) == ["drawn-0.jsonl", "drawn-1.jsonl"]
         hr.arrays(np.arange(100)).shuffle().write("drawn-{shard}.jsonl", 4, resume=True)
@@ -348,7 +348,7 @@ class TestResume:
 
 
 def _end_half_way(pipe: hr.Pipeline, path: str, num_shards: int) -> None:
-    """Writes half of the shards, and ends with an error."""
+    """Writes half of the shards, and then raises an error."""
     begin = _Shards.begin
 
     def limited(shards: _Shards, number: int) -> tuple[str, Shard]:
@@ -362,7 +362,7 @@ def _end_half_way(pipe: hr.Pipeline, path: str, num_shards: int) -> None:
             pipe.write(path, num_shards)
 
 
-def test_gzip_has_no_time_of_its_own():
+def test_gzip_files_have_no_timestamp():
     hr.arrays([1]).write("out.jsonl.gz")
     assert gzip.decompress(Path("out.jsonl.gz").read_bytes()) == b'{"x":1}\n'
     assert re.match(rb"\x1f\x8b\x08\x00\x00\x00\x00\x00", Path("out.jsonl.gz").read_bytes())

@@ -177,7 +177,7 @@ def priorities(directory: Path) -> Program:
 
 
 def counted(directory: Path) -> Program:
-    """A step that counts behind its enqueue, and one of several elements."""
+    """A step that counts after its enqueue, and one of several elements."""
     number = tf.train.range_input_producer(50, num_epochs=1, shuffle=False).dequeue()
     counter = tf.Variable(0, name="counter")
     queue = tf.FIFOQueue(2, [tf.int32], [[]])

@@ -14,7 +14,7 @@ from headrace.tf1.checkpoint.pause import paused
 
 
 def make_counting(num_threads=1, capacity=3):
-    """A runner that counts its steps behind its enqueue."""
+    """A runner that counts its steps after its enqueue."""
     counter = tf.Variable(0)
     queue = tf.FIFOQueue(capacity, [tf.int32], [[]], name="numbers")
     with tf.control_dependencies([queue.enqueue([7])]):

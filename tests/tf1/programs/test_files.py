@@ -82,7 +82,7 @@ def test_lines_of_libsvm_are_taken_apart(tmp_path):
     assert [values[:, 0].tolist() for _, _, values in examples] == [[0.5, 1], [2], [-1, 100, 0.5]]
 
 
-# ImageNet: shards, several readers behind one queue of serialized examples, batch_join
+# ImageNet: shards, several readers of one queue of serialized examples, batch_join
 
 
 def _int64_feature(value):

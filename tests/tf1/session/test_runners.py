@@ -13,7 +13,7 @@ OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 
 
 def make_pipeline(num_epochs=None):
-    """Names, examples and batches: two runners of several threads, one behind the other."""
+    """Names, examples and batches: two runners of several threads, one after the other."""
     number = tf.train.range_input_producer(10, num_epochs=num_epochs).dequeue()
     return tf.train.shuffle_batch([number], 2, 20, 5, num_threads=3)
 

@@ -26,7 +26,7 @@ SOURCES = {
     "examples": lambda count: hr.arrays({"n": np.arange(count)}),
     "a shuffle": lambda count: hr.arrays({"n": np.arange(count)}).shuffle(seed=3),
     "a filter": lambda count: hr.arrays({"n": np.arange(count)}).shuffle(seed=3).filter(is_kept),
-    "a window behind a filter": lambda count: (
+    "a window after a filter": lambda count: (
         hr.arrays({"n": np.arange(count)}).filter(is_kept).shuffle(window=7, seed=3)
     ),
 }
@@ -92,7 +92,7 @@ def test_each_epoch_has_as_many_batches_on_every_rank(world, even):
         assert ranks[0]
 
 
-def test_parts_that_are_even_are_combined_evenly():
+def test_combinations_of_even_parts_are_even():
     a, b = SOURCES["a filter"](50), SOURCES["examples"](31)
     for combine in (
         lambda x, y: hr.mix([x, y], [2, 1], seed=4),
@@ -107,7 +107,7 @@ def test_parts_that_are_even_are_combined_evenly():
         assert len({len(rank) for rank in ranks}) == 1
 
 
-def test_ranks_are_even_behind_skipped_examples():
+def test_ranks_are_even_after_skipped_examples():
     def failing(example):
         if example["n"] in (3, 17, 30):
             raise ValueError("no")
@@ -163,7 +163,7 @@ CHAINS = {
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("even", ["drop", "pad"])
 @pytest.mark.parametrize("count", [37, 48])
-def test_batches_after_a_state_are_the_same_on_the_same_number_of_ranks(chain, even, count):
+def test_a_state_on_the_same_number_of_ranks_gives_the_same_batches(chain, even, count):
     for rank in range(3):
         pipe = CHAINS[chain](SOURCES["a filter"](count).shard(rank, 3, even), 2)
         steps, states = states_of(pipe)
@@ -176,9 +176,7 @@ def test_batches_after_a_state_are_the_same_on_the_same_number_of_ranks(chain, e
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("even", ["drop", "pad"])
 @pytest.mark.parametrize(("old", "new"), [(4, 2), (2, 4), (3, 1), (1, 3)])
-def test_another_number_of_ranks_stays_even_and_repeats_nothing_that_was_given(
-    chain, even, old, new
-):
+def test_another_number_of_ranks_stays_even_and_repeats_no_example(chain, even, old, new):
     source = SOURCES["a filter"](61)
     order = numbers_of(source)
 
@@ -228,7 +226,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("where", ["alone", "in a part"])
-def test_stages_that_would_leave_ranks_uneven_are_refused_where_they_are_written(name, where):
+def test_stages_that_would_make_ranks_uneven_are_refused_at_the_call(name, where):
     ids = [np.arange(n) for n in (1, 2, 3)]
     pipe = hr.iterable(lambda: iter([{"n": 1, "x": x} for x in ids]))
     shard = pipe.shard(0, 2, even="drop")
@@ -245,12 +243,12 @@ def test_stages_that_would_leave_ranks_uneven_are_refused_where_they_are_written
         REFUSED[name](pipe)
 
 
-def test_another_word_for_even_is_refused():
+def test_an_unknown_value_of_even_is_refused():
     with pytest.raises(ValueError, match=r"^shard: even is 'keep', expected 'drop' or 'pad' for"):
         hr.arrays({"n": [1]}).shard(0, 1, even="keep")
 
 
-def test_a_state_of_even_ranks_serves_those_alone():
+def test_a_state_of_even_ranks_is_refused_by_uneven_ones():
     pipe = hr.arrays({"n": np.arange(20)})
     _, states = states_of(pipe.shard(0, 2, even="drop"))
     message = r"stage 1 is shard\(even='pad'\), but shard\(even='drop'\) in the pipeline that the"
@@ -258,7 +256,7 @@ def test_a_state_of_even_ranks_serves_those_alone():
         pipe.shard(0, 2, even="pad").resume(states[1])
 
 
-def test_even_ranks_are_written_as_they_were_given():
+def test_the_repr_shows_even():
     shard = hr.arrays({"n": np.arange(20)}).shard(0, 2, even="drop")
     assert shard.describe().splitlines()[1] == "shard(0, 2, even='drop')"
     assert hr.arrays({"n": [1]}).shard(0, 2).describe().splitlines()[1] == "shard(0, 2)"

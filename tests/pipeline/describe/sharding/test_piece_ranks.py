@@ -45,7 +45,7 @@ CHAINS = {
     "a filter before": lambda p, r, w: (
         p.filter(is_kept).shuffle(window=40, seed=1).shard(r, w, by="piece")
     ),
-    "functions behind": lambda p, r, w: (
+    "functions after": lambda p, r, w: (
         p.shuffle(window=40, seed=1).filter(is_kept).flat_map(twice).shard(r, w, by="piece")
     ),
     "epochs before": lambda p, r, w: p.shuffle(window=40, seed=1).epochs(2).shard(r, w, by="piece"),
@@ -61,7 +61,7 @@ CHAINS = {
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
-def test_each_example_comes_once_over_all_ranks_in_an_order_of_its_own(chain, world, lines):
+def test_ranks_together_give_each_example_once_each_in_its_own_order(chain, world, lines):
     for num_threads in (1, 3):
         ranks = [
             texts_of(CHAINS[chain](lines, rank, world).options(num_threads=num_threads))
@@ -94,7 +94,7 @@ def test_each_epoch_gives_a_rank_other_files(lines):
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="needs what Linux counts")
-def test_a_rank_reads_its_share_alone(tmp_path):
+def test_a_rank_reads_only_its_share(tmp_path):
     for number in range(8):
         (tmp_path / f"{number}.txt").write_text("a line of some length\n" * 20_000)
     lines = hr.text_lines(str(tmp_path / "*.txt")).shuffle(window=100, seed=1)
@@ -112,7 +112,7 @@ def test_a_rank_reads_its_share_alone(tmp_path):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("chain", CHAINS)
-def test_a_state_serves_the_same_rank(chain, lines):
+def test_the_same_rank_resumes(chain, lines):
     rank = CHAINS[chain](lines, 1, 3).batch(9).epochs(1 if "epochs" in chain else 2)
     with iter(rank) as batches:
         steps, states = [], [batches.state()]
@@ -184,13 +184,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_where_examples_do_not_come_by_files_it_is_refused(name, lines):
+def test_sharding_by_piece_is_refused_where_examples_do_not_come_by_files(name, lines):
     make, reason = REFUSED[name]
     with pytest.raises(ValueError, match=rf"^shard: by='piece' gives each rank .*{reason}"):
         make(lines).shard(0, 2, by="piece")
 
 
-def test_other_words_are_refused(lines):
+def test_unknown_values_of_by_are_refused(lines):
     window = lines.shuffle(window=9, seed=1)
     with pytest.raises(ValueError, match=r"^shard: by is 'file', expected 'example' or 'piece'\.$"):
         window.shard(0, 2, by="file")
@@ -199,7 +199,7 @@ def test_other_words_are_refused(lines):
         window.shard(0, 2, even="drop", by="piece")
 
 
-def test_it_has_no_length_and_no_digest(lines):
+def test_sharding_by_piece_has_no_length_and_no_digest(lines):
     rank = lines.shuffle(window=9, seed=1).shard(0, 2, by="piece")
     with pytest.raises(TypeError, match="len: how many examples"):
         len(rank)

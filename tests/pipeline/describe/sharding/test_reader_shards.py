@@ -21,7 +21,7 @@ from headrace.pipeline.describe.sharding.reader_shards import (
 
 
 def together(pipe, count, place=BEGINNING, epoch=0):
-    """All batches, of `count` shares in turn, and the place before each."""
+    """All batches, of `count` shares in turn, and the state before each."""
     shares = [ShareBatches(pipe, index, count, epoch, place) for index in range(count)]
     batches, places = [], []
     try:
@@ -78,7 +78,7 @@ def numbers(records):
 
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_shares_together_are_the_whole(numbers, name, count):
+def test_shares_together_give_all_batches(numbers, name, count):
     pipe = PIPELINES[name](numbers)
     whole = list(pipe)
     batches, places = together(pipe, count)
@@ -87,7 +87,7 @@ def test_shares_together_are_the_whole(numbers, name, count):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_place_of_one_share_is_one_of_all_and_of_another_number(numbers, name):
+def test_a_state_of_one_share_serves_all_shares_and_another_number(numbers, name):
     pipe = PIPELINES[name](numbers)
     whole = list(pipe)
     _, places = together(pipe, 3)
@@ -100,7 +100,7 @@ def test_a_place_of_one_share_is_one_of_all_and_of_another_number(numbers, name)
         assert same(together(pipe, 3, again)[0], whole[again.first :])
 
 
-def test_epochs_by_number_have_their_shares(numbers):
+def test_a_numbered_epoch_can_be_shared(numbers):
     pipe = numbers.shuffle(seed=4).batch(9)
     assert same(together(pipe, 2, epoch=5)[0], list(pipe.epoch(5)))
 
@@ -135,7 +135,7 @@ def counting(calls):
     return count
 
 
-def test_a_share_calls_functions_for_its_own_batches_alone(numbers):
+def test_a_share_calls_functions_only_for_its_own_batches(numbers):
     calls = []
     pipe = numbers.map(counting(calls)).batch(10)
     assert list(pipe.spec) == ["number"]
@@ -146,7 +146,7 @@ def test_a_share_calls_functions_for_its_own_batches_alone(numbers):
 
 
 @pytest.mark.parametrize(("index", "share"), [(0, 0.5), (1, 0.5)])
-def test_one_of_two_readers_decodes_and_reads_half_behind_a_shuffle_of_all(records, index, share):
+def test_one_of_two_readers_decodes_and_reads_half_after_a_shuffle_of_all(records, index, share):
     pipe = hr.tfrecords(records).parse({"number": int}).shuffle(seed=1).batch(10)
     stages = {}
     for label, batches in (
@@ -161,7 +161,7 @@ def test_one_of_two_readers_decodes_and_reads_half_behind_a_shuffle_of_all(recor
 
 
 class Numbered:
-    """A function with a state: it has to see all examples."""
+    """A function with a state, which has to see all examples."""
 
     def __init__(self):
         self.count = 0
@@ -177,7 +177,7 @@ class Numbered:
         self.count = state
 
 
-def test_a_function_with_a_state_sees_everything(numbers):
+def test_a_function_with_a_state_sees_all_examples_in_every_share(numbers):
     def pipe():
         return numbers.map(Numbered()).batch(10)
 

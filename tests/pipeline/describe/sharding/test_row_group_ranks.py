@@ -42,7 +42,7 @@ def groups_of(texts):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("world", [1, 2, 3])
-def test_each_row_comes_once_over_all_ranks(world, tables):
+def test_ranks_together_give_each_row_once(world, tables):
     for epoch in range(2):
         ranks = [texts_of(rank_of(tables, rank, world).epoch(epoch)) for rank in range(world)]
         again = [
@@ -65,7 +65,7 @@ def test_each_epoch_gives_a_rank_other_row_groups(tables):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("world", [1, 2, 3])
-def test_ranks_resume_where_they_stood(world, tables):
+def test_ranks_resume_at_their_position(world, tables):
     for rank in range(world):
         pipe = rank_of(tables, rank, world).batch(7).epochs(2)
         with iter(pipe) as batches:

@@ -1,7 +1,7 @@
-"""A plain model of pipelines: lists of Python, without blocks, threads or states.
+"""A simple model of pipelines: Python lists, without blocks, threads or states.
 
 Examples have a number `n` and a list `l`. A window, and a mix, put items into an order that depends
-on nothing but their number and the seed, so the model asks a pipeline of places for it.
+on nothing but their number and the seed, so the model asks a pipeline of numbers for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def places(length: int) -> Pipeline:
 
 
 def order_of(pipeline: Pipeline, epoch: int) -> list[Item]:
-    """The places that a pipeline of places gives in an epoch."""
+    """The order in which a pipeline of numbers gives them in an epoch."""
     return list(pipeline.options(num_threads=1).epoch(epoch))
 
 
@@ -95,7 +95,7 @@ def lists_of(parts: Sequence[Modelled]) -> frozenset[str]:
 
 
 def side_by_side(one: Modelled, other: Modelled, names: dict[str, str]) -> Modelled:
-    """Puts two side by side; `names` are new names of the second one's components."""
+    """Zips two pipelines; `names` are new names of the second one's components."""
 
     def items(epoch: int) -> list[Item]:
         pairs = zip(one.items(epoch), other.items(epoch), strict=False)
@@ -115,7 +115,7 @@ def cached(made: Modelled) -> Modelled:
 
 
 def repeated(made: Modelled, count: int) -> list[Item]:
-    """All items of so many epochs."""
+    """All items of the given number of epochs."""
     return [item for epoch in range(count) for item in made.items(epoch)]
 
 
@@ -141,7 +141,7 @@ def filled(
     value: int,
     width_of: Callable[[int], int],
 ) -> list[Item]:
-    """Items whose lists have one length."""
+    """Items with lists padded to one length."""
     widths = {
         name: width_of(max(len(item[name]) for item in items)) for name in lists & set(items[0])
     }
@@ -160,7 +160,7 @@ def _filled(row: Any, width: int, value: int) -> Any:
 
 
 def grouped(items: Sequence[Item], size: int, remainder: str) -> list[list[Item]]:
-    """Neighbours in groups."""
+    """Consecutive items in groups."""
     groups = [list(items[first : first + size]) for first in range(0, len(items), size)]
     return [group for group in groups if len(group) == size or remainder != "drop"]
 

@@ -23,7 +23,7 @@ def rows_of(lengths):
     )
 
 
-def test_examples_go_with_others_of_their_bucket(lists, given):
+def test_a_batch_has_examples_of_one_bucket(lists, given):
     batches = given(lists.bucket_by_length("list", [1, 2], size=50))
     assert sorted(number for batch in batches for number in batch["number"]) == list(
         range(NUM_EXAMPLES)
@@ -44,7 +44,7 @@ def test_examples_keep_their_order_within_a_bucket(lists, given):
         assert (np.diff(batch["number"]) > 0).all()
 
 
-def test_the_remainder(lists, given):
+def test_each_bucket_has_a_remainder(lists, given):
     few = lists.take(10)  # lengths 0 1 2 3 0 1 2 3 0 1: six up to 1, two of 2, two of 3
     sizes = [len(b["number"]) for b in given(few.bucket_by_length("list", [1, 2], size=4))]
     assert sizes == [4, 2, 2, 2]
@@ -56,7 +56,7 @@ def test_the_remainder(lists, given):
     assert [int(batch["mask"].sum()) for batch in padded] == [4, 2, 2, 2]
 
 
-def test_padding_to_the_boundary(lists, given):
+def test_lists_are_padded_to_the_boundary_if_asked(lists, given):
     bucketed = lists.bucket_by_length("list", [2, 6], size=8, pad_to_boundary=True, values=-1)
     widths = {batch["list"].shape[1] for batch in given(bucketed)}
     assert widths == {2, 6}
@@ -66,7 +66,7 @@ def test_padding_to_the_boundary(lists, given):
     assert {batch["list"].shape[1] for batch in given(beyond)} == {1, 3}
 
 
-def test_a_batch_has_at_most_so_many_elements(given):
+def test_a_batch_has_at_most_the_given_number_of_elements(given):
     lengths = [3, 4, 1, 4, 2, 30, 4, 4, 3, 2, 2, 1, 9]
     bucketed = rows_of(lengths).bucket_by_length("x", [4], max_elements=12)
     batches = given(bucketed)
@@ -83,7 +83,7 @@ def test_a_batch_has_at_most_so_many_elements(given):
     assert [len(batch["n"]) for batch in given(both)] == [3] * 6 + [2]
 
 
-def test_arrays_of_any_rank_are_filled_up_in_the_first_axis(given):
+def test_arrays_of_any_rank_are_padded_in_the_first_axis(given):
     [batch] = given(rows_of([2, 0, 3]).bucket_by_length("x", [3], size=3, values=7))
     assert batch["x"].shape == (3, 3, 2)
     assert batch["x"][0].tolist() == [[0, 0], [0, 0], [7, 7]]
@@ -92,7 +92,7 @@ def test_arrays_of_any_rank_are_filled_up_in_the_first_axis(given):
     assert padded["x"].shape == (3, 3, 2)
 
 
-def test_epochs_end_with_their_remainder(lists, given):
+def test_each_epoch_ends_with_its_remainder(lists, given):
     once = given(lists.bucket_by_length("list", [1, 2], size=7))
     twice = given(lists.bucket_by_length("list", [1, 2], size=7).epochs(2))
     assert len(twice) == 2 * len(once)
@@ -118,6 +118,6 @@ def test_wrong_arguments_are_refused(lists, arguments, message):
         lists.bucket_by_length(**{"name": "list", "boundaries": [2], "size": 3, **arguments})
 
 
-def test_batches_are_not_bucketed(lists):
+def test_bucketing_batches_is_refused(lists):
     with pytest.raises(ValueError, match="it follows a batch, expected examples"):
         lists.padded_batch(3).bucket_by_length("list", [2], size=3)

@@ -55,7 +55,7 @@ def test_files_are_not_read_again(tmp_path):
     assert list(pipeline) == first
 
 
-def test_a_pass_that_is_left_keeps_what_it_has_given(cached, calls):
+def test_an_unfinished_pass_keeps_the_examples_that_it_gave(cached, calls):
     with iter(cached.batch(10)) as batches:
         taken = [next(batches)["number"].tolist() for _ in range(100)]  # All, but not their end.
     assert taken[-1][-1] == 999
@@ -64,22 +64,22 @@ def test_a_pass_that_is_left_keeps_what_it_has_given(cached, calls):
     assert calls.count == 1000
 
 
-def test_passes_that_are_left_and_gone_on_with_call_less_each_time(cached, calls):
+def test_resumed_passes_call_functions_less_each_time(cached, calls):
     for number in (10, 300, 600):
         with iter(cached) as examples:
             assert [int(next(examples)["number"]) for _ in range(number)] == list(range(number))
     begun = calls.count
     assert order(cached) == list(range(1000))
-    # 400, and a part of the block that was under way.
+    # 400, and the started part of a block.
     assert calls.count - begun < 660
     begun = calls.count
     assert order(cached.take(3).epochs(2)) == [0, 1, 2] * 2
     assert calls.count == begun
 
 
-def test_epochs_that_end_early_continue_with_what_is_kept(calls):
+def test_epochs_that_end_early_continue_with_the_cached_examples(calls):
     rows = hp.iterable(lambda: ({"number": number} for number in range(40))).map(calls).cache()
-    list(rows.take(1))  # Learns the components.
+    list(rows.take(1))  # Infers the components.
     assert order(rows.take(25).epochs(4)) == [*range(25)] * 4
     assert order(rows.shuffle(window=10, seed=1).epoch(2)) == order(
         hp.arrays({"number": np.arange(40)}).shuffle(window=10, seed=1).epoch(2)
@@ -103,7 +103,7 @@ def test_earlier_skipped_examples_are_reported_once_in_each_pass(records, calls)
             assert len({one.record_number for one in examples.skipped}) >= 300
 
 
-def test_a_cache_behind_a_seed_of_a_state_holds_the_order_of_that(records):
+def test_a_cache_after_a_resume_holds_the_order_of_the_resumed_seed(records):
     def drawn():
         return hp.tfrecords(records).parse({"number": int}).shuffle(window=50).cache()
 
@@ -116,12 +116,12 @@ def test_a_cache_behind_a_seed_of_a_state_holds_the_order_of_that(records):
     assert order(other) != expected
 
 
-def test_an_iterable_is_begun_anew_if_it_was_left():
+def test_an_iterable_is_started_again_after_an_unfinished_pass():
     rows = hp.iterable(lambda: ({"number": number} for number in range(100)))
     assert order(rows.cache().take(3).epochs(2)) == [0, 1, 2] * 2
 
 
-def test_shuffles_and_draws_before_it_stay_and_those_behind_it_differ(records, given):
+def test_order_and_draws_are_fixed_before_a_cache_and_vary_after_it(records, given):
     def draw(row, rng):
         return {"number": row["number"], "draw": rng.integers(2**62)}
 
@@ -143,13 +143,13 @@ def test_shuffles_and_draws_before_it_stay_and_those_behind_it_differ(records, g
 _WAYS = ({"num_threads": 1}, {"num_threads": 8, "memory_bytes": 300_000})
 
 
-def test_filters_and_batches_are_kept(cached, given):
+def test_filtered_examples_and_batches_are_cached(cached, given):
     even = cached.filter(lambda row: row["number"] % 2 == 0).cache()
     assert order(given(even.epochs(2), _WAYS)) == [*range(0, 1000, 2)] * 2
     assert order(given(cached.batch(64).cache().epochs(2), _WAYS)) == [*range(1000)] * 2
 
 
-def test_examples_that_do_not_fit_are_refused():
+def test_examples_that_do_not_fit_into_memory_are_refused():
     rows = hp.arrays({"x": np.zeros((1000, 1000))}).cache()
     message = "cache needs more than .* bytes, expected at most the 1000000 of memory_bytes"
     with pytest.raises(errors.ResourceExhaustedError, match=message):
@@ -159,7 +159,7 @@ def test_examples_that_do_not_fit_are_refused():
         list(rows.batch(10).options(memory_bytes=1_000_000))
 
 
-def test_two_iterations_at_once(cached, calls):
+def test_two_iterations_at_once_each_read_all_and_later_ones_use_the_cache(cached, calls):
     pairs = list(zip(cached.batch(100), cached.batch(100), strict=True))
     assert all((one["number"] == other["number"]).all() for one, other in pairs)
     assert calls.count == 2000
@@ -167,12 +167,12 @@ def test_two_iterations_at_once(cached, calls):
     assert calls.count == 2000
 
 
-def test_epochs_are_not_kept(cached):
+def test_epochs_before_a_cache_are_refused(cached):
     with pytest.raises(ValueError, match="cache: it follows epochs"):
         cached.epochs(2).cache()
 
 
-def test_equal_descriptions_keep_examples_of_their_own(records):
+def test_equal_descriptions_have_separate_caches(records):
     one, other = (hp.tfrecords(records).parse({"number": int}).cache() for _ in range(2))
     assert one == other
     assert hash(one) == hash(other)
@@ -205,7 +205,7 @@ def test_each_kind_of_function_before_a_cache_is_called_once_for_each_example():
 
 
 class Logged:
-    """Functions that note what they are called with."""
+    """Functions that record their arguments."""
 
     def __init__(self):
         self.calls = []
@@ -230,7 +230,7 @@ def logged():
 
 @pytest.mark.parametrize("is_asked", [False, True], ids=["", "spec first"])
 @pytest.mark.parametrize("options", [{}, {"num_threads": 8, "memory_bytes": 300_000}])
-def test_a_filter_before_what_is_learned_is_called_once_for_each_example(logged, is_asked, options):
+def test_a_filter_before_an_inferred_function_is_called_once_an_example(logged, is_asked, options):
     numbers = hp.arrays({"n": np.arange(12)}).filter(logged.is_large).map(logged.more)
     pipe = numbers.flat_map(logged.twice).cache().epochs(2).options(**options)
     if is_asked:
@@ -246,7 +246,7 @@ def test_a_filter_before_what_is_learned_is_called_once_for_each_example(logged,
 
 
 class Numbering:
-    """A function that keeps a state: how many examples it has numbered."""
+    """A function with a state: how many examples it has numbered."""
 
     def __init__(self):
         self.count, self.calls = 0, []
@@ -277,7 +277,7 @@ def test_a_function_with_a_state_before_a_cache_is_called_once_for_each_example(
     assert sorted(later.calls) == list(range(7, 12))
 
 
-def test_a_cache_behind_a_combination_has_each_part_called_once(logged):
+def test_a_cache_after_a_combination_calls_each_part_once(logged):
     other = Logged()
     parts = [
         hp.arrays({"n": np.arange(9)}).filter(one.is_large).map(one.more) for one in (logged, other)
@@ -290,7 +290,7 @@ def test_a_cache_behind_a_combination_has_each_part_called_once(logged):
         assert sorted(one.calls) == [*(("is_large", n) for n in range(9)), ("more", 7), ("more", 8)]
 
 
-def test_an_empty_list_is_learned_from_without_a_second_call(logged):
+def test_an_empty_list_is_inferred_without_a_second_call(logged):
     def lists(example):
         logged.more(example)
         return {"x": [0.5] * (int(example["n"]) - 6)}
@@ -304,7 +304,7 @@ def test_an_empty_list_is_learned_from_without_a_second_call(logged):
     assert logged.calls == [("more", 6), ("more", 7), ("more", 8)]
 
 
-def test_results_of_one_function_are_not_taken_for_those_of_another():
+def test_results_of_two_functions_are_not_confused():
     numbers = hp.arrays({"n": np.arange(3)})
     assert list(numbers.spec) == ["n"]
     tens = numbers.map(lambda example: {"n": example["n"] + 10})
@@ -314,18 +314,18 @@ def test_results_of_one_function_are_not_taken_for_those_of_another():
     assert [int(example["n"]) for example in twenties] == [20, 21, 22]
 
 
-def test_the_example_that_a_cached_pipeline_was_learned_from_is_not_given_without_the_cache():
+def test_the_first_example_kept_for_a_cache_is_not_given_without_the_cache():
     added = [1]
     plain = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
     cached = plain.cache()
     assert list(cached.spec) == ["m"]
     added[0] = 5
     assert [int(example["m"]) for example in plain] == [5, 6, 7]
-    # What a cache keeps is what was made when it was first asked for.
+    # A cache keeps the results of the first call.
     assert [int(example["m"]) for example in cached] == [1, 6, 7]
 
 
-def test_a_function_that_has_changed_since_its_components_were_asked_for_is_called_anew():
+def test_a_function_that_changed_since_inference_is_called_again():
     added = [1]
     pipe = hp.arrays({"n": np.arange(3)}).map(lambda example: {"m": example["n"] + added[0]})
     assert list(pipe.spec) == ["m"]
@@ -333,7 +333,7 @@ def test_a_function_that_has_changed_since_its_components_were_asked_for_is_call
     assert [int(example["m"]) for example in pipe] == [5, 6, 7]
 
 
-def test_a_function_that_changes_its_example_or_returns_one_buffer_is_remembered_as_it_was():
+def test_the_first_result_is_kept_although_the_function_changes_its_buffer():
     buffer = np.zeros(1, np.int64)
 
     def reusing(example):
@@ -344,7 +344,7 @@ def test_a_function_that_changes_its_example_or_returns_one_buffer_is_remembered
     assert [example["m"].tolist() for example in pipe] == [[0], [1], [2]]
 
 
-def test_draws_of_the_first_example_are_those_of_its_place():
+def test_the_first_example_has_the_draws_of_its_position():
     def drawn(example, rng):
         return {"m": example["n"] + rng.integers(1 << 40)}
 
@@ -357,7 +357,7 @@ def test_draws_of_the_first_example_are_those_of_its_place():
 
 
 @pytest.mark.parametrize("count", [1, 130, 600, 999])
-def test_a_pass_over_archives_that_is_left_is_gone_on_with(tables, count):
+def test_an_unfinished_pass_over_archives_continues(tables, count):
     pipe = hp.webdataset(tables / "*.tar").select("number").cache()
     for memory_bytes in (60_000, 64 << 20):
         with iter(pipe.options(memory_bytes=memory_bytes)) as samples:
@@ -369,7 +369,7 @@ def test_a_pass_over_archives_that_is_left_is_gone_on_with(tables, count):
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
-def test_examples_of_an_iterator_come_once_where_two_functions_behind_are_learned(size):
+def test_examples_of_an_iterator_come_once_where_two_functions_are_inferred(size):
     def numbers():
         yield from ({"number": number} for number in range(10))
 

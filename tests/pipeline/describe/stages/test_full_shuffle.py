@@ -15,7 +15,7 @@ from headrace.io.records import TFRecordWriter
 
 @pytest.fixture
 def lines(tmp_path):
-    """Three text files with the numbers from 0 to 999; one is empty, one has other ends."""
+    """Three text files with the numbers from 0 to 999; one is empty, one has other line ends."""
     numbers = [b"%d" % number for number in range(1000)]
     (tmp_path / "0.txt").write_bytes(b"\n".join(numbers[:600]) + b"\n")
     (tmp_path / "1.txt").write_bytes(b"")
@@ -48,7 +48,7 @@ def test_lines_of_all_files_come_once(lines, given):
     assert sorted(shuffled[:500]) != list(range(500))
 
 
-def test_records_of_one_length_and_whole_files_are_reached(tmp_path, given):
+def test_records_of_one_length_and_whole_files_are_shuffled(tmp_path, given):
     for number in range(40):
         (tmp_path / f"{number:02}").write_bytes(b"H" + b"%03d" % number * number + b"FF")
     pipeline = hp.fixed_length_records(tmp_path, 3, header_bytes=1, footer_bytes=2)
@@ -61,7 +61,7 @@ def test_records_of_one_length_and_whole_files_are_reached(tmp_path, given):
         assert row["data"] == (tmp_path / row["path"]).read_bytes()
 
 
-def test_functions_and_origins_stay_with_their_example(lines, given):
+def test_results_of_functions_and_origins_stay_with_their_example(lines, given):
     def parse(row, rng):
         return {**row, "n": int(row["text"]), "draw": rng.integers(2**62)}
 
@@ -84,7 +84,7 @@ def test_parts_of_a_concat_are_shuffled_as_one(lines, given):
     assert sorted(texts(given(inner.shuffle(seed=3).take(200)))) != sorted(shuffled[:200])
 
 
-def test_examples_that_a_cache_keeps_are_reached(lines, given):
+def test_cached_examples_are_shuffled(lines, given):
     calls = []
 
     def note(row):
@@ -108,13 +108,13 @@ def test_examples_that_a_cache_keeps_are_reached(lines, given):
     assert shuffled[:1000] == texts(plain)
 
 
-def test_nothing_of_nothing(tmp_path, given):
+def test_empty_sources_give_nothing(tmp_path, given):
     (tmp_path / "a").write_bytes(b"")
     assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1)) == []
     assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1).epochs()) == []
 
 
-def test_a_large_record_among_small_ones(tmp_path, given):
+def test_a_large_record_among_small_ones_is_read(tmp_path, given):
     contents = [b"x" * length for length in (10, 3_000_000, 0, 700_000, 5)] * 3
     with TFRecordWriter(tmp_path / "a") as writer:
         for content in contents:
@@ -193,7 +193,7 @@ def test_examples_without_random_access_are_refused_with_the_reason(add, reason)
         add(hp.text_lines("a")).shuffle()
 
 
-def test_the_description_tells_of_the_scan():
+def test_describe_mentions_the_scan():
     described = hp.tfrecords("a").shuffle(seed=3).describe()
     assert (
         "shuffle(None, 3): all examples; indexes say where they begin in the files; a first scan"
@@ -203,14 +203,14 @@ def test_the_description_tells_of_the_scan():
     assert "scan" not in hp.tfrecords("a").shuffle(window=3, seed=3).describe()
 
 
-def test_a_record_and_its_example(tmp_path, given):
+def test_a_parsed_example_stays_with_its_record(tmp_path, given):
     with TFRecordWriter(tmp_path / "a") as writer:
         writer.write(example(7))
     [row] = given(hp.tfrecords(tmp_path / "a").parse({"text": str}).shuffle(seed=1))
     assert row["text"] == "text 7"
 
 
-def test_images_in_directories_are_reached(tmp_path, given):
+def test_images_in_directories_are_shuffled(tmp_path, given):
     for number in range(60):
         path = tmp_path / "ab"[number % 2] / f"{number:02}.jpg"
         path.parent.mkdir(exist_ok=True)

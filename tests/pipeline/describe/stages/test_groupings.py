@@ -1,6 +1,6 @@
-"""Groupings with stages before and behind them: batches are items as examples are.
+"""Groupings with stages before and after them. Batches are items, like examples.
 
-Each pipeline is held against a model of plain lists, run in several ways, and resumed at each item.
+Each pipeline is compared with a model of lists, run in several ways, and resumed at each item.
 """
 
 import json
@@ -75,7 +75,7 @@ def lines(tmp_path_factory):
 
 
 def source(lines, holding, kind):
-    """Examples with a number and a list, which blocks hold in several ways."""
+    """Examples with a number and a list, stored in blocks in several ways."""
     length = LENGTHS[kind]
     ragged = hr.json_lines(lines / kind, {"n": int, "l": hr.Ragged(int)})
     numbers = hr.arrays({"n": np.arange(NUM_EXAMPLES)})
@@ -171,7 +171,7 @@ def side_by_side(made):
 
 
 def moved(made, name, count):
-    """Takes some of the items, by their places."""
+    """Takes the items at the given positions."""
     changes = {
         "take": lambda items: items[:count],
         "skip": lambda items: items[count:],
@@ -251,7 +251,7 @@ def copied(state):
 
 
 def run(batches):
-    """All that is given, and the state before each and behind the last."""
+    """All items, and the state before each and after the last."""
     states, items = [batches.state()], []
     for item in batches:
         items.append(item)
@@ -260,9 +260,9 @@ def run(batches):
 
 
 def check_unlike(pipeline):
-    """Checks a pipeline whose model met rows of different shapes in one batch.
+    """Checks a pipeline whose model found rows of different shapes in one batch.
 
-    All ways fail. Only where a later `take` ends before that batch, they all give the same.
+    All runs fail, but give the same items where a later `take` ends before that batch.
     """
     results, messages = [], []
     for way in WAYS:
@@ -294,7 +294,7 @@ def test_batches_are_those_of_a_model_of_lists(lines, steps, holding, kind):
         made = made_of(steps, lines, holding, kind)
         made.pipeline.spec  # noqa: B018
         expected = model.repeated(made, 2)
-    except errors.OutOfRangeError:  # Nothing is left to learn components from.
+    except errors.OutOfRangeError:  # No example is left to infer components from.
         return
     except Unlike:
         check_unlike(pipeline)
@@ -305,7 +305,7 @@ def test_batches_are_those_of_a_model_of_lists(lines, steps, holding, kind):
         assert same(list(pipeline(way)), expected), way
     given, states = run(iter(pipeline(WAYS[0])))
     assert same(given, expected)
-    # Some of many places, the first and the last among them.
+    # A few positions, among them the first and the last.
     for place in sorted({*range(0, len(states), 1 + len(states) // 6), len(states) - 1}):
         state = states[place]
         again, later = run(pipeline(WAYS[place % 3]).resume(copied(state)))
@@ -317,7 +317,7 @@ def test_batches_are_those_of_a_model_of_lists(lines, steps, holding, kind):
 
 @pytest.fixture
 def given(given):
-    """All that a pipeline gives, with the memory that windows need."""
+    """All items of a pipeline, with the memory that windows need."""
     return lambda pipeline: given(pipeline, WAYS)
 
 
@@ -357,8 +357,8 @@ def test_batches_of_different_sizes_are_mixed_one_by_one(batches, given):
     ]
 
 
-def test_a_function_that_keeps_several_batches_gets_each(batches):
-    """`with` a state at each batch, of which several come of one block."""
+def test_a_function_may_keep_several_batches(batches):
+    """Resumes at each batch, where several come from one block."""
     shuffled = batches.shuffle(window=4, seed=3).map(
         lambda batch: {**batch, "sum": batch["n"].sum()}
     )
@@ -368,7 +368,7 @@ def test_a_function_that_keeps_several_batches_gets_each(batches):
         assert same(list(shuffled.resume(copied(state))), given[place:])
 
 
-def test_batches_of_batches_are_taken_apart_into_batches(batches, given):
+def test_unbatch_splits_batches_of_batches_into_batches(batches, given):
     doubled = batches.batch(2)
     assert [item["n"].shape for item in given(doubled)] == [(2, 8), (2, 8), (1, 8)]
     assert same(given(doubled.unbatch()), given(batches))
@@ -400,7 +400,7 @@ def test_strings_of_batches_stay_with_their_batch(given):
     assert [batch["s"].to_pylist() for batch in words.to_arrow()] == expected
 
 
-def test_batches_that_a_function_fails_at_are_skipped_one_by_one(batches, given):
+def test_failing_batches_are_skipped_one_by_one(batches, given):
     def failing(batch):
         if batch["n"][0] in (8, 24):
             raise LookupError(batch["n"])
@@ -421,14 +421,14 @@ def test_batches_that_a_function_fails_at_are_skipped_one_by_one(batches, given)
 
 @hr.native
 def native_failing(batch):
-    # There is no such element for the batches that begin with 8 and 24.
+    # The index is out of range for the batches that begin with 8 and 24.
     place = hr.ops.gather(np.array([0, 9, 0, 9, 0]), batch["n"][0] // 8)
     return {"n": batch["n"] + hr.ops.gather(np.zeros(1, np.int64), place)}
 
 
 @pytest.mark.parametrize("grouping", ["buckets", "rows"])
 @pytest.mark.parametrize("place", [0, 1, 4])
-def test_skip_behind_a_grouping_is_applied_once(lines, grouping, place):
+def test_skip_after_a_grouping_is_applied_once(lines, grouping, place):
     def pipeline(skipped=3):
         lists = hr.json_lines(lines / "turning", {"n": int, "l": hr.Ragged(int)})
         if grouping == "buckets":
@@ -446,7 +446,7 @@ def test_skip_behind_a_grouping_is_applied_once(lines, grouping, place):
 
 
 @pytest.mark.parametrize("holding", ["ragged", "python", "native", "both", "mixed"])
-def test_padding_does_not_depend_on_how_lists_are_held(lines, holding, given):
+def test_padding_does_not_depend_on_how_lists_are_stored(lines, holding, given):
     lists = {kind: source(lines, holding, kind).pipeline for kind in LENGTHS}
     widths = [item["l"].shape for item in given(lists["one length"].padded_batch(12, -1, 8))]
     assert widths == [(12, 8)] * 4
@@ -463,7 +463,7 @@ def test_padding_does_not_depend_on_how_lists_are_held(lines, holding, given):
     assert {item["l"].shape[1] for item in given(again)} == {12}
 
 
-def test_a_component_of_one_shape_is_not_filled_up(given):
+def test_a_component_of_one_shape_is_not_padded(given):
     arrays = hr.arrays({"n": np.arange(6), "x": np.ones((6, 5))})
     for pipeline in (arrays, arrays.map(native_sum)):
         assert pipeline.padded_batch(3, multiple_of=8).spec["x"].shape == (None, 5)

@@ -16,7 +16,7 @@ def numbers(first, count):
 
 
 def of_parts(pipe):
-    """The number of examples of each part, of a thousand numbers, in each run of 100."""
+    """The number of examples of each part in each run of 100, of which parts have 1,000."""
     found = [int(example["n"]) // 1000 for example in pipe]
     return [
         np.bincount(found[n : n + 100], minlength=2).tolist() for n in range(0, len(found), 100)
@@ -27,13 +27,13 @@ def two(**arguments):
     return hr.mix({"web": numbers(0, 1000), "books": numbers(1000, 1000)}, seed=3, **arguments)
 
 
-def test_parts_with_names_are_drawn_as_those_without():
+def test_names_of_parts_do_not_change_the_draws():
     plain = hr.mix([numbers(0, 1000), numbers(1000, 1000)], weights=[3, 1], seed=3)
     named = two(weights={"books": 1, "web": 3})
     assert [int(e["n"]) for e in named] == [int(e["n"]) for e in plain]
 
 
-def test_weights_change_at_their_places():
+def test_weights_change_at_the_given_positions():
     schedule = {0: {"web": 1, "books": 0}, 200: {"web": 0, "books": 1}, 300: {"web": 9, "books": 1}}
     found = of_parts(two(schedule=schedule).take(500))
     assert found[:3] == [[100, 0], [100, 0], [0, 100]]
@@ -41,7 +41,7 @@ def test_weights_change_at_their_places():
     assert_resumes(two(schedule=schedule).take(400).batch(8), every=7)
 
 
-def test_a_schedule_begins_anew_in_each_pass():
+def test_a_schedule_starts_again_in_each_pass():
     pipe = two(schedule={0: [1, 0], 50: [0, 1]}).take(100).epochs(2)
     found = [int(example["n"]) // 1000 for example in pipe]
     assert found == ([0] * 50 + [1] * 50) * 2
@@ -56,7 +56,7 @@ def lists(first, count, length):
     return hr.iterable(examples)
 
 
-def test_weights_may_be_shares_of_tokens():
+def test_weights_may_mean_shares_of_tokens():
     parts = {"short": lists(0, 1000, 3), "long": lists(1000, 1000, 50)}
     pipe = hr.mix(parts, {"short": 1, "long": 3}, seed=1, unit=("tokens", "tokens")).take(600)
     tokens = {0: 0, 1: 0}
@@ -67,7 +67,7 @@ def test_weights_may_be_shares_of_tokens():
     assert_resumes(pipe.padded_batch(8), every=11)
 
 
-def test_counts_are_those_of_the_examples_taken():
+def test_counts_are_those_of_consumed_examples():
     pipe = two(weights=[3, 1])
     batches = iter(pipe)
     assert batches.counts == {"web": 0, "books": 0}
@@ -90,7 +90,7 @@ def test_counts_are_those_of_the_examples_taken():
                 assert batches.counts == found
 
 
-def test_counts_of_packed_rows_are_those_of_documents():
+def test_packed_rows_are_counted_as_documents():
     parts = {"short": lists(0, 100, 3), "long": lists(1000, 100, 10)}
     pipe = hr.mix(parts, seed=1).pack(20, "tokens", along="n").map(lambda row: row)
     with iter(pipe) as rows:
@@ -117,7 +117,7 @@ def test_counts_continue_after_a_resume():
     assert resumed.counts == whole.counts
 
 
-def test_examples_of_batches_taken_apart_are_not_counted():
+def test_counts_after_unbatch_are_refused():
     pipe = two().batch(4).unbatch().batch(3)
     batches = iter(pipe)
     next(batches)
@@ -126,7 +126,7 @@ def test_examples_of_batches_taken_apart_are_not_counted():
     assert next(pipe.resume(batches.state()))["n"].tolist() == next(batches)["n"].tolist()
 
 
-def test_parts_without_names_count_by_their_numbers():
+def test_parts_without_names_are_counted_by_number():
     batches = iter(hr.mix([numbers(0, 10), numbers(1000, 10)], seed=1))
     next(batches)
     assert sorted(batches.counts) == ["0", "1"]
@@ -145,7 +145,7 @@ def state_of(pipe, count=3):
         return batches.state()
 
 
-def test_other_parts_are_refused_unless_they_are_allowed():
+def test_other_parts_are_refused_unless_allowed():
     state = state_of(two().batch(8))
     one = hr.mix({"web": numbers(0, 1000)}, seed=3).batch(8)
     with pytest.raises(
@@ -156,7 +156,7 @@ def test_other_parts_are_refused_unless_they_are_allowed():
     assert found == list(range(1000 - len(found), 1000))
 
 
-def test_a_part_that_is_added_begins_at_its_beginning():
+def test_an_added_part_starts_at_its_beginning():
     state = state_of(two().batch(8))
     three = hr.mix(
         {"code": numbers(2000, 20), "web": numbers(0, 1000), "books": numbers(1000, 1000)},
@@ -173,7 +173,7 @@ def test_a_part_that_is_added_begins_at_its_beginning():
     assert batches.counts == {"code": 20, "web": 1000, "books": 1000}
 
 
-def test_changes_behind_a_window_are_refused():
+def test_changes_after_a_window_are_refused():
     pipe = two(weights=[1, 1]).shuffle(window=20, seed=1).batch(8)
     other = two(weights=[1, 9]).shuffle(window=20, seed=1).batch(8)
     with pytest.raises(ValueError, match=r"holds examples back.*into the parts"):
@@ -181,12 +181,12 @@ def test_changes_behind_a_window_are_refused():
     list(pipe.resume(state_of(pipe)))
 
 
-def test_changes_of_shards_of_epochs_are_refused():
+def test_changes_where_shard_and_epochs_follow_are_refused():
     def rank(weights):
         return two(weights=weights).epochs(2).shard(0, 2).batch(4)
 
     state = state_of(rank([1, 1]))
-    with pytest.raises(ValueError, match="epochs and shard stand behind mix"):
+    with pytest.raises(ValueError, match="epochs and shard follow mix"):
         rank([1, 9]).resume(state, allow={"weights"})
 
 
@@ -220,7 +220,7 @@ def test_arguments_of_a_mixture_are_checked(arguments, words):
         two(**arguments)
 
 
-def test_names_of_weights_need_names_of_parts():
+def test_named_weights_need_named_parts():
     with pytest.raises(ValueError, match="the pipelines have none"):
         hr.mix([numbers(0, 5)], weights={"a": 1})
     with pytest.raises(TypeError, match="not a name of a part"):

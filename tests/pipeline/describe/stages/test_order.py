@@ -17,7 +17,7 @@ def numbers(records):
     return hp.tfrecords(records).parse({"number": int})
 
 
-def test_a_window_shuffles_as_a_window_does(numbers):
+def test_a_window_moves_examples_by_less_than_its_size(numbers):
     def in_window(window, seed):
         return order(numbers.shuffle(window, seed, num_open=1, files="in order"))
 
@@ -46,7 +46,7 @@ def test_a_full_shuffle_is_a_permutation():
     assert order(pipeline.epoch(1)) != shuffled
 
 
-def test_a_seed_that_is_not_given_is_drawn_once(numbers):
+def test_an_omitted_seed_is_drawn_once(numbers):
     shuffled = numbers.shuffle(window=100)
     assert order(shuffled) == order(shuffled)
     assert order(shuffled) != order(numbers.shuffle(window=100))
@@ -58,7 +58,7 @@ def chi_square(counts):
 
 
 @pytest.mark.parametrize("window", [None, 10])
-def test_each_place_is_as_likely(window):
+def test_all_positions_are_equally_likely(window):
     """The chi-square statistic over 1,000 seeds: its 0.9999 quantile for 9 degrees is 33.7."""
     places = np.zeros((10, 10))
     for seed in range(1000):
@@ -68,7 +68,7 @@ def test_each_place_is_as_likely(window):
     assert max(chi_square(row) for row in places) < 33.7
 
 
-def test_shards_are_places_of_one_global_order(numbers):
+def test_shards_are_positions_of_one_global_order(numbers):
     shuffled = numbers.shuffle(window=100, seed=7)
     whole = order(shuffled)
     for count in (2, 5):
@@ -76,7 +76,7 @@ def test_shards_are_places_of_one_global_order(numbers):
         assert shards == [whole[index::count] for index in range(count)]
 
 
-def test_a_window_that_does_not_fit_says_what_it_needs(tmp_path):
+def test_a_window_that_does_not_fit_says_how_much_memory_it_needs(tmp_path):
     path = tmp_path / "a"
     path.write_bytes((b"x" * 99 + b"\n") * 50_000)
     pipeline = hp.text_lines(path).shuffle(window=40_000).options(memory_bytes=1_000_000)

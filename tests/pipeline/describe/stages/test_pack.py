@@ -15,7 +15,7 @@ from headrace.testing import assert_resumes
 
 
 def texts(lengths):
-    """An example for each length: its tokens are its number in the hundreds, and count from 1."""
+    """An example for each length. Token `i` of example `n` is 100 n + i, from 1 on."""
 
     def examples():
         for number, length in enumerate(lengths):
@@ -26,7 +26,7 @@ def texts(lengths):
 
 
 def first_fit(lengths, length, max_open):
-    """The numbers of the examples of each row, as the documentation says."""
+    """The numbers of the examples of each row, by first fit as documented."""
     rows, open_rows = [], []
 
     def used(row):
@@ -61,7 +61,7 @@ def segments(row):
     return int(row["segment_ids"].max()) + 1
 
 
-def test_a_row_has_its_examples_behind_each_other():
+def test_a_row_has_its_examples_in_sequence():
     packed = list(texts([3, 2, 4, 1]).pack(6, ["tokens", "weights"]))
     first, second = packed
     assert first["tokens"].tolist() == [1, 2, 3, 101, 102, 301]
@@ -73,7 +73,7 @@ def test_a_row_has_its_examples_behind_each_other():
     assert second["positions"].tolist() == [0, 1, 2, 3, 0, 0]
 
 
-def test_the_components_are_known_before():
+def test_the_components_are_known_before_iteration():
     packed = texts([3]).pack(6, ["weights", "tokens"])
     assert packed.spec == {
         "weights": hr.Spec(np.dtype(np.float32), (6,)),
@@ -103,7 +103,7 @@ def test_examples_go_where_first_fit_puts_them(lengths, max_open, way):
 
 @settings(max_examples=30, deadline=None)
 @given(lengths=st.lists(st.integers(0, 50), max_size=60))
-def test_long_lists_are_cut_if_wanted(lengths):
+def test_long_lists_are_split_if_asked(lengths):
     rows = list(texts([1, *lengths]).pack(8, ["tokens", "weights"], split=True))
     found = {}
     for row in rows:
@@ -128,12 +128,12 @@ def test_lists_of_parsed_examples_are_packed(records):
     assert sorted(found) == sorted(tokens)
 
 
-def test_rows_of_one_length_are_lists_too():
+def test_vectors_of_one_length_are_packed():
     pipe = hr.arrays({"x": np.arange(12, dtype=np.uint8).reshape(4, 3)}).pack(7, "x")
     assert [row["x"].tolist() for row in pipe] == [[0, 1, 2, 3, 4, 5, 0], [6, 7, 8, 9, 10, 11, 0]]
 
 
-def test_it_resumes_exactly():
+def test_packed_rows_resume_exactly():
     lengths = np.random.default_rng(1).integers(0, 30, 700).tolist()
     for split in (False, True):
         pipe = texts(lengths).pack(29 - 10 * split, ["tokens", "weights"], split, max_open=7)
@@ -150,7 +150,7 @@ def test_a_state_is_small():
     assert 600 < max(sizes) < 1000 + 16 * 66 * 40
 
 
-def test_the_share_of_padding_is_in_the_statistics():
+def test_statistics_have_the_share_of_padding():
     batches = iter(texts([3, 2, 4, 1]).pack(6, ["tokens", "weights"]))
     assert len(list(batches)) == 2
     shares = {stage.name: stage.padding for stage in batches.statistics().stages}
@@ -208,7 +208,7 @@ def reshaped(example):
 @pytest.mark.parametrize(
     "shapes", [[[6], [2, 3], [6]], [[6], [1, 6, 1], [6]], [[2, 3], [2, 3], [2, 3]]]
 )
-def test_a_component_that_is_not_a_vector_is_named_with_its_example(shapes, split):
+def test_a_component_that_is_not_a_vector_is_an_error_with_its_example(shapes, split):
     def examples():
         for shape in shapes:
             yield {"x": np.arange(6), "shape": np.array(shape, np.int32)}
@@ -227,7 +227,7 @@ def test_a_component_that_is_not_a_vector_is_named_with_its_example(shapes, spli
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_a_scalar_of_unknown_rank_is_not_packed(split):
+def test_a_scalar_of_unknown_rank_is_refused(split):
     def examples():
         yield {"x": np.arange(1), "shape": np.zeros(0, np.int32)}
 
@@ -253,7 +253,7 @@ def _named(example):
     return {**example, "number": number, "name": f"n{number}"}
 
 
-def test_other_components_come_along_once_a_document():
+def test_other_components_are_kept_once_for_each_document():
     packed = documents([3, 2, 4, 0, 1]).pack(
         6, ["tokens", "weights"], along=["name", "number"], cu_seqlens=True
     )
@@ -270,7 +270,7 @@ def test_other_components_come_along_once_a_document():
     assert list(packed.spec) == list(first)
 
 
-def test_each_piece_of_a_cut_list_has_what_comes_along():
+def test_each_piece_of_a_split_list_has_the_other_components():
     packed = (
         documents([7, 2])
         .select("tokens", "weights", "number")
@@ -344,7 +344,7 @@ def test_balanced_rows_resume_exactly():
         ({"along": "list"}, "expected one value an example"),
     ],
 )
-def test_what_cannot_come_along_is_refused(arguments, words):
+def test_components_that_cannot_be_kept_are_refused(arguments, words):
     lists = hr.arrays({"tokens": np.zeros((2, 3)), "list": np.zeros((2, 3)), "n": np.zeros(2)})
     with pytest.raises(ValueError, match=words):
         lists.pack(6, "tokens", **arguments)

@@ -1,4 +1,4 @@
-"""Statistics of shuffles: of all examples beside NumPy's, of a window beside its law."""
+"""Statistics of shuffles: full ones compared with NumPy's, windows with their distribution."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def chi_square(counts, expected):
     return float(((counts - expected) ** 2 / expected).sum())
 
 
-def test_each_place_of_an_example_of_files_is_as_likely(tmp_path):
+def test_all_positions_of_an_example_in_files_are_equally_likely(tmp_path):
     """The chi-square statistic over 1,000 seeds: its 0.9999 quantile for 9 degrees is 33.7."""
     for file in range(2):
         lines = [b"%d\n" % number for number in range(5 * file, 5 * file + 5)]

@@ -32,7 +32,7 @@ def lines_of(count: int, file: int) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of every format; one is empty, one has no last line end, one a byte order mark."""
+    """Files of every format: one empty, one without a last line end, one with a byte order mark."""
     directory = tmp_path_factory.mktemp("blocks")
     for file, count in enumerate((61, 0, 1, 40)):
         mark = "\ufeff" if file == 3 else ""
@@ -96,7 +96,7 @@ def test_pieces_of_every_source_have_each_record_once_and_resume(directory, kind
     assert_resumes(resumed.batch(7), every=5)
 
 
-def test_files_sorted_by_class_are_mixed_by_blocks_and_otherwise_in_each_epoch(tmp_path):
+def test_files_sorted_by_class_are_mixed_by_blocks_differently_in_each_epoch(tmp_path):
     for file in range(200):
         (tmp_path / f"{file:03}.txt").write_text(f"{file:0199}\n" * 1000)
     shuffled = hr.text_lines(tmp_path).shuffle(window=10_000, seed=1, block_bytes=4096).batch(1000)
@@ -127,7 +127,7 @@ def test_a_piece_has_the_lines_that_begin_in_its_bytes(tmp_path, block_bytes):
     pieces = pieces_of(lines, block_bytes)
     rest, order = found, []
     while rest:
-        # The longest piece that comes next; pieces of empty lines are alike.
+        # The longest matching piece; pieces of empty lines are equal.
         number = max(
             (n for n, piece in pieces.items() if rest[: len(piece)] == piece),
             key=lambda n: len(pieces[n]),
@@ -149,7 +149,7 @@ def test_records_keep_their_numbers(directory, kind):
         assert sorted(plain(shuffled)) == in_order, block_bytes
 
 
-def test_draws_and_parts_of_a_split_are_those_in_order(directory):
+def test_draws_and_parts_of_a_split_are_the_same_as_in_order(directory):
     def draw(example, rng):
         return {"text": example["text"], "draw": rng.integers(2**40)}
 
@@ -185,7 +185,7 @@ def report(skipped) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("cut", [None, 700, 3])
-def test_damage_is_left_out_as_in_order(tables, tmp_path, cut):
+def test_the_same_damaged_records_are_skipped_as_in_order(tables, tmp_path, cut):
     path = tmp_path / "damaged.tfrecord"
     path.write_bytes(
         (tables / "damaged" / "0.tfrecord").read_bytes()[: None if cut is None else -cut]
@@ -224,7 +224,7 @@ def test_a_csv_file_with_stray_quotes_loses_the_same_lines_as_in_order(tmp_path)
     st.integers(1, 12),
 )
 @case(["b,c\n", '"', "\n", '"', ",", "a", "\n", "b,c\n"], 4)
-def test_any_text_has_the_same_records_in_blocks(tmp_path_factory, text, block_bytes):
+def test_any_text_has_the_same_records_in_blocks_as_in_order(tmp_path_factory, text, block_bytes):
     path = tmp_path_factory.getbasetemp() / "any_text.csv"
     path.write_bytes("".join(text).encode())
     lines = hr.text_lines(path).with_origin()
@@ -236,7 +236,7 @@ def test_any_text_has_the_same_records_in_blocks(tmp_path_factory, text, block_b
             assert report(blocks.skipped) == report(in_order.skipped)
 
 
-def test_a_state_is_small_and_serves_another_number_of_ranks(tmp_path):
+def test_a_state_is_small_and_another_number_of_ranks_resumes(tmp_path):
     for file in range(3):
         (tmp_path / f"{file}.txt").write_text("".join(f"{file} {n}\n" for n in range(500)))
 
@@ -274,7 +274,7 @@ def test_pieces_of_combined_sources_are_permuted(directory, before):
     assert_resumes(shuffled.skip(3).take(80).batch(3), every=7)
 
 
-def test_a_file_that_is_no_text_is_refused_whatever_piece_comes_first(tmp_path):
+def test_a_file_that_is_not_text_is_refused_whichever_piece_comes_first(tmp_path):
     page = "<!DOCTYPE html>\n" + "<p>line</p>\n" * 200
     (tmp_path / "a.csv").write_text(page)
     shuffled = hr.csv(tmp_path / "a.csv", {"n": str}, header=False).shuffle(1, 7, block_bytes=50)
@@ -307,7 +307,7 @@ def test_a_missing_file_is_named_before_the_first_batch(tmp_path):
         next(iter(shuffled))
 
 
-def test_a_state_of_other_blocks_is_refused(directory):
+def test_a_state_with_another_block_size_is_refused(directory):
     def shuffled(block_bytes: int | None) -> hr.Pipeline:
         source = SOURCES["text_lines"](directory)
         return source.shuffle(9, 7, block_bytes=block_bytes).batch(2)
@@ -320,7 +320,7 @@ def test_a_state_of_other_blocks_is_refused(directory):
             iter(shuffled(other).resume(state))
 
 
-def test_describe_says_how_large_pieces_are():
+def test_describe_gives_the_size_of_pieces():
     shuffled = hr.text_lines("a").shuffle(9, 7, block_bytes=4 << 20)
     expected = (
         "it reads pieces of 4,194,304 bytes of the files of text_lines in another order in each "

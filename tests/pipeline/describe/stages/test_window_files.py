@@ -58,7 +58,7 @@ def in_turn(files: list[int], num_open: int) -> list[tuple[int, int]]:
     return found
 
 
-def test_class_sorted_files_are_mixed_and_in_each_epoch_others(tmp_path):
+def test_class_sorted_files_are_mixed_differently_in_each_epoch(tmp_path):
     for file in range(200):
         (tmp_path / f"{file:03}.txt").write_text(f"{file}\n" * 1000)
     shuffled = hr.text_lines(tmp_path).shuffle(window=10_000, seed=1).batch(1000)
@@ -75,7 +75,7 @@ def test_class_sorted_files_are_mixed_and_in_each_epoch_others(tmp_path):
 
 
 @pytest.mark.parametrize("num_open", [1, 2, 3, 6, 16])
-def test_files_in_order_give_one_example_each_in_turn(lines, given, num_open):
+def test_open_files_give_one_example_each_in_turn(lines, given, num_open):
     shuffled = hr.text_lines(lines).shuffle(1, 7, num_open=num_open, files="in order").map(pair_of)
     assert pairs(given(shuffled, LARGE_WAYS)) == in_turn(list(range(6)), num_open)
     assert pairs(shuffled.epoch(3)) == pairs(shuffled)
@@ -143,7 +143,7 @@ def test_every_source_of_files_permutes_them_and_resumes(generated_files, kind):
     assert_resumes(source.shuffle(9, 7, num_open=2).epochs(2).batch(7), every=3)
 
 
-def test_a_state_serves_another_number_of_ranks(lines):
+def test_another_number_of_ranks_resumes(lines):
     def rank(index: int, count: int) -> hr.Pipeline:
         return of(lines).shuffle(4, 3, num_open=3).shard(index, count).batch(1)
 
@@ -156,7 +156,7 @@ def test_a_state_serves_another_number_of_ranks(lines):
     assert sorted(pair for batch in rests for pair in pairs_of(batch)) == sorted(whole[6:])
 
 
-def test_damage_is_left_out_at_the_same_place(tables, given):
+def test_damaged_records_are_skipped_at_the_same_position(tables, given):
     damaged = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(100)
     shuffled = damaged.shuffle(20, 3)
     found = [int(example["number"]) for example in given(shuffled, LARGE_WAYS)]
@@ -210,7 +210,7 @@ def test_the_files_of_each_part_of_mix_are_permuted(lines):
     ],
     ids=["take", "skip", "shard", "batch", "cache"],
 )
-def test_stages_that_depend_on_the_order_keep_it(lines, ordered):
+def test_files_stay_in_order_before_stages_that_depend_on_it(lines, ordered):
     source = ordered(of(lines))
     assert pairs(source.shuffle(1, 7)) == pairs(source)
 
@@ -227,7 +227,7 @@ def test_pairs_of_zip_stay_pairs(lines):
         assert (example["file"], example["place"]) == (example["other"], example["there"])
 
 
-def test_parts_of_a_split_stay_apart_behind_a_window(generated_files):
+def test_parts_of_a_split_stay_apart_after_a_window(generated_files):
     for kind, source in FORMATS.items():
         one, other = source(generated_files).split(0.5, 0.5, seed=3)
         shuffled = numbers(one.shuffle(5, 7).epoch(2))
@@ -235,7 +235,7 @@ def test_parts_of_a_split_stay_apart_behind_a_window(generated_files):
         assert sorted([*shuffled, *numbers(other)]) == list(range(97)), kind
 
 
-def test_a_state_of_files_in_order_is_refused_with_the_form_that_takes_it(lines):
+def test_a_state_of_files_in_order_is_refused_with_the_remedy(lines):
     old = of(lines).shuffle(4, 3, num_open=1, files="in order").batch(2)
     with iter(old) as batches:
         next(batches)

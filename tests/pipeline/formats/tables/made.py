@@ -54,7 +54,7 @@ FORMATS = {
 
 
 def _types() -> dict[str, tuple[Any, Any]]:
-    """Returns a type of Arrow for each name, with the word for it."""
+    """Returns types of Arrow by name, each with headrace's type."""
     struct = pa.struct([("a", pa.int64()), ("b", pa.list_(pa.struct([("c", pa.string())])))])
     plain = {
         "bool": (pa.bool_(), bool),
@@ -191,7 +191,7 @@ def value_of(kind: Any, random: Random, null_share: float = 0.0) -> Any:  # noqa
 
 
 def plain(value: Any, kind: Any) -> Any:  # noqa: PLR0911
-    """Returns a value in one form, whether pyarrow gave it or a pipeline."""
+    """Returns a value of pyarrow or of a pipeline in one common form."""
     if value is None:
         return None
     if pa.types.is_map(kind):

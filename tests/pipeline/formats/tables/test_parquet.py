@@ -39,7 +39,7 @@ COLUMNS = {
 }
 
 
-def test_columns_of_all_types(written, given):
+def test_columns_of_all_types_are_read(written, given):
     files = written(COLUMNS, COLUMNS, row_group_size=3)
     pipeline = hp.parquet(files)
     assert {name: repr(spec) for name, spec in pipeline.spec.items()} == {
@@ -65,7 +65,7 @@ def test_columns_of_all_types(written, given):
     assert batch["i"].dtype == np.int16
 
 
-def test_only_the_columns_asked_for(written):
+def test_only_the_requested_columns_are_read(written):
     rows = list(hp.parquet(written(COLUMNS), ["s", "i"]).take(2))
     assert rows == [{"s": "é0", "i": 0}, {"s": "é1", "i": 1}]
 
@@ -104,7 +104,7 @@ def test_an_invalid_value_names_file_and_column(written, tables, columns, messag
         list(hp.parquet(written(*tables), columns))
 
 
-def test_a_file_that_is_not_parquet(tmp_path):
+def test_a_file_that_is_not_parquet_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 100)
     with pytest.raises(errors.InvalidArgumentError, match=r"a: .* Is it a Parquet file\?"):
         list(hp.parquet(tmp_path / "a"))
@@ -130,7 +130,7 @@ def without_pyarrow(program):
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def test_files_need_no_pyarrow(written):
+def test_parquet_is_read_without_pyarrow(written):
     path = written({"a": [1, 2]}) / "0.parquet"
     program = f"print([int(example['a']) for example in hr.parquet({str(path)!r})])"
     assert without_pyarrow(program) == "[1, 2]\n"

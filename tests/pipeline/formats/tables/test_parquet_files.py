@@ -94,7 +94,7 @@ def test_every_compression_is_read(tmp_path, codec):
         assert rows(hr.parquet(path)) == expected(path)
 
 
-def test_files_with_a_page_index_and_without_the_schema_of_arrow(tmp_path):
+def test_files_with_a_page_index_and_without_arrows_schema_are_read(tmp_path):
     path = tmp_path / "a.parquet"
     options = {"store_schema": False, "write_page_index": True, "data_page_size": 100}
     pq.write_table(table(), path, **options)
@@ -125,7 +125,7 @@ def test_dictionaries_and_large_types_are_their_values(tmp_path):
     assert rows(pipe) == expected(path)
 
 
-def test_columns_come_in_the_order_asked_for_from_files_with_any_order(tmp_path):
+def test_columns_come_in_the_requested_order_whatever_the_files_have(tmp_path):
     whole = table(30)
     pq.write_table(whole, tmp_path / "0.parquet", row_group_size=7)
     pq.write_table(whole.select(["l", "s", "i", "f"]), tmp_path / "1.parquet")
@@ -147,7 +147,7 @@ def numbers(pipeline):
     return [int(example["i"]) for example in pipeline]
 
 
-def test_the_order_is_that_of_files_and_rows_for_any_threads_and_memory(tmp_path):
+def test_rows_come_in_order_for_any_threads_and_memory(tmp_path):
     all_of_them = many_files(tmp_path, (1000, 0, 1, 570))
     pipe = hr.parquet(tmp_path, ["i", "s"])
     assert len(pipe) == len(all_of_them)
@@ -165,7 +165,7 @@ def test_take_skip_and_shard_count_rows(tmp_path):
     assert len(pipe.skip(95).batch(10)) == math.ceil((len(all_of_them) - 95) / 10)
 
 
-def test_it_resumes_at_every_row(tmp_path):
+def test_parquet_resumes_at_every_row(tmp_path):
     many_files(tmp_path, (40, 0, 1, 20))
     pipe = hr.parquet(tmp_path, ["i", "l"])
     testing.assert_resumes(pipe)
@@ -185,7 +185,7 @@ def test_a_window_permutes_row_groups(tmp_path):
         assert sorted(order[place : place + 13] for place in range(0, 130, 13)) == sorted(groups)
 
 
-def test_row_groups_stay_the_pieces_with_block_bytes(tmp_path):
+def test_block_bytes_does_not_split_row_groups(tmp_path):
     many_files(tmp_path)
     pipe = hr.parquet(tmp_path, ["i"])
     assert numbers(pipe.shuffle(9, 7, block_bytes=100)) == numbers(pipe.shuffle(9, 7))
@@ -210,7 +210,7 @@ def test_random_draws_are_keyed_by_the_row_in_its_file(tmp_path):
     assert origins == list(range(50))
 
 
-def test_a_null_names_file_row_and_column_behind_the_rows_before_it(tmp_path):
+def test_a_null_names_file_row_and_column_after_the_rows_before_it(tmp_path):
     values = [n if n != 25 else None for n in range(40)]
     pq.write_table(pa.table({"a": values}), tmp_path / "a.parquet", row_group_size=20)
     batches = iter(hr.parquet(tmp_path / "a.parquet").batch(5))
@@ -223,7 +223,7 @@ def test_a_null_names_file_row_and_column_behind_the_rows_before_it(tmp_path):
         next(batches)
 
 
-def test_skip_errors_leaves_rows_with_nulls_out(tmp_path):
+def test_skip_errors_skips_rows_with_nulls(tmp_path):
     columns = {
         "a": [None if n % 10 == 3 else n for n in range(40)],
         "l": [[n, None] if n == 7 else [n] for n in range(40)],
@@ -238,7 +238,7 @@ def test_skip_errors_leaves_rows_with_nulls_out(tmp_path):
 
 @pytest.fixture
 def damaged(tmp_path):
-    """A file of row groups of 20 rows with pages of 5, a byte of row 27 of which is wrong."""
+    """A file of row groups of 20 rows with pages of 5; a byte of row 27 is wrong."""
     path = tmp_path / "a.parquet"
     strings = pa.array([f"row {n:02}: {'x' * 50}" for n in range(60)])
     pq.write_table(
@@ -266,7 +266,7 @@ def test_rows_before_a_damaged_page_come_first_and_the_error_names_its_column(da
         next(batches)
 
 
-def test_skip_errors_leaves_the_rest_of_a_damaged_row_group_out(damaged):
+def test_skip_errors_skips_the_rest_of_a_damaged_row_group(damaged):
     with iter(hr.parquet(damaged).skip_errors(20)) as batches:
         assert [int(example["n"]) for example in batches] == [*range(25), *range(40, 60)]
         [skipped] = batches.skipped
@@ -332,7 +332,7 @@ def test_flipped_bytes_give_the_right_rows_or_an_error(tmp_path):
         data[draws.randrange(len(data))] ^= 1 << draws.randrange(8)
         path.write_bytes(data)
         try:
-            # A reader cannot find other names and other statistics.
+            # A reader cannot detect changed names and statistics.
             found = rows(hr.parquet(path, ["i", "s", "l", "v"]))
         except (errors.DataLossError, errors.InvalidArgumentError) as error:
             assert "a.parquet" in str(error)  # noqa: PT017
@@ -342,7 +342,7 @@ def test_flipped_bytes_give_the_right_rows_or_an_error(tmp_path):
     assert 50 < num_errors < 150
 
 
-def test_other_types_are_refused_by_name(tmp_path):
+def test_unsupported_types_are_refused_by_name(tmp_path):
     path = tmp_path / "a.parquet"
     months = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
     for values, words in (
@@ -362,7 +362,7 @@ def test_other_types_are_refused_by_name(tmp_path):
         pq.write_table(pa.table({"a": months}), path)
 
 
-def test_timestamps_of_96_bits_have_all_years(tmp_path):
+def test_timestamps_of_96_bits_may_have_any_year(tmp_path):
     path = tmp_path / "a.parquet"
     times = np.array(["1000-01-02T03:04:05.000006", "9999-12-31T23:59:59"], "datetime64[us]")
     table = pa.table({"t": pa.array(times, pa.timestamp("us"))})
@@ -372,7 +372,7 @@ def test_timestamps_of_96_bits_have_all_years(tmp_path):
     assert [row["t"] for row in pipe] == list(times)
 
 
-def test_all_rows_are_shuffled_from_memory(tmp_path):
+def test_a_full_shuffle_keeps_all_rows_in_memory(tmp_path):
     all_of_them = many_files(tmp_path)
     pipe = hr.parquet(tmp_path, ["i", "l"])
     shuffled = pipe.shuffle(seed=7)

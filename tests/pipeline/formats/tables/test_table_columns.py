@@ -42,7 +42,7 @@ def written(request, tmp_path):
 
 @pytest.mark.parametrize("name", TABLE_TYPES)
 @pytest.mark.parametrize("null_share", [0, 0.3])
-def test_a_column_of_every_type_is_what_pyarrow_reads(written, name, null_share):
+def test_columns_of_every_type_equal_those_of_pyarrow(written, name, null_share):
     kind, word = TABLE_TYPES[name]
     table = random_table({name: kind}, 60, null_share, random.Random(name))
     read = written(table)
@@ -58,7 +58,7 @@ def test_a_column_of_every_type_is_what_pyarrow_reads(written, name, null_share)
 
 
 @pytest.mark.parametrize("name", TABLE_TYPES)
-def test_a_type_that_nobody_gives_is_inferred(written, name):
+def test_omitted_types_are_inferred(written, name):
     kind, word = TABLE_TYPES[name]
     table = random_table({name: kind}, 20, 0, random.Random(name))
     read = written(table)
@@ -246,7 +246,7 @@ def test_values_are_converted_exactly_or_refused(written):
             list(read({name: word}))
 
 
-def test_lists_of_one_length_are_arrays_as_asked(written):
+def test_lists_of_one_length_are_arrays_if_asked(written):
     read = written({"v": [[1, 2], [3, 4], [5]]})
     batches = iter(read({"v": hr.Feature(np.int8, (2,))}).batch(2))
     assert next(batches)["v"].tolist() == [[1, 2], [3, 4]]
@@ -254,7 +254,7 @@ def test_lists_of_one_length_are_arrays_as_asked(written):
         next(batches)
 
 
-def test_files_with_columns_in_another_order_or_without_some(written):
+def test_files_may_have_columns_in_another_order_or_lack_some(written):
     first = pa.table({"a": [1], "b": ["x"]})
     read = written(first, first.select(["b", "a"]), first.select(["b"]))
     message = r"2\.\w+: there is no column 'a', as in .*0\.\w+, expected .*defaults={'a'"
@@ -305,6 +305,6 @@ def test_arrow_and_torch_get_objects_and_times(written):
     assert batch["l"].tolist() == [[[1]], [[0]]]
 
 
-def test_missing_values_are_none_of_pythons_own(written):
+def test_objects_have_none_for_missing_values(written):
     read = written({"o": [{"x": MISSING}, {"x": 1.5}]})
     assert [row["o"]["x"] for row in read()] == [None, 1.5]

@@ -100,7 +100,7 @@ def test_row_groups_without_such_rows_are_not_read(tmp_path):
         list(hr.parquet(path, ["n", "s"], [("n", ">=", 20)]))
 
 
-def test_a_null_in_a_row_that_is_not_asked_for_is_no_error(tmp_path):
+def test_a_null_in_a_row_that_no_condition_selects_is_ignored(tmp_path):
     FORMATS["parquet"].write(pa.table({"a": [1, None, 3], "k": [0, 1, 0]}), tmp_path / "a")
     assert [int(r["a"]) for r in hr.parquet(tmp_path, ["a"], [("k", "==", 0)])] == [1, 3]
     message = r"row 1, in row group 0: the column 'a' has a null"
@@ -138,7 +138,7 @@ def partitioned(tmp_path):
     return tmp_path
 
 
-def test_directories_name_columns(partitioned):
+def test_directories_give_columns(partitioned):
     paths = partitioned / "**" / "*.parquet"
     message = r"lang=__HIVE.*: the column 'lang' is null, as the name of its directory says"
     with pytest.raises(errors.InvalidArgumentError, match=message):
@@ -159,7 +159,7 @@ def test_directories_name_columns(partitioned):
     assert len(hr.parquet(paths, ["year"])) == 6
 
 
-def test_conditions_on_directories_leave_files_out(partitioned):
+def test_conditions_on_directories_skip_files(partitioned):
     (partitioned / "year=2019" / "lang=de" / "a.parquet").write_bytes(b"not Parquet")
     where = [("year", ">=", 2020), ("n", ">", 0)]
     for columns in (["n", "year"], {"n": int, "year": int}):

@@ -15,7 +15,7 @@ NUM_ROWS = 16
 
 
 class Meeting:
-    """The calls for two examples; each continues only while the other one is under way, too."""
+    """The calls for two examples, each of which waits until the other has begun."""
 
     def __init__(self):
         self._met = threading.Barrier(2)
@@ -49,7 +49,7 @@ def flat_mapped(rows, meet, num_threads):
 
 
 @pytest.mark.parametrize("through", [mapped, filtered, flat_mapped])
-def test_two_calls_of_a_function_are_under_way_at_once(through):
+def test_two_calls_of_a_function_run_at_once(through):
     meet = Meeting()
     pipeline = through(hp.arrays({"n": np.arange(NUM_ROWS)}), meet, 2)
     assert "n" in pipeline.spec
@@ -88,7 +88,7 @@ def test_batches_are_the_same_with_any_number_of_threads():
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 8])
-def test_the_first_error_in_order_is_raised_behind_the_batches_before_it(num_threads):
+def test_the_first_error_in_order_follows_the_batches_before_it(num_threads):
     def fail(example):
         if example["n"] in (555, 700, 2500):
             raise ValueError(f"at {example['n']}")
@@ -116,7 +116,7 @@ def test_skipped_examples_are_reported_in_order(num_threads):
 
 
 def test_a_close_ends_all_threads_of_a_function():
-    """Waiting threads end, and threads with a task; `no_thread_left` looks for them."""
+    """Threads that wait and threads with a task end; `no_thread_left` checks that."""
     is_over = threading.Event()
     meet, is_begun = threading.Barrier(3), []
 
@@ -155,7 +155,7 @@ def test_a_state_serves_any_number_of_threads():
         assert rest == whole[num_taken:]
 
 
-def test_rows_that_came_together_are_divided_among_the_threads():
+def test_rows_of_one_block_are_divided_among_the_threads():
     """Each thread gets some of a few rows, though all of them would be one small task."""
     threads, is_begun = set(), threading.Event()
     met = threading.Barrier(4)
@@ -198,7 +198,7 @@ def test_draws_are_the_same_for_any_number_of_threads():
     assert np.array_equal(alone, several)
 
 
-def test_each_call_that_is_under_way_is_shown():
+def test_each_running_call_is_shown():
     met, is_over, is_begun = threading.Barrier(3), threading.Event(), []
 
     def wait(example):
@@ -261,7 +261,7 @@ def test_a_native_function_has_the_threads_of_the_engine():
     assert [int(example["n"]) for example in rows.map(doubled, num_threads=1)] == [0, 2, 4]
 
 
-def test_numbers_of_threads_are_shown():
+def test_the_repr_shows_numbers_of_threads():
     rows = hr.arrays({"n": np.arange(3)})
     assert "map(dict, num_threads=4)" in rows.map(dict, num_threads=4).describe()
     assert "num_threads" not in rows.map(dict, num_threads=1).describe()

@@ -1,4 +1,4 @@
-"""Functions that draw from generators of the whole process are named, once."""
+"""One warning names a function that draws from a generator of the whole process."""
 
 import logging
 import random
@@ -12,7 +12,7 @@ import headrace as hr
 
 @pytest.fixture(autouse=True)
 def messages(caplog):
-    """Takes the texts of warnings."""
+    """Collects the texts of warnings."""
     caplog.set_level(logging.WARNING, "headrace.pipeline")
 
     def take():

@@ -15,7 +15,7 @@ def rows():
     )
 
 
-def test_a_function_gets_numpy_values_that_cannot_be_written(rows):
+def test_a_function_gets_read_only_numpy_values(rows):
     seen = []
 
     def look(example):
@@ -93,7 +93,7 @@ def fail_at(number):
     return fail
 
 
-def test_an_error_leaves_as_it_is_after_the_batches_before_it(rows):
+def test_an_exception_is_raised_unchanged_after_the_batches_before_it(rows):
     taken = []
     with pytest.raises(Mistake, match="at 555") as caught:
         taken.extend(rows.map(fail_at(555)).batch(100))
@@ -114,7 +114,7 @@ def test_an_error_names_the_record(tmp_path):
     assert caught.value.__notes__[0].endswith(f", at {tmp_path / 'a'}: line 2")
 
 
-def test_an_end_of_iteration_in_a_function_is_an_error(rows):
+def test_stopiteration_in_a_function_is_an_error(rows):
     def stop(example):
         if example["n"] == 10:
             raise StopIteration
@@ -141,7 +141,7 @@ def test_an_end_of_iteration_in_a_function_is_an_error(rows):
         ),
     ],
 )
-def test_a_value_that_no_component_can_be_is_refused(rows, function, error, message):
+def test_unsupported_values_are_refused(rows, function, error, message):
     with pytest.raises(error, match=message):
         list(rows.map(function))
 

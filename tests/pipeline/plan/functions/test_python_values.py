@@ -1,4 +1,4 @@
-"""Values of Python and NumPy as components: one rule wherever they come from."""
+"""Values of Python and NumPy as components: the same rules for all sources and functions."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import headrace as hr
 from headrace import pipeline as hp
 
-# What a value of Python becomes in a batch of two.
+# Python values, and the expected batch of two.
 _RULE = [
     (True, np.bool_),
     (3, np.int64),
@@ -32,7 +32,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("value", "dtype"), _RULE)
-def test_a_value_has_one_type_wherever_it_comes_from(way, value, dtype):
+def test_a_value_has_the_same_type_from_all_sources_and_functions(way, value, dtype):
     pipeline = WAYS[way](value).batch(2)
     (batch,) = pipeline
     assert batch["x"].dtype == dtype == pipeline.spec["x"].dtype
@@ -41,7 +41,7 @@ def test_a_value_has_one_type_wherever_it_comes_from(way, value, dtype):
 
 @pytest.mark.parametrize("kind", [str, bytes])
 @pytest.mark.parametrize("callers", [{}, {"num_threads": 2}, {"num_processes": 1}])
-def test_an_empty_list_of_strings_has_the_same_kind_behind_more_functions(kind, callers):
+def test_an_empty_list_of_strings_has_the_same_kind_after_more_functions(kind, callers):
     texts = [[], ["é"], [], ["a", "b"]]
     given = [[text if kind is str else text.encode() for text in row] for row in texts]
     pipeline = hp.iterable([{"x": row} for row in given]).map(dict, **callers).map(dict, **callers)
@@ -49,7 +49,7 @@ def test_an_empty_list_of_strings_has_the_same_kind_behind_more_functions(kind, 
     assert [example["x"].tolist() for example in pipeline] == given
 
 
-def test_an_empty_array_of_strings_says_its_kind_if_numpy_does():
+def test_an_empty_array_of_strings_has_its_kind_from_numpy():
     pipeline = hp.iterable([{"x": np.zeros(0, "U3"), "y": np.zeros(0, "S3")}])
     assert pipeline.spec["x"].dtype is str
     assert pipeline.spec["y"].dtype is bytes
@@ -64,7 +64,7 @@ def test_an_empty_array_of_strings_among_numbers_is_refused():
 
 
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
-def test_an_empty_list_has_the_type_that_the_component_has_elsewhere(way):
+def test_an_empty_list_has_the_type_of_the_component(way):
     lists = [[], [], [1, 2], [], [3]]
     rows = hp.arrays({"n": np.arange(5)})
     made = {
@@ -87,7 +87,7 @@ def test_an_empty_range_has_the_type_of_others_and_an_empty_array_its_own():
         list(hp.iterable(lambda: ({"x": x} for x in (np.array([]), [1]))))
 
 
-def test_bytes_in_lists_keep_the_zeros_at_their_ends():
+def test_bytes_in_lists_keep_trailing_zeros():
     raw = [b"a\0\0", b"\0"]
     (row,) = hp.arrays({"n": [1]}).map(lambda e: {"x": raw, "t": ["a\0"]})
     assert (row["x"].tolist(), row["t"].tolist()) == (raw, ["a\0"])
@@ -108,7 +108,7 @@ def test_bytes_in_lists_keep_the_zeros_at_their_ends():
     ],
 )
 @pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
-def test_values_that_would_change_are_refused(way, value, error, message):
+def test_values_that_would_lose_information_are_refused(way, value, error, message):
     with pytest.raises(error, match=message):
         list(WAYS[way](value))
 
@@ -180,7 +180,7 @@ class TestBfloat16:
         ml_dtypes = pytest.importorskip("ml_dtypes")
         return np.array([[1.5, -2], [0.25, 1e38], [0, 7]], ml_dtypes.bfloat16)
 
-    def test_it_goes_through_all_stages(self, values):
+    def test_bfloat16_goes_through_all_stages(self, values):
         rows = hp.arrays({"x": values, "n": np.arange(3)})
         assert repr(rows.spec["x"]) == "Spec(bfloat16, (2,))"
         doubled = rows.map(lambda e: {**e, "twice": e["x"] * 2, "one": e["x"][0]})
@@ -193,13 +193,13 @@ class TestBfloat16:
         yielded = hp.iterable(lambda: ({"x": row} for row in values)).batch(3)
         assert np.array_equal(next(iter(yielded))["x"], values)
 
-    def test_lists_of_it_are_filled_up(self, values):
+    def test_lists_of_bfloat16_are_padded(self, values):
         rows = hp.arrays({"n": np.arange(3)}).map(lambda e: {"x": values[0, : e["n"]]})
         (batch,) = rows.padded_batch(3, values=1.5)
         assert batch["x"].dtype == values.dtype
         assert batch["x"].astype(float).tolist() == [[1.5, 1.5], [1.5, 1.5], [1.5, -2]]
 
-    def test_native_functions_hand_it_on_and_do_not_compute_with_it(self, values):
+    def test_native_functions_pass_bfloat16_through_and_do_not_compute_with_it(self, values):
         rows = hp.arrays({"x": values, "n": np.arange(3)})
         (batch,) = rows.map(hr.native(lambda e: {"x": e["x"], "n": e["n"] + 1})).batch(3)
         assert np.array_equal(batch["x"], values)
@@ -207,20 +207,20 @@ class TestBfloat16:
             with pytest.raises(TypeError, match=r"(?s)bfloat16.*Convert them before in a"):
                 rows.map(hr.native(lambda e, compute=compute: {"x": compute(e["x"])}))
 
-    def test_arrow_and_text_refuse_it(self, values, tmp_path):
+    def test_arrow_and_text_refuse_bfloat16(self, values, tmp_path):
         pytest.importorskip("pyarrow")
         with pytest.raises(TypeError, match=r"'x' is Spec.bfloat16, .*which Arrow does not have"):
             hp.arrays({"x": values}).to_arrow()
         with pytest.raises(TypeError, match="is not a type of a component"):
             hp.csv(tmp_path / "a.csv", columns={"x": values.dtype})
 
-    def test_torch_gets_its_own(self, values):
+    def test_torch_gets_its_bfloat16(self, values):
         torch = pytest.importorskip("torch")
         (batch,) = hp.arrays({"x": values}).batch(3).to_torch()
         assert batch["x"].dtype == torch.bfloat16
         assert batch["x"].float().tolist() == values.astype(np.float32).tolist()
 
-    def test_jax_gets_its_own(self, values):
+    def test_jax_gets_its_bfloat16(self, values):
         jax = pytest.importorskip("jax")
         (batch,) = hp.arrays({"x": values}).batch(3).to_jax()
         assert batch["x"].dtype == jax.numpy.bfloat16
@@ -228,7 +228,7 @@ class TestBfloat16:
 
 
 class TensorLike:
-    """An object that can become an array, but not a copy, as tensors of PyTorch."""
+    """An object that converts to an array but refuses to copy, as tensors of PyTorch."""
 
     def __init__(self):
         self.array = np.zeros(3, np.float32)
@@ -253,14 +253,14 @@ def test_a_function_may_return_tensors_and_change_them_in_the_next_call():
     assert found[0, 0] in (first[0], first[0] + 1)
 
 
-def test_operations_of_native_functions_that_mix_types_name_the_cast():
+def test_mixed_types_in_native_functions_are_an_error_with_the_cast():
     rows = hp.arrays({"n": np.arange(3), "x": np.arange(3.0)})
     for mixed in (
         lambda e: e["n"] + 0.5,
         lambda e: 0.5 * e["n"],
         lambda e: e["n"] + e["x"],
         lambda e: hr.ops.maximum(e["n"], 0.5),
-        lambda e: e["n"] + np.array(1.5),  # TensorFlow 1 cuts it down to 1.
+        lambda e: e["n"] + np.array(1.5),  # TensorFlow 1 truncates it to 1.
         lambda e: hr.ops.stack([e["n"], e["x"]]),
     ):
         with pytest.raises(TypeError, match=r"hr\.ops\.cast\(value, 'float32'\)"):

@@ -1,4 +1,4 @@
-"""Random draws of functions: keyed by the seed, the epoch and the place of the example alone."""
+"""Random draws of functions depend only on the seed, the epoch and the example's position."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def draw(example, rng):
 
 
 def draws_of(pipeline):
-    """The draw of each number, for each time it comes."""
+    """The draws of each number, one for each time it comes."""
     return [
         (int(number), int(drawn))
         for example in pipeline
@@ -29,7 +29,7 @@ def numbers(records):
     return hp.tfrecords(records).parse({"number": int})
 
 
-def test_each_example_has_draws_of_its_own(numbers, given):
+def test_each_example_has_its_own_draws(numbers, given):
     drawn = draws_of(given(numbers.map(draw, seed=7).batch(64)))
     assert [number for number, _ in drawn] == list(range(1000))
     assert len({value for _, value in drawn}) == 1000
@@ -61,7 +61,7 @@ def test_draws_stay_with_their_example(numbers, stages, given):
     assert all(drawn[number] == value for number, value in some)
 
 
-def test_rows_of_arrays_and_examples_of_iterables_have_places(given):
+def test_rows_of_arrays_and_examples_of_iterables_have_positions(given):
     rows = hp.arrays({"number": np.arange(300)})
     drawn = draws_of(given(rows.map(draw, seed=7)))
     assert len({value for _, value in drawn}) == 300
@@ -70,7 +70,7 @@ def test_rows_of_arrays_and_examples_of_iterables_have_places(given):
     assert len({value for _, value in draws_of(given(yielded.map(draw, seed=7).epochs(2)))}) == 600
 
 
-def test_examples_that_a_flat_map_makes_of_one_have_other_draws(numbers, given):
+def test_examples_of_one_flat_map_call_have_different_draws(numbers, given):
     several = numbers.take(100).flat_map(lambda example: [example] * 3).map(draw, seed=7)
     assert len({value for _, value in draws_of(given(several))}) == 300
     twice = numbers.take(10).flat_map(lambda e: [e] * 2).flat_map(lambda e: [e] * 3)
@@ -110,12 +110,12 @@ def test_a_native_flat_map_draws_with_a_seed(numbers, given):
     assert {(row["number"], row["draw"]) for row in some} <= set(rows)
 
 
-def test_pipelines_that_are_put_together_have_draws_of_their_own(numbers, given):
+def test_parts_of_combinations_have_their_own_draws(numbers, given):
     both = hp.concat([numbers.take(50), numbers.take(50)]).map(draw, seed=7)
     assert len({value for _, value in draws_of(given(both))}) == 100
 
 
-def test_batches_are_counted(numbers, given):
+def test_draws_of_batches_are_keyed_by_their_number(numbers, given):
     def draw_once(batch, rng):
         return {"number": batch["number"][:1], "draw": rng.integers(2**62, size=1)}
 
@@ -151,7 +151,7 @@ def test_wrong_seeds_are_refused(numbers):
         list(numbers.map(draw))
 
 
-def test_a_generator_spawns_others_that_depend_on_its_place_alone():
+def test_spawned_generators_depend_only_on_the_position():
     def spawned(*place):
         rng = Generators(7).at(*place)
         return [child.integers(2**60) for child in (*rng.spawn(2), *rng.spawn(1))]
@@ -162,13 +162,13 @@ def test_a_generator_spawns_others_that_depend_on_its_place_alone():
     assert not set(spawned(0, 1, 2, 3)) & {Generators(7).at(0, 1, 2, 3).integers(2**60)}
 
 
-def test_draws_are_those_of_the_key_and_the_counter():
+def test_draws_depend_on_key_and_counter():
     key, counter = np.array([7, 3], np.uint64), np.array([0, 5, 6, 2**40], np.uint64)
     expected = np.random.Generator(np.random.Philox(key=key, counter=counter)).random(9)
     assert Generators(7).at(3, 5, 6, 2**40).random(9).tolist() == expected.tolist()
 
 
-def test_one_generator_serves_examples_one_after_the_other_with_the_draws_of_each():
+def test_one_generator_object_serves_all_examples_each_with_its_draws():
     generators = Generators(7)
     made = []
     for number in range(6):
@@ -191,7 +191,7 @@ def test_one_generator_serves_examples_one_after_the_other_with_the_draws_of_eac
     ],
     ids=["the generator", "its bit generator", "its seed sequence", "a method"],
 )
-def test_a_generator_that_a_function_keeps_stays_that_of_its_example(numbers, keep):
+def test_a_kept_generator_stays_with_its_example(numbers, keep):
     kept = {}
 
     def draw_and_keep(example, rng):
@@ -203,7 +203,7 @@ def test_a_generator_that_a_function_keeps_stays_that_of_its_example(numbers, ke
     assert len({id(holder) for _, holder in kept.values()}) == len(kept) == len(made)
 
 
-def test_a_kept_generator_goes_on_with_the_draws_of_its_example():
+def test_a_kept_generator_continues_the_draws_of_its_example():
     first, expected = [], []
     for example in hr.arrays({"n": np.arange(5)}).map(
         lambda example, rng: first.append(rng) or example, seed=3

@@ -41,7 +41,7 @@ def test_an_iterator_of_flat_map_may_yield_the_same_array_each_time():
     assert made == [(n, number) for n in range(9) for number in range(n % 3)]
 
 
-def test_rows_have_shapes_of_their_own_once_one_differs():
+def test_rows_may_have_different_shapes_from_any_row_on():
     lengths = [2, 2, 2, 5, 2, 0, 3]
 
     def list_of(example):
@@ -54,7 +54,7 @@ def test_rows_have_shapes_of_their_own_once_one_differs():
     assert {array.dtype for array in made} == {np.dtype(np.int32)}
 
 
-def test_a_row_whose_second_component_fails_leaves_nothing_of_its_first():
+def test_a_row_with_one_bad_component_leaves_none_of_its_values():
     def make(example):
         return {"n": example["n"], "x": np.ones(4), "bad": 2**64 if example["n"] % 4 == 1 else 1}
 
@@ -86,7 +86,7 @@ def test_a_value_of_another_type_than_the_first_is_refused(other):
         list(rows(3).map(lambda example: {"x": 1 if example["n"] < 2 else other}))
 
 
-def test_bits_of_another_type_are_not_taken_for_those_of_one_that_the_engine_does_not_know():
+def test_unknown_types_are_not_confused_with_others_of_the_same_size():
     def make(example):
         dtype = ml_dtypes.bfloat16 if example["n"] < 2 else np.uint16
         return {"x": np.ones(3, dtype)}
@@ -95,7 +95,7 @@ def test_bits_of_another_type_are_not_taken_for_those_of_one_that_the_engine_doe
         list(rows(3).map(make))
 
 
-def test_numbers_in_the_other_byte_order_and_empty_lists_are_taken():
+def test_numbers_in_the_other_byte_order_and_empty_lists_are_accepted():
     def make(example):
         number = int(example["n"])
         return {"x": np.array([number], ">i4"), "y": [0.5] * (number % 2), "z": bool(number % 2)}
@@ -149,7 +149,7 @@ print((faults[1] - faults[0]) / (62 * 32))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts pages as Linux does")
-def test_the_memory_of_results_is_used_again_and_not_given_back_for_each_example():
+def test_the_memory_of_results_is_reused_between_examples():
     done = subprocess.run(
         [sys.executable, "-c", FAULTS], capture_output=True, text=True, timeout=120, check=True
     )

@@ -1,4 +1,4 @@
-"""PyTorch's random functions draw from the generator of an example, in `torch_draws` alone."""
+"""`torch_draws`: PyTorch's random functions draw from the generator of an example."""
 
 import logging
 import threading
@@ -33,7 +33,7 @@ class TestTorch:
             return draw()
 
     def check_own(self, draw):
-        """The generator of the example makes the draws, and that of the program stays."""
+        """The generator of the example makes the draws; the program's does not change."""
         before = self.torch.get_rng_state()
         first, again, other = (self.drawn(draw, seed) for seed in (5, 5, 6))
         assert self.torch.equal(first, again)
@@ -77,14 +77,14 @@ class TestTorch:
     def test_each_function_draws_from_it(self, draw):
         assert self.check_own(lambda: draw(self.torch, self.torch.ones(9)))
 
-    def test_each_example_draws_once_whatever_pytorch_draws(self):
+    def test_each_example_takes_one_draw_however_many_pytorch_takes(self):
         rng, same = (np.random.default_rng(5) for _ in range(2))
         with hr.torch_draws(rng):
             self.torch.rand(100)
         same.integers(2)
         assert rng.random() == same.random()
 
-    def test_a_generator_that_is_given_is_used(self):
+    def test_an_explicit_generator_is_used(self):
         own = self.torch.Generator()
         expected = self.torch.rand(4, generator=own.manual_seed(1))
         drawn = self.drawn(lambda: self.torch.rand(4, generator=own.manual_seed(1)))
@@ -94,7 +94,7 @@ class TestTorch:
         )
         assert self.torch.equal(own_again, expected)
 
-    def test_types_and_shapes_are_those_that_were_asked_for(self):
+    def test_types_and_shapes_are_as_requested(self):
         torch, ones = self.torch, self.torch.ones(2, 3)
         whole = self.drawn(lambda: torch.randint_like(ones, 2, 5, dtype=torch.int64))
         assert (whole.dtype, whole.shape) == (torch.int64, (2, 3))
@@ -175,7 +175,7 @@ class TestTorch:
         for example in hr.arrays({"n": np.arange(200)}).map(drawn, seed=7):
             assert np.array_equal(found[int(example["n"])][0], example["x"])
 
-    def test_nothing_is_said_of_a_function_that_draws_from_it(self, caplog):
+    def test_functions_that_use_torch_draws_give_no_warning(self, caplog):
         caplog.set_level(logging.WARNING, "headrace.pipeline")
 
         def drawn(example, rng):

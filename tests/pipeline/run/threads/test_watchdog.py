@@ -15,7 +15,7 @@ import headrace as hr
 
 @pytest.fixture
 def warnings():
-    """Waits for so many warnings; returns their texts."""
+    """Waits for the given number of warnings; returns their texts."""
     given = queue.SimpleQueue()
     handler = logging.Handler()
     handler.emit = lambda record: given.put(record.getMessage())
@@ -54,7 +54,7 @@ def test_a_function_that_hangs_is_named_with_its_record(records, warnings, hung,
         assert time.monotonic() - begin < 0.2
 
 
-def test_it_is_named_once(warnings, hung):
+def test_a_hanging_function_is_named_once(warnings, hung):
     def stuck(example):
         hung.wait(0.3)
         return example
@@ -65,7 +65,7 @@ def test_it_is_named_once(warnings, hung):
 
 
 @pytest.mark.parametrize("stage", ["map", "filter"])
-def test_a_function_that_hangs_while_components_are_learned_is_named(warnings, hung, stage):
+def test_a_function_that_hangs_while_components_are_inferred_is_named(warnings, hung, stage):
     def stuck(example):
         hung.wait(0.3)
         return example
@@ -78,7 +78,7 @@ def test_a_function_that_hangs_while_components_are_learned_is_named(warnings, h
     assert message.endswith("arrays: row 0 has taken more than 0.02 s, and is not finished")
 
 
-def test_an_iterator_whose_first_example_does_not_come_is_named(warnings, hung):
+def test_an_iterator_that_hangs_at_its_first_example_is_named(warnings, hung):
     def examples():
         hung.wait(0.3)
         yield {"number": 1}
@@ -91,7 +91,7 @@ def test_an_iterator_whose_first_example_does_not_come_is_named(warnings, hung):
     )
 
 
-def test_a_file_whose_columns_do_not_come_is_named(tmp_path, warnings):
+def test_a_file_that_hangs_while_columns_are_inferred_is_named(tmp_path, warnings):
     os.mkfifo(tmp_path / "a.csv")
 
     def write():
@@ -138,13 +138,13 @@ def test_a_pipe_that_nobody_writes_to_is_named(tmp_path, warnings):
         assert time.monotonic() - begin < 0.2
 
 
-def test_no_call_begins_once_it_is_closed():
+def test_no_call_starts_after_close():
     is_made, is_closed, made = threading.Event(), threading.Event(), []
     numbers, are_late = itertools.count(), []
 
     def closing(example):
         are_late.append(is_closed.is_set())
-        if next(numbers) == 1:  # The first one tells the components.
+        if next(numbers) == 1:  # The first call is for the components.
             is_made.wait()
             made[0].close()
             is_closed.set()
@@ -159,7 +159,7 @@ def test_no_call_begins_once_it_is_closed():
     assert len(are_late) == 2
 
 
-def test_a_pipeline_that_does_not_hang_is_not_named(records, caplog):
+def test_a_working_pipeline_is_not_named(records, caplog):
     pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(stuck_after_s=20)
     assert len(list(pipe)) == 1000
     assert caplog.messages == []

@@ -112,7 +112,7 @@ def test_seeds_give_the_order_of_a_queue_that_is_filled_while_it_is_drained(sess
     ]
 
 
-def test_elements_given_back_come_behind_those_left_in_the_order_of_tensorflow(sess):
+def test_elements_given_back_come_after_those_left_in_the_order_of_tensorflow(sess):
     queue = make(20, 3, seed=1)
     sess.run(queue.enqueue_many([list(range(8))]))
     call = sess.blocked(queue, queue.dequeue_many(10))
