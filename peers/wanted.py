@@ -42,7 +42,7 @@ WANTED: dict[str, str] = {
     "readers.several_read_on_after_damage*": "the records before the damage come first, the error "
     "with the next read; TensorFlow counts those records and drops them",
     "readers.written_to_a_full_disk*": "everything fails from then on, and closing tells it; "
-    "TensorFlow writes on behind the gap, and its flush succeeds",
+    "TensorFlow writes on after the gap, and its flush succeeds",
     "sparse.fed_with_a_list": "a TypeError that says what to feed, not a failure to unpack",
     "sparse.partly_known*": "TensorFlow 1.15 feeds a shape that is known in part through a "
     "placeholder, so only its rank is known; 2 gives that placeholder the known sizes as default",

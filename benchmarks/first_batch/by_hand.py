@@ -26,7 +26,7 @@ def window(home: Path) -> Iterator[Sequence[bytes]]:
 
 
 def resumed_window(home: Path) -> Iterator[Sequence[bytes]]:
-    """Returns batches behind the middle, for which all before are read again."""
+    """Returns batches after the middle, for which all before are read again."""
     count = len(Lines(home, False))
     return islice(window(home), middle_of(count) // work.BATCH_SIZE, None)
 

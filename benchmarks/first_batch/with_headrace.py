@@ -34,7 +34,7 @@ def cold(home: Path) -> Iterator[Sequence[bytes]]:
 
 
 def resumed(home: Path, window: int | None) -> Iterator[Sequence[bytes]]:
-    """Yields the batches behind the middle, the first of which has to be the right one."""
+    """Yields the batches after the middle, the first of which has to be the right one."""
     saved = json.loads(states_of(home, window).read_text())
     batches = lines_of(described(home, window).resume(saved["state"]))
     first = next(batches)

@@ -34,7 +34,7 @@ class Caller:
         module: What is run, of this package.
         environment: A key of `peers.environments.REQUIREMENTS`.
         setting: How it is set up, for the reader of the table.
-        arguments: Of the command, behind the function and the number of examples.
+        arguments: Of the command, after the function and the number of examples.
     """
 
     key: str

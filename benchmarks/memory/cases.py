@@ -46,7 +46,7 @@ def scaled(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def python_function(task: str, window: int) -> Pipeline:
-    """Digits that a Python function scales, behind the window."""
+    """Digits that a Python function scales, after the window."""
     records = hr.tfrecords(_files("examples")).parse({"image": bytes, "label": int})
     return records.shuffle(window=window).map(scaled).epochs().batch(128)
 

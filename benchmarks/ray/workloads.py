@@ -40,7 +40,7 @@ def programs_of(name: str, pipe: hr.Pipeline, directory: Path) -> dict[str, Call
 
 
 def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
-    """Returns examples a second of each program behind the first batch, for W1 and W3."""
+    """Returns examples a second of each program after the first batch, for W1 and W3."""
     found: dict[str, Any] = {}
     for name, job in jobs.JOBS.items():
         programs = programs_of(name, job(directory), directory)

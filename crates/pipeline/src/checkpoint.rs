@@ -22,7 +22,7 @@ pub struct Checkpoint {
     /// The states of Python functions, for nodes that begin here. They are not part of the
     /// checkpoint: the node that runs passes saves them in its own.
     states: Option<Arc<FunctionStates>>,
-    /// The inputs of the rows behind it, for a mixture that has just made it. They are not part of
+    /// The inputs of the rows after it, for a mixture that has just made it. They are not part of
     /// the checkpoint.
     choices: Option<Arc<Choices>>,
 }
@@ -30,9 +30,9 @@ pub struct Checkpoint {
 /// The inputs that a mixture took rows from.
 #[derive(Debug)]
 pub struct Choices {
-    /// One for each row behind a checkpoint, in order.
+    /// One for each row after a checkpoint, in order.
     pub of_rows: Vec<Choice>,
-    /// The checkpoint behind them, once it is made; `None` at the end.
+    /// The checkpoint after them, once it is made; `None` at the end.
     pub next: OnceLock<Option<Checkpoint>>,
 }
 
@@ -43,9 +43,9 @@ pub struct Choice {
     pub input: usize,
     /// The size of the row, as the mixture measures it.
     pub size: u64,
-    /// The number from which choices continue behind it.
+    /// The number from which choices continue after it.
     pub number: u64,
-    /// True if sizes are counted anew behind it.
+    /// True if sizes are counted anew after it.
     pub is_border: bool,
 }
 
@@ -108,12 +108,12 @@ impl Checkpoint {
         Self { states, ..self }
     }
 
-    /// The same checkpoint, with the inputs of the rows behind it.
+    /// The same checkpoint, with the inputs of the rows after it.
     pub fn with_choices(self, choices: Arc<Choices>) -> Self {
         Self { choices: Some(choices), ..self }
     }
 
-    /// The inputs of the rows behind it, if they are known.
+    /// The inputs of the rows after it, if they are known.
     pub fn choices(&self) -> Option<&Arc<Choices>> {
         self.choices.as_ref()
     }

@@ -138,7 +138,7 @@ pub struct OrderDigest(Mutex<Log>);
 struct Log {
     /// A point that the consumer has reached.
     reached: Point,
-    /// The rows behind it that have been seen.
+    /// The rows after it that have been seen.
     later: VecDeque<Seen>,
     /// The pass and the place up to which rows have been seen.
     seen: (u64, u64),
@@ -225,7 +225,7 @@ impl OrderDigest {
         if let Some(charge) = &mut log.charge {
             charge.correct(num_bytes);
         }
-        // A pass begins behind the end of the one before.
+        // A pass begins after the end of the one before.
         let is_known = place == 0 || log.seen >= (pass, place) || (log.seen.0 == pass && log.is_pass_over);
         (log.reached, is_known)
     }

@@ -1,7 +1,7 @@
 """Reading TFRecords: the whole line from file names to shuffled batches.
 
 `convert_to_records.py` writes the files. Two threads read, parse and decode while the loop trains;
-the queue behind `shuffle_batch` holds enough digits to mix them well.
+the queue of `shuffle_batch` holds enough digits to mix them well.
 """
 
 import argparse

@@ -47,7 +47,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
                 states.append((number, json.dumps(batches.state())))
     for number, state in states:
         _check(
-            f"resumed behind {number} batches",
+            f"resumed after {number} batches",
             pipe,
             (digests[number:], whole.skipped),
             number,

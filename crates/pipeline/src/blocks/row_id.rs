@@ -52,7 +52,7 @@ impl Path {
         Self { parts: self.parts | shifted, depth: self.depth.saturating_add(inner.depth) }
     }
 
-    /// One number for what follows behind the first `depth` parts; 0 if nothing does.
+    /// One number for what follows after the first `depth` parts; 0 if nothing does.
     pub fn behind(self, depth: u32) -> u64 {
         let part = |level| (self.parts >> (level * Self::BITS)) as u64 & ((1 << Self::BITS) - 1);
         (depth..self.depth.min(Self::MAX_DEPTH)).map(part).fold(0, mix)

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Size of a chunk in bytes, unless a single record is larger.
 pub const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Bytes read behind the end of a part for its last record, at first.
+/// Bytes read after the end of a part for its last record, at first.
 const BEHIND_BYTES: usize = 512;
 /// The least size of a chunk if no record of a part was found in a smaller one.
 const LEAST_BYTES: usize = 4 * 1024;
@@ -129,7 +129,7 @@ impl<S: Split> Chunks<S> {
         Ok(chunks)
     }
 
-    /// Goes to the first record behind a line feed; to the end if there is none before it.
+    /// Goes to the first record after a line feed; to the end if there is none before it.
     fn search(&mut self) -> Result<()> {
         loop {
             self.fill(self.wanted())?;
@@ -174,7 +174,7 @@ impl<S: Split> Chunks<S> {
             }
             found.spans.truncate(num_kept);
         } else if found.fault.is_some() {
-            // The fault is behind the end, as is what begins there.
+            // The fault is after the end, as is what begins there.
             found.fault = None;
         }
     }

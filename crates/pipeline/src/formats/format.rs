@@ -46,7 +46,7 @@ pub trait Format: Send + Sync {
         Err(Error::internal("this format has no parts"))
     }
 
-    /// True if a record begins behind each line feed, whatever is before it.
+    /// True if a record begins after each line feed, whatever is before it.
     fn is_of_lines(&self) -> bool {
         false
     }

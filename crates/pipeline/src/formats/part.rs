@@ -13,7 +13,7 @@ pub struct FilePart {
     pub at: RecordPosition,
     /// Records that begin at this offset or later are not in it.
     pub end: u64,
-    /// True if its first record is the first one behind a line feed at `at` or later.
+    /// True if its first record is the first one after a line feed at `at` or later.
     pub is_searched: bool,
     /// For a table: the columns of its records, unless it begins with the header.
     pub layout: Option<Arc<Layout>>,

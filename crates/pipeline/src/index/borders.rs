@@ -26,15 +26,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes read at a time to count lines, and at the beginning of a text.
 const CHUNK_BYTES: u64 = 256 << 10;
-/// Bytes read behind the end of a piece of a remote file for its last record, at first.
+/// Bytes read after the end of a piece of a remote file for its last record, at first.
 const REMOTE_BEHIND_BYTES: u64 = 64 << 10;
 /// The least size of a block: a byte order mark and a byte more, so that it begins in piece 0.
 const LEAST_BYTES: u64 = 4;
-/// The first line of a text may begin behind that.
+/// The first line of a text may begin after that.
 const BYTE_ORDER_MARK_BYTES: u64 = 3;
 /// Pieces of at most this size do not open their file for each of them.
 const MOST_SHARED_BYTES: u64 = 256 << 10;
-/// The position behind the last record.
+/// The position after the last record.
 const NO_RECORD: RecordPosition = RecordPosition { offset_bytes: u64::MAX, record: 0 };
 
 /// The borders of the pieces of one file.
@@ -58,7 +58,7 @@ pub struct Borders {
 enum Found {
     /// Piece 0 is the whole file, and the others are empty: it is compressed or cannot be read.
     Whole,
-    /// Records begin behind line feeds.
+    /// Records begin after line feeds.
     Lines,
     /// By an index.
     Marks(Marks),

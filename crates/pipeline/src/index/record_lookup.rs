@@ -22,7 +22,7 @@ const MAX_OPEN: usize = 256;
 /// A gap between two records is read too if it is at most this long, or at most as long as the
 /// first record.
 const SMALL_GAP_BYTES: u64 = 512;
-/// The first line of a text may begin behind that.
+/// The first line of a text may begin after that.
 const BYTE_ORDER_MARK_BYTES: u64 = 3;
 /// The same for a remote file, where a request takes as long as reading many bytes.
 const REMOTE_GAP_BYTES: u64 = 64 * 1024;

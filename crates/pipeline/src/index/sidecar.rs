@@ -103,7 +103,7 @@ pub struct Sidecar {
     first_number: u64,
     /// Bytes of an offset; of a number, 0 if they are consecutive.
     widths: (usize, usize),
-    /// The tables, and the checksums behind them.
+    /// The tables, and the checksums after them.
     tables: Bytes,
     sums: Bytes,
     /// The place of the numbers in the tables.

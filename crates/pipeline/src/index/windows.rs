@@ -3,7 +3,7 @@
 use super::offsets::{Offsets, Places};
 use headrace_engine::error::Result;
 
-/// The number of the token behind each document of a file.
+/// The number of the token after each document of a file.
 #[derive(Debug, Default)]
 pub struct DocumentEnds(Offsets);
 
@@ -72,7 +72,7 @@ impl WindowSize {
         num_tokens.checked_sub(self.length).map_or(0, |rest| rest / self.stride + 1)
     }
 
-    /// The number of tokens behind the last window of a run.
+    /// The number of tokens after the last window of a run.
     fn rest(self, num_tokens: u64) -> u64 {
         match self.count(num_tokens) {
             0 => num_tokens,
@@ -131,7 +131,7 @@ impl Windows {
         Ok(windows)
     }
 
-    /// The number of tokens behind the last window, of the file or of each document.
+    /// The number of tokens after the last window, of the file or of each document.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -58,7 +58,7 @@ pub enum Worker {
         keeps_count: bool,
         /// Number of threads that work on its tasks at the same time.
         num_callers: usize,
-        /// The number of functions that it calls one behind the other.
+        /// The number of functions that it calls one after the other.
         num_functions: usize,
     },
 }

@@ -8,7 +8,7 @@ use headrace_engine::error::Result;
 
 impl Plan {
     /// The checkpoint of the mixture that the rows come from, directly at the row where a checkpoint
-    /// of all steps is. `None` if rows wait in a step behind it, or the mixture does not remember
+    /// of all steps is. `None` if rows wait in a step after it, or the mixture does not remember
     /// its choices since.
     pub fn mix_place(&self, from: &Checkpoint) -> Result<Option<Checkpoint>> {
         let (input, step) = match self {

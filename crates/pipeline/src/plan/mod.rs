@@ -124,7 +124,7 @@ pub enum Step {
         keeps_count: bool,
         /// The number of its threads.
         num_callers: usize,
-        /// The number of functions that it calls one behind the other.
+        /// The number of functions that it calls one after the other.
         num_functions: usize,
         /// The estimated size of its results.
         size_estimate: SizeEstimate,

@@ -132,7 +132,7 @@ impl Step {
         let mut input = from.input(0)?;
         if let (Self::MapPython { num_functions, .. }, Some(_)) = (self, settings.skipper) {
             for _ in 1..*num_functions {
-                // Its rows have gone through some of the functions, which no call begins behind.
+                // Its rows have gone through some of the functions, which no call begins after.
                 if input.skip() > 0 {
                     return Err(damaged());
                 }

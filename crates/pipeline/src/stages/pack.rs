@@ -22,7 +22,7 @@ pub struct PackRows {
     pub length: usize,
     /// True if the lists may be pieces of longer ones.
     pub has_starts: bool,
-    /// The number of columns behind them whose values become a list of the row, one of each list.
+    /// The number of columns after them whose values become a list of the row, one of each list.
     pub num_along: usize,
     /// True if a column with the ends of the lists follows, from 0.
     pub has_ends: bool,
@@ -157,12 +157,12 @@ fn no_vector(name: &str, shape: &Shape, row_provenance: Option<RowProvenance>) -
     misfit(text, row_provenance)
 }
 
-/// Cuts lists that are too long into pieces, and adds a column with the start of each piece behind
+/// Cuts lists that are too long into pieces, and adds a column with the start of each piece after
 /// them. Each piece has the values of the columns that follow.
 pub struct CutLists {
     /// The names of the columns with lists.
     pub names: Vec<String>,
-    /// The number of columns behind them.
+    /// The number of columns after them.
     pub num_along: usize,
     /// The largest length of a piece.
     pub length: usize,

@@ -254,7 +254,7 @@ impl Execution {
         })
     }
 
-    /// The checkpoint of the mixture that the rows come from, directly behind the rows that were
+    /// The checkpoint of the mixture that the rows come from, directly after the rows that were
     /// returned, without the last `num_left` of them; None if it is not known.
     fn mix_place<'py>(&self, py: Python<'py>, plan: &Plan, num_left: u64) -> PyResult<Option<Bound<'py, PyList>>> {
         let behind = {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 type Content = (String, u64, Option<(i64, u32)>, Option<String>, u64, bool);
 
 /// The number of records of each file of a source, from its index. `None` at the first file without
-/// one, and nothing behind it.
+/// one, and nothing after that.
 #[pyfunction]
 pub fn index_counts(py: Python<'_>, index_files: &IndexFiles, source: &Plan) -> PyResult<Vec<Option<u64>>> {
     let (format, files) = files_of(source)?;

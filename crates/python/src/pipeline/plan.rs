@@ -153,7 +153,7 @@ impl Stage {
     }
 
     /// Cuts lists into pieces no longer than `length`, and adds the start of each piece. The
-    /// `num_along` columns behind the lists are kept.
+    /// `num_along` columns after the lists are kept.
     #[staticmethod]
     fn cut_lists(names: Vec<String>, num_along: usize, length: usize) -> Self {
         Self(Arc::new(CutLists { names, num_along, length }))

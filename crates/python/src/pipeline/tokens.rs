@@ -33,7 +33,7 @@ pub fn megatron_index(py: Python<'_>, path: &Bound<'_, PyBytes>) -> PyResult<(u8
 }
 
 /// Windows of files of tokens: a plan of their bytes, the stage that makes arrays of them, the
-/// number of windows of each file, and the number of tokens behind the last ones. `size` is the
+/// number of windows of each file, and the number of tokens after the last ones. `size` is the
 /// length and the stride. `documents` is "", "mask" or "split". The numbers are checked if
 /// `is_checked`.
 #[pyfunction]

@@ -84,7 +84,7 @@ fn check(count: u64, bytes: u64) -> Result<(), Fault> {
     match count <= FREE_PAGES + bytes / LEAST_BYTES {
         true => Ok(()),
         false => Err(Fault(format!(
-            "the server's list of files goes on behind {} pages, which have {bytes} bytes together, expected a last page",
+            "the server's list of files continues after {} pages, which have {bytes} bytes together, expected a last page",
             count - 1
         ))),
     }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_long_list_of_full_pages_is_no_endless_one() {
         assert_eq!(check(1000, 0).map_err(|fault| fault.0), Ok(()));
-        assert!(check(1001, 0).unwrap_err().0.contains("goes on behind 1000 pages, which have 0 bytes"));
+        assert!(check(1001, 0).unwrap_err().0.contains("continues after 1000 pages, which have 0 bytes"));
         assert!(check(5000, 5000 * 200_000).is_ok());
         assert!(check(10, MOST_BYTES).is_ok());
         assert!(check(10, MOST_BYTES + 1).unwrap_err().0.contains("more than 2 GiB"));

@@ -123,7 +123,7 @@ def convert(
     """Converts TFRecords, CSV, JSON lines, Parquet, tar or image folders to TFRecords, or back.
 
     One side is TFRecords. Shards get their names when they are whole; the same command again
-    continues behind the last one.
+    continues after the last one.
 
     Exits with 1 if the conversion fails, with 130 after Ctrl-C.
     """
@@ -163,7 +163,7 @@ def _print(done: Converted) -> None:
         click.echo(f"{count_of(len(done.skipped), 'example')} left out", err=True)
     if done.num_before:
         parts = count_of(done.num_before, "part")
-        click.echo(f"went on behind {parts} of an earlier run", err=True)
+        click.echo(f"continued after {parts} of an earlier run", err=True)
     first, last = Path(done.files[0]), Path(done.files[-1])
     names = str(first) if first == last else f"{first} to {last.name}"
     files = count_of(len(done.files), "file")

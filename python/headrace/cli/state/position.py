@@ -69,7 +69,7 @@ def num_batches(words: Sequence[Any], checkpoint: Checkpoint) -> int | None:
 def place_lines(
     words: Sequence[Any],
     checkpoint: Checkpoint,
-    behind: int = 0,
+    after: int = 0,
     digested: int | None = None,
     in_blocks: bool = False,
 ) -> Iterator[str]:
@@ -78,7 +78,7 @@ def place_lines(
     Args:
         words: The stages, in the form of a state.
         checkpoint: The checkpoint of the last stage.
-        behind: The number of examples after the checkpoint.
+        after: The number of examples after the checkpoint.
         digested: The number of stages that make the global order. A checkpoint of the digest
             follows theirs.
         in_blocks: Whether a shuffle after these stages reads pieces of files.
@@ -90,11 +90,11 @@ def place_lines(
             (before,) = checkpoint.inputs
             checkpoint, digested = before._replace(skip=before.skip + checkpoint.skip), None
         if not checkpoint.numbers and not checkpoint.inputs:
-            yield f"{name}: {_beginning(checkpoint.skip + behind)}"
+            yield f"{name}: {_beginning(checkpoint.skip + after)}"
             return
         if not checkpoint.numbers:
             # Functions that change the number of examples have no numbers of their own.
-            total = checkpoint.skip + behind
+            total = checkpoint.skip + after
             if name in ("map", "filter", "flat_map", "unbatch"):
                 yield f"{name}: It has given {count_of(total, 'result')} since the place below."
                 yield from place_lines(words[:index], checkpoint.inputs[0], 0, digested, in_blocks)
@@ -104,31 +104,31 @@ def place_lines(
                 return
             continue
         if name in (*_IN_PIECES, *_TOGETHER) and checkpoint.inputs:
-            yield from _lines_of_inputs(words[index], checkpoint, behind, in_blocks)
+            yield from _lines_of_inputs(words[index], checkpoint, after, in_blocks)
             return
         saying = _SAYINGS.get((name, len(checkpoint.numbers)))
         if saying is not None:
-            yield f"{name}: {_said(saying, checkpoint, behind)}"
+            yield f"{name}: {_said(saying, checkpoint, after)}"
             if checkpoint.inputs:
-                rest = checkpoint.skip + behind if name in _ONE_TO_ONE else 0
+                rest = checkpoint.skip + after if name in _ONE_TO_ONE else 0
                 yield from place_lines(
                     words[:index], checkpoint.inputs[0], rest, digested, in_blocks
                 )
             return
         if name in ("bucket_by_length", "pack"):
-            taken = count_of(checkpoint.skip + behind, "result")
+            taken = count_of(checkpoint.skip + after, "result")
             yield f"{name}: It has given {taken} since a place at which examples waited."
             return
 
 
-def _said(saying: str, checkpoint: Checkpoint, behind: int) -> str:
+def _said(saying: str, checkpoint: Checkpoint, after: int) -> str:
     first, *others = checkpoint.numbers
-    total = first + checkpoint.skip + behind
+    total = first + checkpoint.skip + after
     record = others[-1] + checkpoint.skip if len(others) == 2 else 0
     text = saying.format(first=first, total=total, second=(others or [0])[0], record=record)
-    if not behind or "{record" not in saying:
+    if not after or "{record" not in saying:
         return text
-    return f"{text} The pipeline resumes {count_of(behind, 'example')} behind it."
+    return f"{text} The pipeline resumes {count_of(after, 'example')} after it."
 
 
 def _has_blocks(words: Any) -> bool:
@@ -138,9 +138,9 @@ def _has_blocks(words: Any) -> bool:
 
 
 def _lines_of_inputs(
-    words: Any, checkpoint: Checkpoint, behind: int, is_of_blocks: bool
+    words: Any, checkpoint: Checkpoint, after: int, is_of_blocks: bool
 ) -> Iterator[str]:
-    name, taken = name_of(words), count_of(checkpoint.skip + behind, "example")
+    name, taken = name_of(words), count_of(checkpoint.skip + after, "example")
     if name not in _IN_PIECES or len(checkpoint.numbers) == 1:
         yield f"{name}: It has given {taken} since these places of its parts."
         yield from _lines_of_parts(words, checkpoint.inputs)
@@ -159,13 +159,11 @@ def _piece_line(name: str, place: Checkpoint) -> str:
     # Records of lines are counted from the beginning of a piece.
     if len(place.numbers) != 3:
         begins = (
-            f"It resumes {count_of(place.skip, 'example')} behind" if place.skip else "It begins at"
+            f"It resumes {count_of(place.skip, 'example')} after" if place.skip else "It begins at"
         )
         return f"{name}: {begins} the beginning of a piece."
     file, offset_bytes, _ = place.numbers
-    text = (
-        f"The next record is {place.skip:,} behind" if place.skip else "The next record begins at"
-    )
+    text = f"The next record is {place.skip:,} after" if place.skip else "The next record begins at"
     return f"{name}: {text} byte {offset_bytes:,} of file {file}, both counted from 0."
 
 
@@ -184,4 +182,4 @@ def name_of(words: Any) -> str:
 def _beginning(skip: int) -> str:
     if not skip:
         return "It begins at its beginning."
-    return f"It resumes {count_of(skip, 'example')} behind its beginning."
+    return f"It resumes {count_of(skip, 'example')} after its beginning."

@@ -20,7 +20,7 @@ __all__ = ["tokenize"]
     "--append-eod",
     "end",
     metavar="TOKEN",
-    help="A token behind each document, as the tokenizer writes it: <|endoftext|>.",
+    help="A token after each document, as the tokenizer writes it: <|endoftext|>.",
 )
 @click.option("--add-special-tokens", is_flag=True, help="Add those that the tokenizer adds.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; one for each core otherwise.")

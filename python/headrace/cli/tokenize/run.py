@@ -42,7 +42,7 @@ class Request:
         output: The output, with or without `.bin`.
         key: The key or column of the text.
         has_lines: Whether each line of a text file is a document.
-        end: The token behind each document; None for none.
+        end: The token after each document; None for none.
         adds_special_tokens: Whether special tokens are added.
         num_threads: The number of threads; None for one for each core.
         overwrites: Whether files that are there are replaced.
@@ -175,7 +175,7 @@ class _Writer:
 
     Args:
         dtype: The type of a token.
-        end: The token behind each document; None for none.
+        end: The token after each document; None for none.
         tokenizer: The path of the tokenizer, for errors.
     """
 

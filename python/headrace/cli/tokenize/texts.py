@@ -32,7 +32,7 @@ class _Texts(NamedTuple):
 
 
 def texts_of(sources: Iterable[str], key: str, has_lines: bool) -> list[Pipeline]:
-    """Returns pipelines of the texts of files, one behind the other, in the component `text`.
+    """Returns pipelines of the texts of files, one after the other, in the component `text`.
 
     Args:
         sources: Paths, directories and patterns.

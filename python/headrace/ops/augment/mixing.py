@@ -47,7 +47,7 @@ def mixup(
     """Mixes each image of a batch with the one before it, and the first with the last.
 
     A share is drawn for the batch from Beta(`alpha`, `alpha`): an image times the share, plus the
-    one before it times the rest; labels alike. Call it after `batch`, behind a shuffle. float32 is
+    one before it times the rest; labels alike. Call it after a shuffle and `batch`. float32 is
     what torchvision computes, to 1e-6 of the largest value; uint8, which torchvision refuses, is
     rounded.
 
@@ -87,7 +87,7 @@ def cutmix(
 
     The first gets it from the last. The area is drawn for the batch, so that the share that stays
     is from Beta(`alpha`, `alpha`); what lies beyond the edge is cut off, and labels are mixed by
-    the area that is left. Call it after `batch`, behind a shuffle. For the same rectangle, images
+    the area that is left. Call it after a shuffle and `batch`. For the same rectangle, images
     are torchvision's.
 
     Args:

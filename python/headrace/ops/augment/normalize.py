@@ -35,7 +35,7 @@ def normalize(
         image: uint8 or float32, (height, width, channels), or with any axes in front of these.
         mean: One number for each channel, or one for all.
         std: The same, not 0.
-        layout: The axes of the result: "CHW" for channels in front of height and width, as PyTorch
+        layout: The axes of the result: "CHW" for channels before height and width, as PyTorch
             wants them, or "HWC" for the order of `image`.
         name: Name of the operation.
 

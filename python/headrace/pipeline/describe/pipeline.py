@@ -105,7 +105,7 @@ class Pipeline(ExampleMethods, OrderMethods, BatchMethods, ResourceMethods):
                 None,
                 None,
                 f"spec: {self.stages[known.empty_at]} has no example, from which the components "
-                "behind it are learned, expected one. Check what comes before it.",
+                "after it are learned, expected one. Check what comes before it.",
             )
         return dict(known.specs[-1])
 

@@ -92,19 +92,19 @@ def _waits(stage: Stage) -> bool:
     return isinstance(stage, waiting)
 
 
-def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_behind: bool) -> bool:
+def is_shuffled_whole(chain: Sequence[Stage], is_shuffled_after: bool) -> bool:
     """Returns whether a full shuffle needs random access to the source itself, not to a cache.
 
     Args:
         chain: All stages.
-        is_shuffled_behind: Whether a shuffle of all examples follows them.
+        is_shuffled_after: Whether a shuffle of all examples follows them.
     """
     for stage in chain[1:]:
         if isinstance(stage, stages.Cache):
             return False
         if isinstance(stage, stages.Shuffle):
             return stage.window is None
-    return is_shuffled_behind
+    return is_shuffled_after
 
 
 def keeps_all(chain: Sequence[Stage]) -> bool:

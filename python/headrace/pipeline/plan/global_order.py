@@ -26,7 +26,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     if any(map(_has_shard, stages.parts_of(chain[0]))):
         return (
             "a shard stands in a part of a combination, so each rank has an order of its own. "
-            "Write shard(...) behind the combination"
+            "Write shard(...) after the combination"
         )
     shards = [number for number, stage in enumerate(chain) if isinstance(stage, stages.Shard)]
     if any(isinstance(stage, stages.Shard) and stage.by == "piece" for stage in chain):
@@ -56,7 +56,7 @@ def ordered_stages(chain: Sequence[Stage]) -> int | str:
     if count > shard > 0:
         return (
             f"{chain[count - 1].name} follows shard, so the place of the other ranks in the global "
-            "order is not known. Write shard(...) behind it"
+            "order is not known. Write shard(...) after it"
         )
     return count
 

@@ -69,7 +69,7 @@ class Resumed:
         chain: Its stages, with the seeds of the state where the program gave none.
         epoch: The number of the epoch that was begun.
         place: The place in that epoch, for the engine.
-        digest: The digest of the global order up to there, for the engine, behind the number of the
+        digest: The digest of the global order up to there, for the engine, after the number of the
             stages that make that order. None if there is no such order.
         files: The digests of the files of each source.
         skipped: The examples skipped before.
@@ -244,7 +244,7 @@ def _mixture(
     if is_changed and found is not None and found["place"] is None:
         raise ValueError(
             "resume: the parts and weights of mix cannot be others than in the pipeline that the "
-            "state was taken with, since a stage behind mix holds examples back, as a window, "
+            "state was taken with, since a stage after mix holds examples back, as a window, "
             "filter, pack or skip_errors does. Write that stage into the parts, or resume with the "
             "same ones."
         )
@@ -252,7 +252,7 @@ def _mixture(
     if is_changed and {stages.Epochs, stages.Shard} <= kinds:
         raise ValueError(
             "resume: the parts and weights of mix cannot be others than in the pipeline that the "
-            "state was taken with, since epochs and shard stand behind mix. Loop over "
+            "state was taken with, since epochs and shard follow mix. Loop over "
             "pipe.epoch(n) instead of epochs, or resume with the same ones."
         )
     return None if found is None else MixtureResumed(found["counts"], found["place"], is_changed)

@@ -208,7 +208,7 @@ class RemoteIterator(Elsewhere):
                 self._continued(part)
 
     def stop(self) -> None:
-        """Lets all workers stop behind the calls that are under way."""
+        """Lets all workers stop after the calls that are under way."""
         with self._lock:
             for worker in self._workers:
                 worker.board.stop(True)
@@ -403,7 +403,7 @@ class IteratorProcesses:
             before.close(keeps_workers=True)
 
     def stop(self) -> None:
-        """Lets all workers stop behind the calls that are under way."""
+        """Lets all workers stop after the calls that are under way."""
         with self._lock:
             self._is_over = True
             iterator = self._iterator

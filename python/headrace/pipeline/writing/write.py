@@ -98,7 +98,7 @@ def _checked(
     if batch_depth(pipe.stages) > 0:
         raise ValueError(
             "write: the pipeline gives batches, expected examples. Leave out batch(...), or write "
-            "unbatch() behind it."
+            "unbatch() after it."
         )
     if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe.stages):
         raise ValueError("write: the pipeline has no end. Give epochs(...) a count.")

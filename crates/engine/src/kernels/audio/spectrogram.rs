@@ -157,7 +157,7 @@ fn window(num_fft: usize, win_length: usize) -> Vec<f32> {
     (0..num_fft).map(weight).collect()
 }
 
-/// Bands whose weights rise to the centre of the band and fall behind it.
+/// Bands whose weights rise to the centre of the band and fall after it.
 fn bands(attrs: &Attrs, num_fft: usize) -> Result<Vec<Band>> {
     let (rate, count) = (attrs.int("sample_rate")? as f64, attrs.int("n_mels")?.max(1) as usize);
     let is_htk = attrs.string("mel_scale")? == "htk";

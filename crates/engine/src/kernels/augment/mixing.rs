@@ -81,7 +81,7 @@ impl Kernel for CutMix {
                 if self.axes[2] == 1 { "(batch, channels, height, width)" } else { "(batch, height, width, channels)" };
             return Err(Error::invalid_argument(format!(
                 "cutmix: the images have shape {}, expected {expected} of at most 4 channels. Call it after batch; \
-                 layout=\"CHW\" is for channels in front, and \"HWC\" for behind",
+                 layout=\"CHW\" means channels first, \"HWC\" channels last",
                 bracketed(shape)
             )));
         }

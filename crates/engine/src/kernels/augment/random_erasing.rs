@@ -58,7 +58,7 @@ impl Kernel for RandomErasing {
             let expected = if self.axes[2] == 0 { "(channels, height, width)" } else { "(height, width, channels)" };
             return Err(Error::invalid_argument(format!(
                 "random_erasing: the image has shape {}, expected one image {expected} of at most 4 channels. Call it \
-                 for each image, before batch; layout=\"CHW\" is for channels in front, and \"HWC\" for behind",
+                 for each image, before batch; layout=\"CHW\" means channels first, \"HWC\" channels last",
                 bracketed(shape)
             )));
         }

@@ -48,7 +48,7 @@ pub fn find(fields: &Fields, name: &str) -> std::result::Result<Found, NotFound>
     Err(NotFound::Missing)
 }
 
-/// The parts of a name before and behind each dot.
+/// The parts of a name before and after each dot.
 fn splits(name: &str) -> impl Iterator<Item = (&str, &str)> {
     name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]))
 }

@@ -47,10 +47,10 @@ pub fn unwritable(kind: &DataType) -> Option<(String, DataType)> {
 
 /// The error says what JSON does not hold.
 type Written = std::result::Result<(), String>;
-/// Writes the value of a row behind a text.
+/// Writes the value of a row after a text.
 type Writer<'a> = Box<dyn Fn(usize, &mut String) -> Written + 'a>;
 
-/// Writes row `row` of an array, as JSON, behind a text. The array is of a type that
+/// Writes row `row` of an array, as JSON, after a text. The array is of a type that
 /// [`super::types::read_as`] gives.
 pub fn writer(array: &ArrayRef) -> Writer<'_> {
     let write = of_values(array);

@@ -190,7 +190,7 @@ pub struct Cut {
     pub num_read: usize,
     /// The places of the rows among those, unless they are all of them.
     kept: Option<Vec<usize>>,
-    /// The fault of the row behind them, in words that begin with its column.
+    /// The fault of the row after them, in words that begin with its column.
     pub fault: Option<String>,
 }
 

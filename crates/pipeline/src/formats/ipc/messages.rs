@@ -205,7 +205,7 @@ impl Table {
             MessageHeader::Schema => Err(refused(
                 file,
                 format!(
-                    "there is a second stream at byte {at}, behind the first. Write each to a file of its own, since other \
+                    "there is a second stream at byte {at}, after the first. Write each to a file of its own, since other \
                      programs do not read it."
                 ),
             )),
@@ -319,7 +319,7 @@ impl Walk<'_> {
                 return Err(refused(
                     self.file,
                     format!(
-                        "there are {behind} bytes behind the end of the stream, at byte {offset}. Write each stream to a \
+                        "there are {behind} bytes after the end of the stream, at byte {offset}. Write each stream to a \
                          file of its own."
                     ),
                 ));

@@ -24,7 +24,7 @@ impl RandomAccess for Tar {
         Some("tar".to_owned())
     }
 
-    /// Blocks of zeros, and what is behind them, follow the last sample.
+    /// Blocks of zeros, and what is after them, follow the last sample.
     fn ends_with_file(&self) -> bool {
         false
     }

@@ -137,7 +137,7 @@ pub fn documents(file: &Arc<FileProvenance>, dtype: DType, num_tokens: u64) -> R
         let border = u64::try_from(border).ok().filter(|border| *border <= head.num_sequences && *border >= sequence);
         let Some(border) = border else {
             let text =
-                format!("its documents are not in order: one begins before sequence {sequence}, or behind all of them");
+                format!("its documents are not in order: one begins before sequence {sequence}, or after all of them");
             return Err(unfit(file, &format!("{text}. Copy the file again")));
         };
         while sequence < border {

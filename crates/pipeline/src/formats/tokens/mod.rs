@@ -90,7 +90,7 @@ impl Tokens {
         self.files.iter().map(|file| file.windows.len())
     }
 
-    /// The number of tokens behind the last windows.
+    /// The number of tokens after the last windows.
     pub fn left_out(&self) -> u64 {
         self.files.iter().map(|file| file.windows.left_out()).sum()
     }
@@ -185,7 +185,7 @@ impl Split for Splitter {
         let (mut found, count) = (Found::default(), self.windows.len());
         let length = self.windows.record_bytes() as usize;
         let mut record = at.record;
-        // The place of the next window in the chunk, which it may be behind.
+        // The place of the next window in the chunk, or beyond the chunk.
         let place = |record: u64| {
             let place = self.windows.offset(record).saturating_sub(at.offset_bytes);
             usize::try_from(place).unwrap_or(usize::MAX)

@@ -97,7 +97,7 @@ fn parsed(text: &str) -> Option<NaiveDateTime> {
     of_utc.or_else(zoned)
 }
 
-/// The number of digits behind the point of a text, without zeros at the end.
+/// The number of digits after the point of a text, without zeros at the end.
 fn digits_of_fraction(text: &str) -> usize {
     let Some((_, fraction)) = text.split_once('.') else { return 0 };
     let end = fraction.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(fraction.len());

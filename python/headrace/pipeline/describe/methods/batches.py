@@ -162,7 +162,7 @@ class BatchMethods(Chain):
                 value for each packed example, or piece.
             cu_seqlens: Whether to add `cu_seqlens`, ragged int32: 0, and where each packed example
                 ends in the row, as kernels for attention with variable lengths take it. It has one
-                number more than the row has examples; padding is behind the last.
+                number more than the row has examples; padding is after the last.
             balance: The number of ranks that share each step. Eight rows for each rank wait, and
                 are returned in an order in which every `balance` neighbours have similar sums of
                 squared lengths, which attention takes time for, and ranks take turns with the

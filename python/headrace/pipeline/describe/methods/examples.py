@@ -101,7 +101,7 @@ class ExampleMethods(Chain):
         if len(self.stages) > 1 or not isinstance(self.stages[0], (stages.Files, Source)):
             raise ValueError(
                 f"with_origin: it follows {self.stages[-1].name}, expected a source of files right "
-                "before it. Write it behind the source."
+                "before it. Write it after the source."
             )
         return self._then(stages.WithOrigin())
 

@@ -24,7 +24,7 @@ def checked_part_names(names: tuple[object, ...]) -> tuple[str, ...]:
 def checked_schedule(
     weights: object, schedule: object, names: tuple[str, ...], count: int
 ) -> tuple[tuple[float, ...], tuple[tuple[int, tuple[float, ...]], ...]]:
-    """Returns the weights at the beginning, and the changes behind it.
+    """Returns the weights at the beginning, and the changes after it.
 
     Args:
         weights: As given to `mix`.

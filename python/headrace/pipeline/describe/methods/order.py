@@ -95,7 +95,7 @@ class OrderMethods(Chain):
                 if they are fewer than ranks: "drop" drops them; with "pad" the ranks that have none
                 repeat them in turn, and `mask` is false for these in a later
                 `batch(..., remainder="pad")`. None gives them to the first ranks.
-            by: "example" for every `count`-th example of the one order. "piece" behind a shuffle
+            by: "example" for every `count`-th example of the one order. "piece" after a shuffle
                 over a window: each rank gets every `count`-th of the files (the pieces that the
                 window reads), in another order in each epoch, and reads no other. Then ranks have
                 as many examples as their files have, the window is filled from these, and a state

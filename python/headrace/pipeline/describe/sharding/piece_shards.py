@@ -50,7 +50,7 @@ def check_pieces(chain: Sequence[Stage]) -> None:
     if not files_before(before):
         raise ValueError(
             f"{where}, but the examples of {before[0].name} reach the window in their order, not "
-            "by files. Leave out by, or write take, skip, batches and cache behind shard(...)."
+            "by files. Leave out by, or write take, skip, batches and cache after shard(...)."
         )
 
 

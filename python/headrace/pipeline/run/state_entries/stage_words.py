@@ -74,7 +74,7 @@ def check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "") 
         more, fewer = max(mine, other, key=len), min(len(mine), len(other))
         whose = "this pipeline" if more is mine else "the pipeline that the state was taken with"
         raise ValueError(
-            f"resume: {where}{whose} has {_shown(more[fewer])} behind stage {fewer - 1}, and the "
+            f"resume: {where}{whose} has {_shown(more[fewer])} after stage {fewer - 1}, and the "
             "other has not. Resume with the same pipeline."
         )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 __all__ = ["HParams", "parse_values"]
 
-# One assignment of a line: `name=value` or `name=[value,value]`, and the comma behind it.
+# One assignment of a line: `name=value` or `name=[value,value]`, and the comma after it.
 _ASSIGNMENT: Final = re.compile(
     r"(?P<name>[A-Za-z][\w.]*)\s*=\s*(?:\[(?P<list>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,\s*|$)"
 )

@@ -160,7 +160,7 @@ def apply_to_variable(
     Args:
         op_type: Type of the operation.
         ref: The variable.
-        inputs: The inputs behind the variable.
+        inputs: The inputs after the variable.
         infer: Takes all input tensors and returns dtype and static shape of each output.
         attrs: Attributes; those for type variables are added.
         name: Name of the operation.

@@ -21,7 +21,7 @@ impl Part {
     /// The whole file.
     pub const ALL: Self = Self { start: 0, length: None };
 
-    /// The first sample behind the part, of a file with `num_samples`. Fails if the part does not
+    /// The first sample after the part, of a file with `num_samples`. Fails if the part does not
     /// lie in the file.
     pub fn end(&self, num_samples: u64) -> Result<u64> {
         let end = self.length.map_or(Some(num_samples), |length| self.start.checked_add(length));

@@ -10,7 +10,7 @@ pub enum Format {
     Wav,
     /// The stream begins at this byte.
     Flac(usize),
-    /// The first frame is at this byte, or behind it.
+    /// The first frame is at this byte, or after it.
     Mp3(usize),
     Ogg,
 }
@@ -65,7 +65,7 @@ fn unknown(bytes: &[u8]) -> String {
     format!("the file begins with b'{}', which is no format of sound", bytes[..bytes.len().min(12)].escape_ascii())
 }
 
-/// The place behind all ID3v2 tags that a file begins with.
+/// The place after all ID3v2 tags that a file begins with.
 fn behind_id3v2(contents: &[u8]) -> Result<usize> {
     let mut place = 0;
     while let Some([b'I', b'D', b'3', _, _, flags, sizes @ ..]) =

@@ -65,7 +65,7 @@ pub fn of_jpeg(contents: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The EXIF data of a PNG: its chunk of that name, before or behind the pixels.
+/// The EXIF data of a PNG: its chunk of that name, before or after the pixels.
 pub fn of_png(contents: &[u8]) -> Option<&[u8]> {
     let mut rest = contents.get(8..)?;
     loop {

@@ -124,7 +124,7 @@ pub fn next_frame(bytes: &[u8], places: Range<usize>, info: &StreamInfo) -> Opti
     })
 }
 
-/// A number as UTF-8 codes it, with up to 36 bits, and the place behind it.
+/// A number as UTF-8 codes it, with up to 36 bits, and the place after it.
 fn coded_number(bytes: &[u8], place: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(place)?;
     let more = match first.leading_ones() as usize {
@@ -140,7 +140,7 @@ fn coded_number(bytes: &[u8], place: usize) -> Option<(u64, usize)> {
     Some((number, place + 1 + more))
 }
 
-/// The big-endian number of `count` bytes at `place`, which moves behind it.
+/// The big-endian number of `count` bytes at `place`, which moves after it.
 fn take(bytes: &[u8], place: &mut usize, count: usize) -> Option<u64> {
     let taken = bytes.get(*place..*place + count)?;
     *place += count;

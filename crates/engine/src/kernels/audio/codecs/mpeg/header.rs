@@ -95,7 +95,7 @@ impl Header {
         }
     }
 
-    /// The place behind the side information.
+    /// The place after the side information.
     pub fn main_at(&self) -> usize {
         self.side_at() + self.side_bytes()
     }

@@ -41,7 +41,7 @@ struct Tag {
 }
 
 impl<'a> Mp3<'a> {
-    /// Finds the frames, of which the first begins at byte `start`, or behind zeros there.
+    /// Finds the frames, of which the first begins at byte `start`, or after zeros there.
     pub fn open(contents: &'a [u8], start: usize) -> Result<Self> {
         let zeros = contents[start..].iter().take_while(|byte| **byte == 0).count();
         let start = start + zeros;
