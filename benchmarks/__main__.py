@@ -119,7 +119,7 @@ def rows_of_pipelines(
         try:
             data.ensure(dataset.stem_of(workload.task))
         except data.MissingSourceError as error:
-            print(f"{workload.name} is left out: {error}", file=sys.stderr)
+            print(f"{workload.name} is skipped: {error}", file=sys.stderr)
             continue
         programs = programs_for(workload, prefixes)
         results = running.run(workload, programs, rounds, seconds)

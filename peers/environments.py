@@ -42,7 +42,7 @@ def python_of(peer: str) -> Path | None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        print(f"{peer} is left out: {reason}", file=sys.stderr)
+        print(f"{peer} is skipped: {reason}", file=sys.stderr)
         return None
     stamp.write_text(wanted)
     return python

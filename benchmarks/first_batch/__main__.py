@@ -127,7 +127,7 @@ def table_of(workload: Workload, rows: Sequence[report.Row]) -> str:
         ratio = f"{seconds[row.key] / ours:.2f}" if ours else ""
         figures = f"{ratio} | {row.cpu_us / 1e6:.2f} | {row.peak_mib:,.0f}"
         lines.append(f"| {row.title} | {seconds[row.key]:.3f} | {figures} |")
-    lines += ["", *(f"{row.title} is left out: {row.failure}." for row in rows if row.failure)]
+    lines += ["", *(f"{row.title} is skipped: {row.failure}." for row in rows if row.failure)]
     return "\n".join([*lines, ""])
 
 

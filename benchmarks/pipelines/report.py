@@ -92,7 +92,7 @@ def table_of(
             "" if row.first_batch_seconds is None else f"{row.first_batch_seconds:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *(f"{row.title} is left out: {row.failure}." for row in rows if row.failure)]
+    lines += ["", *(f"{row.title} is skipped: {row.failure}." for row in rows if row.failure)]
     return "\n".join([*lines, ""])
 
 

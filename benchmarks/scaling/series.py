@@ -139,6 +139,6 @@ def _has_data(name: str, task: str) -> bool:
     try:
         data.ensure(dataset.stem_of(task))
     except data.MissingSourceError as error:
-        print(f"{name} is left out: {error}", file=sys.stderr)
+        print(f"{name} is skipped: {error}", file=sys.stderr)
         return False
     return True

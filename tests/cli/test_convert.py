@@ -489,7 +489,7 @@ class TestRefusals:
         assert "corrupted record" in refused("a", "b.tfrecord")
         done = call("convert", "a", "b.tfrecord", "--skip-errors", 1)
         assert done.exit_code == 0
-        assert "1 example left out" in done.stderr
+        assert "1 example skipped" in done.stderr
         assert len(numbers_of("b.tfrecord")) < 5
 
     def test_json_says_what_was_written(self):

@@ -91,7 +91,7 @@ def test_it_may_be_killed_again_and_again(whole):
 def test_a_signal_ends_it_cleanly_and_it_continues(whole, sent, code, moment):
     done = ended_at(moment, 2, sent, *COMMAND)
     assert done.returncode == code
-    assert done.stderr == "Interrupted. The same command again goes on.\n"
+    assert done.stderr == "Interrupted. Run the same command again to continue.\n"
     assert contents().items() <= whole.items(), "there are no temporary files"
     assert run(*COMMAND).returncode == 0
     assert contents() == whole

@@ -147,7 +147,7 @@ def test_skipped_examples_are_reported():
     Path("t.txt").write_text("1\n2\nthree\n4\n")
     numbers = hr.text_lines("t.txt").map(lambda example: {"n": int(example["text"])})
     lines = said(state_of(numbers.skip_errors(5).batch(1), 3))
-    assert "1 example was left out:" in lines
+    assert "1 example was skipped:" in lines
     assert any(line.startswith("t.txt, record 2") for line in lines)
 
 

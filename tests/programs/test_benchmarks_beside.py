@@ -59,7 +59,7 @@ def test_a_table_has_the_programs_and_says_which_are_not_installed(monkeypatch):
     workload, rows = beside.measured(ARRAYS, 1, 0.001, ["headrace", "alone"])
     table = beside.table_of(ARRAYS, workload, rows)
     assert "\n| headrace | " in table
-    assert "NumPy by hand is left out: could not be installed." in table
+    assert "NumPy by hand is skipped: could not be installed." in table
 
 
 def test_a_program_that_loses_a_row_has_failed():

@@ -160,8 +160,8 @@ def test_a_table_compares_with_the_limit_and_with_ours():
         "| the limit | 400 | 0% | 100% | 0.05 | 2 | 20 |  |",
         "| the slow | 20 | 100% | 5.0% | 1 | 2 | 20 | 0.25 |",
         "",
-        "the broken is left out: no such module.",
-        "the absent is left out: could not be installed.",
+        "the broken is skipped: no such module.",
+        "the absent is skipped: could not be installed.",
     ]
 
 

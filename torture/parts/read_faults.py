@@ -156,7 +156,7 @@ def _judged(case: _Case) -> tuple[str, str | None]:
     if values == case.expected:
         return "whole data", None
     if case.error in case.subject.hides:
-        return "what cannot be listed is left out, as in TensorFlow", None
+        return "files that cannot be listed are skipped, as in TensorFlow", None
     return "other data", f"{difference(values, case.expected)}, and no error"
 
 

@@ -143,7 +143,7 @@ def check_skipped(job: Job, batches: Batches) -> None:
     """Raises an error unless exactly the damaged examples were skipped."""
     wanted = job.num_skipped * job.num_epochs
     if len(batches.skipped) != wanted:
-        raise AssertionError(f"{len(batches.skipped)} examples were left out, expected {wanted}")
+        raise AssertionError(f"{len(batches.skipped)} examples were skipped, expected {wanted}")
 
 
 def main(name: str, directory: str, seed: str, count: str) -> None:

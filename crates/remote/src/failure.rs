@@ -49,7 +49,7 @@ pub fn failed(failure: &Failure) -> Error {
         Code::Unavailable if text.contains("169.254.169.254") || text.contains("metadata.google.internal") => error
             .with_remedy(
                 "No credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
-                 GOOGLE_APPLICATION_CREDENTIALS; or AWS_SKIP_SIGNATURE=true, or GOOGLE_SKIP_SIGNATURE=true, for what is public.",
+                 GOOGLE_APPLICATION_CREDENTIALS; or AWS_SKIP_SIGNATURE=true, or GOOGLE_SKIP_SIGNATURE=true, for public files.",
             ),
         Code::Unavailable => error.with_remedy("Check the network and the endpoint, and try again."),
         _ => error,

@@ -101,7 +101,7 @@ class Signature:
                 return native_array(np.array(value, dtype=object))
             array = np.asarray(value)
         except (TypeError, ValueError) as error:
-            self._refuse(f"{self._name(index)} is no array of {dtype.name}: {error}.")
+            self._refuse(f"{self._name(index)} is not an array of {dtype.name}: {error}.")
         wanted = np.dtype(dtype.as_numpy_dtype)
         if isinstance(value, _UNTYPED) and _holds(wanted, array):
             array = array.astype(wanted)

@@ -212,7 +212,7 @@ def test_an_mp3_without_its_first_frame_of_samples_is_an_error():
     ("contents", "text"),
     [
         (b"", "the file is an empty file, expected WAV"),
-        (b"\x89PNG\r\n\x1a\n", "which is no format of sound, expected WAV"),
+        (b"\x89PNG\r\n\x1a\n", "which is not a known format of sound, expected WAV"),
         (b"FORM\0\0\0\0AIFF", "the file is AIFF, expected WAV"),
         (b"\0\0\0\x18ftypM4A ", "the file is MP4"),
     ],

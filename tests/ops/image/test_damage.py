@@ -17,7 +17,7 @@ DECODERS = {
     "GIF": tf.image.decode_gif,
     "BMP": tf.image.decode_bmp,
 }
-AGAIN = "Copy the file again, or leave it out"
+AGAIN = "Copy the file again, or skip it"
 HUGE = "expected at most 178956970. Make it smaller before it is read"
 UNKNOWN = "Expected image (JPEG, PNG, or GIF), got "
 JPEG = "Invalid JPEG data or crop window, data size "
@@ -124,7 +124,7 @@ DAMAGES = [
         (name, what, damage, texts)
         for name in ("JPEG", "PNG", "GIF")
         for what, damage, texts in [
-            ("empty", lambda _: b"", [UNKNOWN + "empty file. Look at what should have written it"]),
+            ("empty", lambda _: b"", [UNKNOWN + "empty file. Check the program that wrote it"]),
             (
                 "text",
                 lambda _: b"<html>" * 9,

@@ -33,7 +33,7 @@ def test_every_string_of_a_tensor_is_decompressed(run):
 @pytest.mark.parametrize(
     ("compression", "data", "text"),
     [
-        ("ZLIB", b"abc", f"{HEADER}It does not look compressed; leave out the compression."),
+        ("ZLIB", b"abc", f"{HEADER}It does not look compressed; omit the compression."),
         ("ZLIB", G, f"{HEADER}It looks like GZIP; give that as its compression."),
         ("GZIP", Z, f"{HEADER}It looks like ZLIB; give that as its compression."),
         ("GZIP", G + b"junk", f"{HEADER}It is damaged; copy it again."),

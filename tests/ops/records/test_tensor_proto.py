@@ -83,7 +83,7 @@ DAMAGED = {
     "a negative size": (
         *(
             b"\x08\x03\x12\x0d\x12\x0b\x08" + b"\xff" * 9 + b"\x01",
-            "shape [-1] fits into no message",
+            "shape [-1] does not fit into a message",
         ),
     ),
     "a huge size": (

@@ -95,14 +95,14 @@ def test_lost_lines_count_for_the_budget(tmp_path, is_shuffled):
     assert lost in skipped.reason
     with pytest.raises(
         errors.InvalidArgumentError,
-        match="0 examples were left out before these 4, and the budget is 3",
+        match="0 examples were skipped before these 4, and the budget is 3",
     ):
         list(source.skip_errors(3))
     # 4 of 1,504 are more than 0.25 % where the line is met, and of 2,003 less where all were read.
     if is_shuffled:
         assert len(list(source.skip_errors(0.0025))) == 1999
     else:
-        with pytest.raises(errors.InvalidArgumentError, match="0 of 1500 examples were left out"):
+        with pytest.raises(errors.InvalidArgumentError, match="0 of 1500 examples were skipped"):
             list(source.skip_errors(0.0025))
     with pytest.raises((errors.InvalidArgumentError, errors.SkippedExamples)):
         list(source.skip_errors(0.0019))
@@ -149,7 +149,7 @@ def test_a_resumed_report_counts_what_was_lost(tmp_path):
         [next(batches) for _ in range(4)]
         state = batches.state()
     assert [one.num_lost for one in pipeline.resume(state).skipped] == [3]
-    with pytest.raises(errors.InvalidArgumentError, match="3 examples were left out before this"):
+    with pytest.raises(errors.InvalidArgumentError, match="3 examples were skipped before this"):
         list(pipeline.resume(state))
 
 

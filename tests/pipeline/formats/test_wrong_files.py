@@ -62,7 +62,7 @@ def test_an_html_page_is_refused_as_a_table_or_records(path, data):
 @pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\r", b'{"a": 1}\r{"a": 2}'])
 def test_lines_that_end_with_only_a_carriage_return_are_refused(path, data):
     path.write_bytes(data)
-    text = r"a: its lines end with \\r alone, expected \\n or \\r\\n\. Convert it"
+    text = r"a: its lines end with only \\r, expected \\n or \\r\\n\. Convert it"
     for pipeline in (*tables(path), *lines(path)):
         with pytest.raises(errors.InvalidArgumentError, match=text):
             list(pipeline)

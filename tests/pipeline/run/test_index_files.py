@@ -367,7 +367,7 @@ def test_kept_borders_are_only_for_iterations_that_may_find_them(tmp_path):
     again, kept = examples(pipe)
     assert first == again
     assert (made.scanned, kept.scanned, kept.kept) == (1, 0, 1)
-    with pytest.raises(errors.InvalidArgumentError, match="leave out block_bytes"):
+    with pytest.raises(errors.InvalidArgumentError, match="without block_bytes"):
         examples(pipe.options(index="off"))
 
 

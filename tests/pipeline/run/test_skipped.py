@@ -382,7 +382,7 @@ class TestBudgets:
         assert given == [number for number in range(350) if number % 100 != 50]
         assert len(skipped) == 4
         assert error.__notes__[-1].startswith(
-            "skip_errors: 3 examples were left out before this one, and the budget is 3."
+            "skip_errors: 3 examples were skipped before this one, and the budget is 3."
         )
         assert len(self.until_error(pipeline.skip_errors(0), LookupError)[0]) == 50
 
@@ -391,7 +391,7 @@ class TestBudgets:
         given, _, error = self.until_error(pipeline.skip_errors(0.0099).options(**way), LookupError)
         # One in a hundred is judged from 1,000 examples on.
         assert given[-1] == 1049
-        assert "10 of 1050 examples were left out before this one" in error.__notes__[-1]
+        assert "10 of 1050 examples were skipped before this one" in error.__notes__[-1]
         assert len(list(pipeline.skip_errors(0.011))) == 4950
 
     def test_a_share_of_few_examples_is_judged_at_the_end(self, pipeline):
@@ -400,7 +400,7 @@ class TestBudgets:
         assert (len(given), len(skipped)) == (100, 1)
         assert error.skipped == tuple(skipped)
         assert str(error).startswith(
-            "skip_errors: 1 of 101 examples was left out, and the budget is 0.500%: 1 by "
+            "skip_errors: 1 of 101 examples was skipped, and the budget is 0.500%: 1 by "
         )
         assert len(list(pipeline.skip_errors(0.005).take(100))) == 100
 
@@ -421,13 +421,13 @@ class TestBudgets:
         assert given == [0, 1, 2, 4, 6]
         assert len(skipped) == 3
         assert "record 7" in str(error)
-        assert "copy the file again. skip_errors: 2 examples were left out before" in str(error)
+        assert "copy the file again. skip_errors: 2 examples were skipped before" in str(error)
 
     def test_a_summary_is_printed_at_the_end_if_asked(self, pipeline):
         wanted = pipeline.take(300).skip_errors(100, raises_at_end=True)
         given, skipped, error = self.until_error(wanted, errors.SkippedExamples)
         assert (len(given), len(skipped), len(error.skipped)) == (300, 3, 3)
-        assert "3 examples were left out: 3 by map(" in str(error)
+        assert "3 examples were skipped: 3 by map(" in str(error)
         assert "first arrays, record 50: map(" in str(error)
         assert len(list(pipeline.take(40).skip_errors(100, raises_at_end=True))) == 40
 
@@ -499,7 +499,7 @@ class TestResume:
     def test_the_budget_ends_at_the_same_batch_after_a_resume(self, pipeline, tmp_path):
         small = self.made(tmp_path, 60)
         states, error = self.until_error(iter(small))
-        assert "skip_errors: 60 examples were left out before" in str(error)
+        assert "skip_errors: 60 examples were skipped before" in str(error)
         assert len(states) > 20
         for place in (0, 15, len(states) - 1):
             later, again = self.until_error(small.resume(states[place]))

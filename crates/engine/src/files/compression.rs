@@ -56,7 +56,7 @@ impl Compression {
             guess if guess == self => "It is damaged; copy it again.",
             Self::Gzip => "It looks like GZIP; give that as its compression.",
             Self::Zlib => "It looks like ZLIB; give that as its compression.",
-            Self::None => "It does not look compressed; leave out the compression.",
+            Self::None => "It does not look compressed; omit the compression.",
         }
     }
 }

@@ -147,7 +147,7 @@ impl Content {
             Kind::WideText => "Convert it to UTF-8, with iconv for example.",
             Kind::Page => "A server has sent it instead of the data; fetch the file again.",
             Kind::Records => "Read it with tfrecords.",
-            Kind::Binary => "Give it to what reads such files.",
+            Kind::Binary => "Read it with a program for such files.",
         }
     }
 }

@@ -43,7 +43,7 @@ impl DeflateOptions {
                 return Err(Error::invalid_argument(format!(
                     "flush_mode {mode}, expected 0 to 3: zlib.Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH or Z_FULL_FLUSH"
                 ))
-                .with_remedy("Other modes end the stream, and the records after are lost."));
+                .with_remedy("Other modes end the stream, and lose the records after it."));
             }
         };
         let bytes = self.flush_bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| bytes > 0);

@@ -38,7 +38,7 @@ impl<'a> Begun<'a> {
     pub fn wait(self) -> Result<(Positioned, Status)> {
         let name = self.name;
         let irregular = || {
-            let text = "its records cannot be reached one by one, as it cannot be read from any place. Use \
+            let text = "it has no random access to its records, since it cannot be read from any offset. Use \
                         shuffle(window=...)";
             Error::invalid_argument(format!("{}: {text}", name.text()))
         };

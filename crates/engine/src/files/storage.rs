@@ -134,7 +134,7 @@ pub fn register(storage: Box<dyn Storage>) {
 /// The storage that serves URLs.
 pub fn storage() -> Result<&'static dyn Storage> {
     let missing =
-        || Error::unimplemented("this build of headrace reads local files alone. Copy the file to this machine");
+        || Error::unimplemented("this build of headrace reads only local files. Copy the file to this machine");
     STORAGE.get().map(|storage| &**storage).ok_or_else(missing)
 }
 

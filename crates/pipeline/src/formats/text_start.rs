@@ -27,7 +27,7 @@ pub fn not_a_text(file: &FileProvenance, start: &[u8], is_whole: bool, is_table:
     let has_returns = memchr(b'\r', start).is_some_and(|position| position + 1 < start.len());
     (is_known && has_returns && memchr(b'\n', start).is_none()).then(|| {
         Error::invalid_argument(format!(
-            "{name}: its lines end with \\r alone, expected \\n or \\r\\n. Convert it, with tr '\\r' '\\n' for example."
+            "{name}: its lines end with only \\r, expected \\n or \\r\\n. Convert it, with tr '\\r' '\\n' for example."
         ))
     })
 }

@@ -159,7 +159,7 @@ impl Borders {
     }
 
     fn changed(&self) -> Error {
-        let error = storage::changed("its size or time of change is another one");
+        let error = storage::changed("its size or modification time has changed");
         Error::new(error.code(), format!("{}: {}", self.file.name.text(), error.message()))
     }
 
@@ -400,7 +400,7 @@ impl Scan for Nothing {
 fn refused(file: &FileProvenance) -> Error {
     Error::invalid_argument(format!(
         "shuffle: {}: the borders of its blocks are found through an index, but the pipeline has \
-         options(index=\"off\"). Leave that out, or use a window over whole files: leave out block_bytes",
+         options(index=\"off\"). Remove that option, or use a window over whole files, without block_bytes",
         file.name.text()
     ))
 }

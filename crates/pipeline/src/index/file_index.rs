@@ -273,8 +273,8 @@ impl FileIndex {
     #[cold]
     fn foreign(&self, indexed: &Indexed, text: &str) -> Error {
         let remedy = match indexed.is_replaced.load(Ordering::Relaxed) {
-            true => "Another one was made; begin again.",
-            false => "Remove it, and begin again.",
+            true => "A new one was written; start again.",
+            false => "Remove it, and start again.",
         };
         Error::failed_precondition(format!(
             "{}: the index does not belong to {}: {text}. {remedy}",
@@ -328,8 +328,8 @@ impl Locate for FileIndex {
 #[cold]
 fn refused(file: &FileProvenance) -> Error {
     Error::invalid_argument(format!(
-        "shuffle: {}: its records are found through an index, but the pipeline has options(index=\"off\"). Leave that \
-         out, or use a window, such as shuffle(window=10_000)",
+        "shuffle: {}: its records are found through an index, but the pipeline has options(index=\"off\"). Remove that \
+         option, or use a window, such as shuffle(window=10_000)",
         file.name.text()
     ))
 }

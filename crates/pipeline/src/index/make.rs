@@ -22,8 +22,8 @@ pub fn make_index(access: &dyn RandomAccess, file: &Arc<FileProvenance>, target:
     let (input, status) = file.begin_parts(None)?.wait()?;
     let identity = Identity::of(&status).ok_or_else(|| {
         Error::failed_precondition(format!(
-            "{name}: the storage tells neither an ETag nor a time of change, so an index could not be told from an \
-             outdated one. Copy the file to this machine"
+            "{name}: the storage gives neither an ETag nor a modification time, so an outdated index could not be \
+             detected. Copy the file to this machine"
         ))
     })?;
     if status.len == 0 {

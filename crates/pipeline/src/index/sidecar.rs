@@ -194,10 +194,10 @@ impl Sidecar {
     pub fn open(bytes: &Bytes) -> Result<Self, &'static str> {
         let Begin { header, bytes: header_bytes, widths, first_number } = Begin::of(bytes)?;
         let count = header.count;
-        let sizes = Sizes::of(count, widths).ok_or("its number of records is not possible")?;
+        let sizes = Sizes::of(count, widths).ok_or("its number of records is impossible")?;
         let rest = bytes.slice(header_bytes..);
         if sizes.runs.checked_mul(4).and_then(|sums| sums.checked_add(sizes.tables)) != Some(rest.len()) {
-            return Err("its length is not that of its records");
+            return Err("its length does not match its records");
         }
         let words = 2 * sizes.runs.div_ceil(64);
         let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
@@ -212,7 +212,7 @@ impl Sidecar {
         };
         match this.offset(0).zip(this.offset(count)) {
             Some((first, end)) if first <= end && end <= this.header.identity.len => Ok(this),
-            Some(_) => Err("its places are not in the file"),
+            Some(_) => Err("its offsets are not in the file"),
             None => Err("its places are damaged"),
         }
     }
@@ -494,7 +494,7 @@ mod tests {
     #[test]
     fn places_outside_of_the_file_or_not_rising_are_refused_whatever_their_checksums() {
         let beyond = written(&[0, 5, 90], &[0, 1], &identity(89));
-        assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "its places are not in the file");
+        assert_eq!(Sidecar::open(&beyond.into()).unwrap_err(), "its offsets are not in the file");
         for offsets in [[0, 9, 5, 20], [0, 5, 5, 20], [0, 40, 5, 20]] {
             let sidecar = Sidecar::open(&written(&offsets, &[0, 1, 2], &identity(50)).into());
             assert!(sidecar.is_err() || !sidecar.unwrap().is_whole());
@@ -504,7 +504,7 @@ mod tests {
         let header_bytes = word(&absurd, 12) as usize;
         let sum = header_sum(&absurd[..header_bytes]);
         absurd[SUM].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(Sidecar::open(&absurd.into()).unwrap_err(), "its number of records is not possible");
+        assert_eq!(Sidecar::open(&absurd.into()).unwrap_err(), "its number of records is impossible");
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Kept {
             ),
             false => format!(
                 "cache needs {needed}, expected at most the {limit} of memory_bytes. Raise options(memory_bytes=...), keep \
-                 less (select components, cache before the examples are decoded), or leave cache out"
+                 less (select components, cache before the examples are decoded), or remove cache"
             ),
         };
         Error::new(Code::ResourceExhausted, text)

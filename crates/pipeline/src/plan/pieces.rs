@@ -253,7 +253,7 @@ pub(super) fn pieces(
         (_, count) if count > num_pieces => {
             return Err(Error::invalid_argument(format!(
                 "shard: by='piece' gives each rank pieces of its own: there are {num_pieces} for {count} ranks, expected at least \
-                 as many. Write more files, give the window smaller block_bytes, or leave out by"
+                 as many. Write more files, give the window smaller block_bytes, or omit by"
             )));
         }
         (index, count) => PieceOrder::Shard(Box::new(order), index, count.max(1)),

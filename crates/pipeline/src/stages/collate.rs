@@ -195,7 +195,7 @@ fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Er
     let (word, remedy) = match collate.is_of_batches {
         true => (
             "batch",
-            "Write unbatch() before, to batch their examples anew, or make them alike: remainder='drop' or 'pad', and lists of \
+            "Write unbatch() before, to batch their examples again, or make them equal: remainder='drop' or 'pad', and lists of \
              one length",
         ),
         false => ("example", "Resize or pad them"),
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(
             error.message(),
             "component 'x': one batch has int32 of shape [2], another int32 of shape [1], expected the same in all batches \
-             of a batch. Write unbatch() before, to batch their examples anew, or make them alike: remainder='drop' or \
+             of a batch. Write unbatch() before, to batch their examples again, or make them equal: remainder='drop' or \
              'pad', and lists of one length"
         );
         let padded = collate(true, Some(padding(1, &[]))).apply(batches()).unwrap().gather().unwrap();

@@ -121,8 +121,8 @@ impl Call<'_> {
         let (name, stats) = (&self.queue.spec().name, self.queue.stats());
         let (what, remedy) = match self.verb {
             "close" => ("the enqueues before it", "Dequeue more, close with cancel_pending_enqueues=True"),
-            "enqueue" | "enqueue_many" => ("room", "See whether anybody dequeues"),
-            _ => ("elements", "See whether anybody enqueues"),
+            "enqueue" | "enqueue_many" => ("room", "Check that a thread dequeues"),
+            _ => ("elements", "Check that a thread enqueues"),
         };
         let is_batch = self.verb.contains('_');
         let moved = if is_batch { format!(", {}", self.moved(num_moved)) } else { String::new() };

@@ -112,7 +112,7 @@ fn check_whole(status: StatusCode, headers: &HeaderMap) -> Result<(), Fault> {
         true => Ok(()),
         false => Err(Fault(
             "the server does not say how long the file is: its answer has no Content-Length and is not chunked, so its end \
-             cannot be told from a broken connection"
+             cannot be distinguished from a broken connection"
                 .to_owned(),
         )),
     }

@@ -106,7 +106,7 @@ async fn get(url: &Url) -> Result<Option<(Value, Option<String>)>> {
 async fn ask(client: &HttpClient, url: &Url) -> std::result::Result<(StatusCode, Vec<u8>, Option<String>), HttpError> {
     let mut request = HttpRequest::new(HttpRequestBody::empty());
     *request.method_mut() = Method::GET;
-    *request.uri_mut() = url.as_str().parse().map_err(|_| Fault("the hub gave a URL that is none".to_owned()))?;
+    *request.uri_mut() = url.as_str().parse().map_err(|_| Fault("the hub gave an invalid URL".to_owned()))?;
     let response = client.execute(request).await?;
     let status = response.status();
     let header = |name: &str| response.headers().get(name).and_then(|text| text.to_str().ok()).map(str::to_owned);
@@ -128,7 +128,7 @@ fn next_of(text: &str) -> Option<String> {
 /// The next page, which must be one of the hub: requests for it have the token.
 fn checked(url: &Url, link: &str) -> Result<Url> {
     let next = url.join(link).ok().filter(|next| endpoint().is_ok_and(|hub| hub.origin() == next.origin()));
-    next.ok_or_else(|| at_fault(&Fault("the hub's list of files goes on at another host".to_owned())))
+    next.ok_or_else(|| at_fault(&Fault("the hub's list of files continues on another host".to_owned())))
 }
 
 fn is_final(error: &HttpError) -> bool {
@@ -142,7 +142,7 @@ fn failed(error: &(dyn Cause + 'static)) -> Error {
     if let Some(fault) = cause::<Fault>(error) {
         return at_fault(fault);
     }
-    Error::new(Code::Unavailable, format!("the hub cannot be asked: {error}"))
+    Error::new(Code::Unavailable, format!("the request to the hub failed: {error}"))
         .with_remedy("Check the network and HF_ENDPOINT, and try again.")
 }
 

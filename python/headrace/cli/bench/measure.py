@@ -120,7 +120,7 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
             bar.advance(size)
         num_bytes, why = _bytes_read(pipe.stages, batches, files, has_ended)
     if not number:
-        raise Failure("the pipeline gave nothing: there are no examples, or all were left out.")
+        raise Failure("the pipeline gave nothing: there are no examples, or all were skipped.")
     seconds = max(last, 1e-9)
     is_steady = last > first_seconds
     rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds

@@ -68,7 +68,7 @@ _MOST_SKIPPED: Final = 20
     "--skip-errors",
     callback=budget,
     metavar="NUMBER|SHARE",
-    help="Leave out so many damaged examples, or such a share.",
+    help="Skip up to this number of damaged examples, or this share.",
 )
 @click.option(
     "--header/--no-header", default=None, help="Whether CSV begins with the names of its columns."
@@ -87,7 +87,7 @@ _MOST_SKIPPED: Final = 20
     multiple=True,
     callback=pairs,
     metavar="NAME=VALUE",
-    help="What stands for a missing value of a column, or a missing file of a tar sample.",
+    help="The value for a missing value of a column, or a missing file of a tar sample.",
 )
 @click.option("--select", multiple=True, metavar="NAME", help="Only these features.")
 @click.option(
@@ -148,7 +148,7 @@ def convert(
         with Interrupts() as interrupts:
             done = run(request, overwrite, interrupts)
     except Interrupted as interruption:
-        click.echo("Interrupted. The same command again goes on.", err=True)
+        click.echo("Interrupted. Run the same command again to continue.", err=True)
         click.get_current_context().exit(interruption.exit_code)
     if as_json:
         echo_json(done.as_json())
@@ -158,9 +158,9 @@ def convert(
 
 def _print(done: Converted) -> None:
     for one in done.skipped[:_MOST_SKIPPED]:
-        click.echo(f"left out: {shortened(one.reason, 400)}", err=True)
+        click.echo(f"skipped: {shortened(one.reason, 400)}", err=True)
     if done.skipped:
-        click.echo(f"{count_of(len(done.skipped), 'example')} left out", err=True)
+        click.echo(f"{count_of(len(done.skipped), 'example')} skipped", err=True)
     if done.num_before:
         parts = count_of(done.num_before, "part")
         click.echo(f"continued after {parts} of an earlier run", err=True)

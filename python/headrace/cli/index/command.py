@@ -53,7 +53,7 @@ def index(
     from headrace.core.progress import Bar  # noqa: PLC0415
 
     if dali and kind is not None:
-        raise click.UsageError("--dali is of TFRecords: leave out --kind.")
+        raise click.UsageError("--dali is only for TFRecords: omit --kind.")
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     directory = None if output is None else str(output)

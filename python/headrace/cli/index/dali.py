@@ -59,7 +59,7 @@ def write_dali(path: str, directory: str | None, interrupts: Interrupts) -> Inde
 def _check(content: Content) -> None:
     if content.kind not in _KINDS:
         raise Failure(
-            f"{content.path}: its kind is {content.kind}, expected TFRecords. Leave out --dali for "
+            f"{content.path}: its kind is {content.kind}, expected TFRecords. Omit --dali for "
             "an index of headrace."
         )
     if content.compression:

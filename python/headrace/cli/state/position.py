@@ -38,7 +38,7 @@ _SAYINGS: Final = {
     ("epochs", 1): "The iteration is in pass {first}, counted from 0.",
     ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
     ("take", 1): "It has given {total:,} examples.",
-    ("skip", 1): "It has left out the first {first:,} examples.",
+    ("skip", 1): "It has skipped the first {first:,} examples.",
     ("shard", 2): "All {second} shards together have passed {total:,} places of the order.",
     ("skip_errors", 1): "It has let {total:,} examples through.",
     ("cache", 1): "The next example is number {total:,} of those that are kept, counted from 0.",

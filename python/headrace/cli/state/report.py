@@ -76,7 +76,7 @@ def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in report["place"])
     if report["skipped"]:
         num_skipped = len(report["skipped"])
-        yield f"{count_of(num_skipped, 'example was', 'examples were')} left out:"
+        yield f"{count_of(num_skipped, 'example was', 'examples were')} skipped:"
         yield from (f"  {shortened(line, 400)}" for line in report["skipped"])
 
 

@@ -67,8 +67,7 @@ class ClassFolder(Source):
             raise NotFoundError(
                 None,
                 None,
-                f"{self.name}: {self.root}: there are no directories in it, expected one for each "
-                "class.",
+                f"{self.name}: {self.root}: it has no directories, expected one for each class.",
             )
         return names
 

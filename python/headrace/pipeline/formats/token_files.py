@@ -75,7 +75,7 @@ class TokenFile:
                 None,
                 f"{self.path}: documents={documents!r} needs the ends of documents, and there is "
                 "no index of them beside the file: an .idx as Megatron writes, or .ds.index as "
-                "datatrove does. Write one, or leave out documents.",
+                "datatrove does. Write one, or omit documents.",
             )
         return path, self.first_byte, self.num_tokens, (self.form, os.fsencode(self.index))
 

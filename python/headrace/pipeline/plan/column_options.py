@@ -111,7 +111,9 @@ def components_of(
     for name in found:
         if name not in specs or name in masks:
             there = ", ".join(repr(name) for name in specs if name not in masks)
-            raise ValueError(f"{where}: there is no column {name!r} in {there}, as defaults has.")
+            raise ValueError(
+                f"{where}: there is no column {name!r} in {there}, which defaults names."
+            )
     for name, word in columns or ():
         feature = word.dtype if isinstance(word, Nullable) else word
         if isinstance(feature, Feature) and feature.default is not None:

@@ -170,7 +170,7 @@ def _files_of(where: str, path: str, has_partitions: bool) -> list[str]:
         case None:
             found, what = [], "there is no such file"
             if "{" in path:
-                what += ", and its braces stand for nothing: expected {a,b} or {000..010}"
+                what += ", and its braces are not a pattern: expected {a,b} or {000..010}"
     if not found:
         raise NotFoundError(
             None,

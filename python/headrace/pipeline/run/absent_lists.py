@@ -41,6 +41,6 @@ def _warn(num_records: int, names: list[str], there: list[str]) -> None:
     others = ", ".join(map(repr, there)) or "none"
     warnings.warn(
         f"parse: of {records}, none has a feature {features}, so such lists are empty; one of the "
-        f"records has {others}. Correct the names, or leave out what the files do not have.",
+        f"records has {others}. Correct the names, or remove those that the files do not have.",
         stacklevel=6,
     )

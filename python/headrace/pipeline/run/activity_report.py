@@ -29,7 +29,7 @@ def doing(
     workers, (num_tasks, num_python), (num_ready, max_ready), flags = execution.snapshot()
     is_refused, is_over, is_closed = flags
     used, limit = execution.memory()
-    state = "it is closed" if is_closed else "it is at its end" if is_over else "it goes on"
+    state = "it is closed" if is_closed else "it is at its end" if is_over else "it is running"
     yield (
         f"{num_ready} of {max_ready} results are ready, {num_tasks} tasks are not begun, "
         f"{used // _MIB} of {limit // _MIB} MiB of memory are used; {state}"

@@ -72,8 +72,8 @@ def warn_of_leaks(chain: Sequence[Stage]) -> None:
     for number, stage in enumerate(chain):
         if isinstance(stage, (stages.Take, stages.Skip)) and _is_drawn(chain, number):
             _log.warning(
-                "%s: it follows a shuffle, and each epoch has another order: so it leaves out "
-                "others in each epoch, and what it holds back in one comes in another. Parts for "
+                "%s: it follows a shuffle, and each epoch has another order: so it skips other "
+                "examples in each epoch, and those that it skips in one come in another. Parts for "
                 "training and validation, the same in all epochs, are pipe.split(0.9, 0.1).",
                 stage,
             )

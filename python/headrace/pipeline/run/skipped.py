@@ -131,7 +131,7 @@ def _left_out(count: int, total: int | None = None) -> str:
     whole = count if total is None else total
     examples = "example" if whole == 1 else "examples"
     of = "" if total is None else f" of {total}"
-    return f"{count}{of} {examples} {'was' if count == 1 else 'were'} left out"
+    return f"{count}{of} {examples} {'was' if count == 1 else 'were'} skipped"
 
 
 class Report:

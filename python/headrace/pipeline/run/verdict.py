@@ -101,7 +101,7 @@ def _less_work(stage: StageReadings) -> str:
         return f"{more}, or store the data uncompressed if they are compressed"
     if isinstance(stage.counted.stage, (stages.Batch, stages.PaddedBatch)):
         return f"{more}, or keep components small: convert them after the batch, on the device"
-    return f"{more}, or leave out with select what is not needed"
+    return f"{more}, or drop components that are not needed, with select"
 
 
 def _gets_batches(before: Sequence[StageReadings]) -> bool:

@@ -69,5 +69,5 @@ def _refuse(what: str) -> NoReturn:
     place = find_place()
     raise TypeError(
         f"{place + ': ' if place else ''}the value is not known while a native function is traced: "
-        f"{what}; or leave out @headrace.native."
+        f"{what}; or remove @headrace.native."
     )

@@ -28,7 +28,7 @@ def packed_functions(where: str, functions: Sequence[object]) -> tuple[bytes, Ma
     )
     try:
         pickler = importlib.import_module("cloudpickle")
-        hint = "Leave out what it holds (files, locks, threads), or make that in the first call"
+        hint = "Remove files, locks and threads from it, or create them in the first call"
     except ImportError:
         pass
     try:

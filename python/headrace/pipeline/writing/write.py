@@ -97,7 +97,7 @@ def _checked(
     names, found = ShardNames(output, num_shards), format_of(output)
     if batch_depth(pipe.stages) > 0:
         raise ValueError(
-            "write: the pipeline gives batches, expected examples. Leave out batch(...), or write "
+            "write: the pipeline gives batches, expected examples. Remove batch(...), or write "
             "unbatch() after it."
         )
     if any(isinstance(stage, Epochs) and stage.count is None for stage in pipe.stages):

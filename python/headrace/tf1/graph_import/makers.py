@@ -56,7 +56,7 @@ def _constant(node: Node) -> None:
     value = node.attrs.get("value")
     if not isinstance(value, np.ndarray):
         raise ValueError(
-            f"Node '{node.name[:-1]}': the constant's value was left out of the message, as "
+            f"Node '{node.name[:-1]}': the constant's value is missing from the message, as "
             "`Saver` does with more than 64 KiB. Write the graph with `export_meta_graph`."
         )
     node.add([(node.attrs["dtype"], TensorShape(value.shape))])

@@ -77,7 +77,7 @@ class FetchPlan:
             return lambda _values: None
         if element.dtype == resource or element.op.definition.role is Role.BARRIER:
             raise TypeError(
-                f"Fetch argument {fetch!r} has invalid type: it stands for a resource and has no "
+                f"Fetch argument {fetch!r} has invalid type: it is a resource and has no "
                 "value. Fetch what an operation on the resource returns."
             )
         tensors[element] = None

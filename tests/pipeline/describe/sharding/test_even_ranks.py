@@ -235,7 +235,7 @@ def test_stages_that_would_make_ranks_uneven_are_refused_at_the_call(name, where
     message = (
         rf"^{name}: it follows shard\(\.\.\., even='drop'\), which gives all ranks equally many "
         rf"batches, but {name} may leave a different number on each rank\. Write {name}\(\.\.\.\) "
-        r"before shard\(\.\.\.\), or leave out even\.$"
+        r"before shard\(\.\.\.\), or omit even\.$"
     )
     with pytest.raises(ValueError, match=message):
         REFUSED[name](shard)

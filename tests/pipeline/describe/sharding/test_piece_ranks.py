@@ -155,7 +155,7 @@ def test_fewer_files_than_ranks_are_refused(lines):
     pipe = lines.shuffle(window=40, seed=1).shard(1, 12, by="piece")
     message = (
         "shard: by='piece' gives each rank pieces of its own: there are 11 for 12 ranks, expected "
-        "at least as many. Write more files, give the window smaller block_bytes, or leave out by"
+        "at least as many. Write more files, give the window smaller block_bytes, or omit by"
     )
     with pytest.raises(ValueError, match=message):
         iter(pipe)

@@ -133,7 +133,7 @@ def test_barriers_of_one_name_are_one(session):
 
 
 def test_a_barrier_has_no_value(session):
-    with pytest.raises(TypeError, match="it stands for a resource"):
+    with pytest.raises(TypeError, match="it is a resource"):
         session.run(Barrier(tf.int32).barrier_ref)
 
 

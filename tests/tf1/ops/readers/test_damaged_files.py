@@ -26,7 +26,7 @@ ZLIB = zlib.compress(PLAIN)
 COPY = "copy the file again."
 CUT = "The file is cut short; copy it again."
 LOOKS = {
-    "": "It does not look compressed; leave out the compression.",
+    "": "It does not look compressed; omit the compression.",
     "GZIP": "It looks like GZIP; give that as its compression.",
     "ZLIB": "It looks like ZLIB; give that as its compression.",
 }

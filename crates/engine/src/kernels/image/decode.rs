@@ -95,14 +95,14 @@ impl Decode {
                         format!("The file is a {format}: decode it by hr.ops.decode_image, in a native function")
                     }
                     Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
-                    None if contents.is_empty() => "Look at what should have written it".to_owned(),
+                    None if contents.is_empty() => "Check the program that wrote it".to_owned(),
                     None => match (undecoded(contents), content(contents)) {
                         (Some(name), _) => format!(
                             "It is {name}, which is not decoded: convert it to WebP or PNG, or decode it in a Python \
                              function, by Pillow for example"
                         ),
                         (None, Some(found)) => format!("It is {found}. {}", found.remedy()),
-                        (None, None) => "Look at where the contents come from".to_owned(),
+                        (None, None) => "Check where the contents come from".to_owned(),
                     },
                 };
                 let got = describe_unknown(contents);

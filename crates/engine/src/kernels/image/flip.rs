@@ -152,7 +152,7 @@ impl Kernel for FlipImage {
         .map_err(|refusal| refusal.at("images to flip"))?;
         if is_flipped.len() != frame.num_images() {
             return Err(Error::invalid_argument(format!(
-                "{} random numbers for a batch of {} images, of whose rank nothing was known. Make it known by set_shape",
+                "{} random numbers for a batch of {} images of unknown rank. Give the rank with set_shape",
                 is_flipped.len(),
                 frame.num_images()
             )));

@@ -101,7 +101,7 @@ pub fn bracketed(shape: &Shape) -> String {
 
 /// The error for a damaged file; `text` names the file and the reason.
 fn damaged(text: &str) -> Error {
-    Error::invalid_argument(format!("{}. Copy the file again, or leave it out", text.trim_end_matches('.')))
+    Error::invalid_argument(format!("{}. Copy the file again, or skip it", text.trim_end_matches('.')))
 }
 
 /// Checks the size that the header of an image claims; `what` begins the error.

@@ -128,7 +128,7 @@ pub(crate) fn parse(message: &Bytes) -> Result<Tensor> {
     let malformed = || {
         let text = excerpt(message);
         Error::invalid_argument(format!(
-            "Could not parse `serialized` as TensorProto: '{text}'. Give what tf.serialize_tensor has made, whole"
+            "Could not parse `serialized` as TensorProto: '{text}'. Give the complete result of tf.serialize_tensor"
         ))
     };
     let header = parse_header(message).ok_or_else(malformed)?;
@@ -185,7 +185,7 @@ fn shape(sizes: &[u64], dtype: DType) -> Result<Shape> {
         Some(..=MAX_BYTES) => Ok(sizes.iter().map(|size| *size as usize).collect()),
         _ => {
             let sizes: Vec<_> = sizes.iter().map(|size| (*size as i64).to_string()).collect();
-            Err(contradiction(&format!("a {dtype} tensor of shape [{}] fits into no message", sizes.join(","))))
+            Err(contradiction(&format!("a {dtype} tensor of shape [{}] does not fit into a message", sizes.join(","))))
         }
     }
 }
@@ -387,8 +387,8 @@ mod tests {
         let remedy = "Check that it was serialized as a tensor";
         assert_eq!(
             text(DType::Int32, Tensor::string("bogus")),
-            "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'. Give what tf.serialize_tensor has \
-             made, whole"
+            "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'. Give the complete result \
+             of tf.serialize_tensor"
         );
         assert_eq!(
             text(DType::Float32, message(DType::Int32, &[], b"")),
@@ -412,10 +412,10 @@ mod tests {
         );
         assert_eq!(
             text(DType::UInt8, message(DType::UInt8, &[1 << 40, 1 << 40], b"")),
-            format!("{prefix} a uint8 tensor of shape [1099511627776,1099511627776] fits into no message. {remedy}")
+            format!("{prefix} a uint8 tensor of shape [1099511627776,1099511627776] does not fit into a message. {remedy}")
         );
         let negative = Tensor::string(&b"\x08\x03\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..]);
-        assert!(text(DType::Int32, negative).contains("shape [-1] fits into no message"));
+        assert!(text(DType::Int32, negative).contains("shape [-1] does not fit into a message"));
         let pair = Tensor::strings(Shape::new(&[1]), vec!["".into()]).unwrap();
         assert_eq!(text(DType::Int32, pair), "InvalidArgument: Expected `serialized` to be a scalar, got shape: [1]");
     }

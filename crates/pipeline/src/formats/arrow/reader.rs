@@ -75,7 +75,7 @@ fn found(file: &FileProvenance, fields: &Fields, name: &str) -> Result<Found> {
             Error::invalid_argument(format!("{at}: there is no column '{name}', expected one of {}.", names(fields)))
         }
         NotFound::Several(count) => Error::invalid_argument(format!(
-            "{at}: there are {count} columns '{name}', expected one. Rename one of them, or leave them out, with \
+            "{at}: there are {count} columns '{name}', expected one. Rename one of them, or omit them, with \
              columns=[{}].",
             unique(fields)
         )),

@@ -42,7 +42,7 @@ fn as_json(name: &str, kind: &DataType) -> Result<Component, String> {
     match unwritable(kind) {
         None => Ok(Component { is_inferred: true, ..Component::of(name, DType::String, Form::Json) }),
         Some((path, part)) => Err(format!(
-            "with {} in it, which JSON does not hold. Leave it out, or read the fields of it alone, such as \
+            "with {} in it, which JSON does not hold. Omit it, or read only its fields, such as \
              columns={{'{name}.{path}': ...}}.",
             words(&part)
         )),
@@ -102,8 +102,8 @@ fn leaf(name: &str, kind: &DataType) -> Result<(DType, Form), String> {
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
             typed("np.float64 or str")
         }
-        DataType::Null => typed("hr.Json, or leave the column out, since it has no values"),
-        _ => Err("expected another type. Leave it out: name the others, with columns=[...].".to_owned()),
+        DataType::Null => typed("hr.Json, or omit the column, since it has no values"),
+        _ => Err("expected another type. Omit it: name the others, with columns=[...].".to_owned()),
     }
 }
 

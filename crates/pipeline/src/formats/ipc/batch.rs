@@ -123,7 +123,7 @@ impl<'a> Bytes<'a> {
         });
         made.map_err(|error| match error {
             ArrowError::NotYetImplemented(text) => Error::invalid_argument(format!(
-                "{}: it was written in a way that is not read ({text}). Write it again, with pyarrow for example.",
+                "{}: it was written in a form that is not supported ({text}). Write it again, with pyarrow for example.",
                 self.file.name.text()
             )),
             error => self.wrong(&format!("cannot be read: {error}")),

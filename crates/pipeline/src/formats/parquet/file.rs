@@ -48,7 +48,7 @@ impl OpenFile {
     pub fn open(file: &FileProvenance, known: Option<&Status>) -> Result<Self> {
         let opened = file.begin_parts(known)?.wait().map_err(|error| match file.name.url() {
             Some(_) if error.code() == Code::InvalidArgument => Error::invalid_argument(format!(
-                "{}: its storage gives whole files alone, expected one that gives parts of them, as files of tables \
+                "{}: its storage gives only whole files, expected one that gives parts of them, which tables \
                  need. Copy the file to this machine.",
                 file.name.text()
             )),
@@ -189,7 +189,7 @@ pub fn failed(file: &FileProvenance, what: &str, error: &ParquetError) -> Error 
         },
         ParquetError::NYI(text) => {
             return Error::invalid_argument(format!(
-                "{name}: {what}: it was written in a way that is not read ({text}). Write it again, with pyarrow for \
+                "{name}: {what}: it was written in a form that is not supported ({text}). Write it again, with pyarrow for \
                  example."
             ));
         }

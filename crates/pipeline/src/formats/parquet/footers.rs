@@ -138,7 +138,7 @@ pub fn tables(files: &[Arc<FileProvenance>], wanted: &Wanted) -> Result<Vec<File
 
 fn num_rows(file: &FileProvenance, group: &RowGroupMetaData) -> Result<u64> {
     u64::try_from(group.num_rows()).map_err(|_| {
-        let text = "its footer says that a row group has less than no rows. The file is damaged; copy it again.";
+        let text = "its footer claims a negative number of rows for a row group. The file is damaged; copy it again.";
         Error::data_loss(format!("{}: {text}", file.name.text()))
     })
 }
@@ -236,7 +236,7 @@ impl Projection {
             if matches!(chunk.compression(), Compression::LZO) {
                 return Err(Error::invalid_argument(format!(
                     "{}: it is compressed with LZO, expected snappy, gzip, zstd, brotli or lz4. Write the file again, \
-                     or leave the column out, with columns=[...].",
+                     or omit the column, with columns=[...].",
                     at()
                 )));
             }

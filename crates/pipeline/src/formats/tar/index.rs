@@ -79,7 +79,7 @@ impl RandomAccess for Tar {
             let spans = samples.read(&mut bytes)?.ok_or_else(lost)?;
             if !samples.is_over() {
                 return Err(Error::failed_precondition(format!(
-                    "{}: sample {} has files of another one: the index is not of this archive. Remove it, and begin again",
+                    "{}: sample {} has files of another one: the index is not of this archive. Remove it, and start again",
                     row_provenance.file.name.text(),
                     row_provenance.record
                 )));

@@ -122,7 +122,7 @@ class OrderMethods(Chain):
         if by == "piece" and even is not None:
             raise ValueError(
                 f"shard: even is {even!r} and by is 'piece', expected one of them: how many "
-                "examples the files of each rank have is not known. Leave out by for equal ranks."
+                "examples the files of each rank have is not known. Omit by for equal ranks."
             )
         if by == "piece":
             check_pieces(self.stages)
@@ -214,7 +214,7 @@ class OrderMethods(Chain):
                 if files == "in order":
                     raise ValueError(
                         f"shuffle: block_bytes is {block_bytes} and files is 'in order', expected "
-                        "one of them: blocks are parts of files in another order. Leave out files."
+                        "one of them: blocks are parts of files in another order. Omit files."
                     )
             shuffle = stages.Shuffle(
                 window,

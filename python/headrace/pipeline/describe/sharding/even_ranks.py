@@ -38,7 +38,7 @@ def check_even(chain: Sequence[Stage], stage: Stage) -> None:
         raise ValueError(
             f"{stage.name}: it follows shard(..., even={shard.even!r}), which gives all ranks "
             f"equally many batches, but {stage.name} may leave a different number on each rank. "
-            f"Write {stage.name}(...) before shard(...), or leave out even."
+            f"Write {stage.name}(...) before shard(...), or omit even."
         )
 
 

@@ -44,13 +44,13 @@ def check_pieces(chain: Sequence[Stage]) -> None:
     before = chain[:window]
     if _has_mix(before):
         raise ValueError(
-            f"{where}, but mix draws from the files of each part by itself. Leave out by, or give "
+            f"{where}, but mix draws from the files of each part by itself. Omit by, or give "
             "each part of the mix a window and shard(..., by='piece')."
         )
     if not files_before(before):
         raise ValueError(
             f"{where}, but the examples of {before[0].name} reach the window in their order, not "
-            "by files. Leave out by, or write take, skip, batches and cache after shard(...)."
+            "by files. Omit by, or write take, skip, batches and cache after shard(...)."
         )
 
 

@@ -51,7 +51,7 @@ pub fn open(contents: &[u8]) -> Result<Box<dyn Sound + '_>> {
 
 /// The error for a damaged file; `text` names the format and the reason.
 fn damaged(text: impl Display) -> Error {
-    Error::data_loss(format!("{text}. Copy the file again, or leave it out"))
+    Error::data_loss(format!("{text}. Copy the file again, or skip it"))
 }
 
 /// The error for a file that is not decoded; `text` names the format and the reason.

@@ -56,7 +56,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool, is_first_only: bo
         return Err(unread(&"channels in planes of their own"));
     }
     if samples as usize != stored || (stored == 4 && extra != [UNASSOCIATED_ALPHA]) {
-        return Err(unread(&"channels besides colours and an alpha that they are not multiplied by"));
+        return Err(unread(&"channels other than colours and unassociated alpha"));
     }
     if channels == 1 && stored > 1 {
         return Err(Error::invalid_argument(

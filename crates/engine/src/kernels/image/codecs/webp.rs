@@ -78,7 +78,7 @@ mod tests {
     fn bytes_that_are_no_image_are_an_error() {
         let error = decode(b"RIFF\x04\0\0\0WEBP", 0, true).map(|_| ()).unwrap_err();
         assert!(error.message().starts_with("Invalid WebP data (size 12): "), "{error}");
-        assert!(error.message().ends_with("Copy the file again, or leave it out"), "{error}");
+        assert!(error.message().ends_with("Copy the file again, or skip it"), "{error}");
         let error = decode(b"RIFF\x05\0\0\0WEBP", 0, true).map(|_| ()).unwrap_err();
         assert!(error.message().contains("the data end before the 13 bytes of the file"), "{error}");
     }
