@@ -92,7 +92,7 @@ class TestToTFRecords:
         assert refused("a.parquet", "a.tfrecord", "--shards", 2) == (
             "headrace: feature 'y': example 0 has -1e+30, which float32, the only floats of an "
             "Example, would make -1.0000000150474662e+30. Give --cast y=float32 to round, or "
-            "--cast y=str for its text, or leave it out with --select.\n"
+            "--cast y=str for its text, or drop it with --select.\n"
         )
         assert [path.name for path in Path().iterdir()] == ["a.parquet"]
         converted("a.parquet", "a.tfrecord", "--select", "n", "--select", "x")

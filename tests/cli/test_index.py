@@ -206,8 +206,8 @@ def test_an_index_of_another_program_is_not_believed_blindly():
     Path("a.idx").write_text(moved + "\n".join(others[1:]))
     with pytest.raises(
         errors.FailedPreconditionError,
-        match=r"a\.idx: the index does not belong to a: record [01] is not at byte \d+\. Another "
-        r"one was made; begin again\.",
+        match=r"a\.idx: the index does not belong to a: record [01] is not at byte \d+\. A new "
+        r"one was written; start again\.",
     ):
         statistics(hr.tfrecords("a"))
     assert statistics(hr.tfrecords("a"))[1].scanned == 0

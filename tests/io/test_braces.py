@@ -66,5 +66,5 @@ def test_a_path_that_exists_is_taken_as_it_is(shards):
 def test_a_file_that_is_missing_is_named(shards):
     with pytest.raises(errors.NotFoundError, match=r"text_lines: s-003.txt: there is no such file"):
         texts("s-{000..003}.txt")
-    with pytest.raises(errors.NotFoundError, match=r"s-\{\}.txt: .* its braces stand for nothing"):
+    with pytest.raises(errors.NotFoundError, match=r"s-\{\}.txt: .* its braces are not a pattern"):
         texts("s-{}.txt")

@@ -78,8 +78,8 @@ def test_a_dequeue_that_is_late_says_what_it_waited_for(kind, timeout):
     with pytest.raises(errors.DeadlineExceededError) as caught:
         queue.dequeue(timeout)
     assert str(caught.value) == (
-        f"queue 'numbers': dequeue waited {timeout} s for elements. The queue has 0 elements. Check "
-        "that a thread enqueues, or allow more time."
+        f"queue 'numbers': dequeue waited {timeout} s for elements. The queue has 0 elements. "
+        "Check that a thread enqueues, or allow more time."
     )
 
 
@@ -90,8 +90,8 @@ def test_an_enqueue_that_is_late_says_what_it_waited_for(kind, timeout):
     with pytest.raises(errors.DeadlineExceededError) as caught:
         queue.enqueue(kind.element(1), timeout)
     assert str(caught.value) == (
-        f"queue 'numbers': enqueue waited {timeout} s for room. The queue has 1 elements. Check "
-        "that a thread dequeues, or allow more time."
+        f"queue 'numbers': enqueue waited {timeout} s for room. The queue has 1 elements. "
+        "Check that a thread dequeues, or allow more time."
     )
     assert kind.numbers(queue.dequeue(TIMEOUT)) == [0]
     assert queue.size() == 0

@@ -161,11 +161,15 @@ IMAGE = np.zeros((2, 2), np.uint8)
         (PAIR, [[[1, 2], [3, 256]], 1], "component 0 is of type int64, expected uint8. Convert "),
         (PAIR, [IMAGE, "1"], "component 1 is of type <U1, expected int64. Convert it: "),
         (PAIR, [IMAGE, None], "component 1 is of type object, expected int64. Convert it: "),
-        (PAIR, [[[1], [2, 3]], 1], "component 0 is no array of uint8: setting an array element"),
+        (
+            PAIR,
+            [[[1], [2, 3]], 1],
+            "component 0 is not an array of uint8: setting an array element",
+        ),
         (
             {"dtypes": "string", "names": ["word"]},
             {"word": 1},
-            "component 'word' is no array of string: Expected a string (str or bytes), got 1",
+            "component 'word' is not an array of string: Expected a string (str or bytes), got 1",
         ),
         (
             NAMED,

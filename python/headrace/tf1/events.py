@@ -350,6 +350,6 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
                 None,
                 f"{fspath(path)}: record {number} is not an event ({error}). It is not an event "
                 "file, or "
-                "was written by something else; leave it out.",
+                "was written by something else; remove it.",
             ) from None
         yield event

@@ -56,7 +56,7 @@ def test_without_a_tag_and_a_time_nothing_is_kept(server: Server, cache):
     assert not cache.exists()
     done = call("index", f"{server.url}/a")
     assert done.exit_code == 1
-    assert "tells neither an ETag nor a time of change" in done.stderr
+    assert "gives neither an ETag nor a modification time" in done.stderr
 
 
 def test_an_index_beside_a_remote_file_is_uploaded_and_used(server: Server, cache):

@@ -91,7 +91,7 @@ def test_a_value_that_is_too_small_is_refused(run, hidden):
 
 def test_a_batch_must_be_known_to_be_one(run, hidden):
     flipped = tf.image.random_flip_left_right(hidden(np.stack([BOARD] * 3)))
-    text = "1 random numbers for a batch of 3 images, of whose rank nothing was known"
+    text = "1 random numbers for a batch of 3 images of unknown rank"
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         run(flipped)
 

@@ -96,7 +96,7 @@ CASES = {
         *(lambda record: tf.parse_tensor(record, tf.int32), b"\x08\x03\x12\0\x3a\x01\x07"),
         *(
             NO_MESSAGE,
-            "Could not parse `serialized` as TensorProto: '\ufffd\ufffd'. Give what tf.s",
+            "Could not parse `serialized` as TensorProto: '\ufffd\ufffd'. Give the comp",
         ),
     ),
     "decode_json_example": Case(

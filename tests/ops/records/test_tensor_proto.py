@@ -88,7 +88,7 @@ DAMAGED = {
     ),
     "a huge size": (
         b"\x08\x03\x12\x08\x12\x06\x08\x80\x80\x80\x80\x40",
-        "Cannot parse tensor from proto: a int32 tensor of shape [17179869184] fits into no",
+        "Cannot parse tensor from proto: a int32 tensor of shape [17179869184] does not fit into",
     ),
 }
 

@@ -87,7 +87,7 @@ def test_images_outside_of_the_directory_have_the_label_of_the_link(photos, tmp_
 
 def test_no_classes_are_an_error(tmp_path):
     pipeline = hp.image_folder(tmp_path)
-    with pytest.raises(errors.NotFoundError, match="there are no directories in it"):
+    with pytest.raises(errors.NotFoundError, match="it has no directories"):
         iter(pipeline)
     with pytest.raises(errors.NotFoundError, match="nowhere; No such file"):
         hp.image_folder(tmp_path / "nowhere").classes  # noqa: B018

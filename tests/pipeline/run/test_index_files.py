@@ -167,7 +167,7 @@ def test_a_forged_index_is_refused_with_the_reason(tmp_path):
     with pytest.raises(
         errors.FailedPreconditionError,
         match=r"mine\.txt\.hrindex: the index does not belong to .*mine\.txt: record [01] is not "
-        r"at byte [05]\. Another one was made; begin again\.",
+        r"at byte [05]\. A new one was written; start again\.",
     ):
         shuffled(hr.text_lines, path)
     found, made = shuffled(hr.text_lines, path)
@@ -265,7 +265,7 @@ def test_without_indexes_a_full_shuffle_is_refused_and_a_window_is_not(tmp_path)
     with pytest.raises(
         errors.InvalidArgumentError,
         match=r"a\.txt: its records are found through an index, but the pipeline has "
-        r'options\(index="off"\)\. Leave that out, or use a window',
+        r'options\(index="off"\)\. Remove that option, or use a window',
     ):
         list(pipe.shuffle(seed=1))
     assert len(list(pipe.shuffle(window=10, seed=1))) == len(NUMBERS)
@@ -403,7 +403,7 @@ def test_a_window_over_blocks_refuses_a_foreign_index(tmp_path, source):
     over_blocks(source, path)
     write(records[::-1])
     os.utime(path, ns=(time, time))
-    refused = r"a\.hrindex: the index does not belong to .*Another one was made; begin again\."
+    refused = r"a\.hrindex: the index does not belong to .*A new one was written; start again\."
     with pytest.raises(errors.FailedPreconditionError, match=refused):
         over_blocks(source, path)
     found, made = over_blocks(source, path)

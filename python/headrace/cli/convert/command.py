@@ -187,7 +187,7 @@ def _check_usage(to: str, compression: str | None, options: dict[str, Any]) -> N
     if options["window"] and options["seed"] is None:
         raise click.UsageError("--window: expected --shuffle SEED with it.")
     if to == "image-folder" and (options["shards"] or options["shard_bytes"]):
-        raise click.UsageError("an image folder has no shards: leave --shards out.")
+        raise click.UsageError("an image folder has no shards: omit --shards.")
     _check_casts(to, dict(options["cast"]))
     if options["key"] and to != "tar":
         raise click.UsageError(f"--key: expected --to tar, the output is {to}.")

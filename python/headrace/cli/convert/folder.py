@@ -134,7 +134,7 @@ class Folder:
         if name in self._known:
             raise Failure(
                 f"example {number} is {name}, which another one is already. Give --name for a "
-                "feature that tells them apart, or leave the names out with --select."
+                "feature that tells them apart, or drop the names with --select."
             )
         self._known.add(name)
         self.names.append(name)

@@ -127,7 +127,7 @@ def changed(name: str, value: Any, rule: str, number: int, names: Sequence[str])
     where = f"feature '{name}': example {number} has {value}"
     others = [f"'{other}'" for other in names if other != name]
     alike = f" Numbers of {', '.join(others)} would change, too." if others else ""
-    as_text = f"--cast {name}=str for its text, or leave it out with --select.{alike}"
+    as_text = f"--cast {name}=str for its text, or drop it with --select.{alike}"
     if value.dtype == np.uint64 and rule != Rule.FLOAT32:
         return f"{where}, expected at most {_MOST_INT64}, as an Example has int64. Give {as_text}"
     narrow = float(_narrowed(value))

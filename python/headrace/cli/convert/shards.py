@@ -24,11 +24,11 @@ __all__ = ["HAS_COLUMNS", "check_columns", "check_parquet", "columns_of", "make_
 HAS_COLUMNS: Final = (Format.CSV, Format.JSON_LINES, Format.PARQUET)
 _WORDING: Final = Wording(
     component="feature",
-    drop="leave it out with --select",
+    drop="drop it with --select",
     as_text="Give --base64 {name} to write them as base64, or use --to parquet or tar",
     as_list="Use --to json-lines or parquet",
     as_numbers="Use --to parquet.",
-    new_key="Give --key, or leave the feature out with --select",
+    new_key="Give --key, or drop the feature with --select",
     other_key="Give another --key, or rename the feature with --rename.",
     rename="Rename it: --rename '{name}=jpg'",
 )

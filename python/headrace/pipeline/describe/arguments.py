@@ -33,8 +33,8 @@ def check_budget(budget: object) -> None:
     """Raises an error if a budget is neither a count nor a share of examples to skip."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(
-            f"skip_errors: budget is {budget!r}, expected the number of examples that may be skipped, or "
-            "which share of them, such as 0.001."
+            f"skip_errors: budget is {budget!r}, expected the number of examples that may be "
+            "skipped, or their share, such as 0.001."
         )
     if not (0 <= budget <= _MAX_COUNT if isinstance(budget, int) else 0.0 < budget < 1.0):
         raise ValueError(

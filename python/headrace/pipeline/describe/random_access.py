@@ -161,9 +161,7 @@ def _obstacle_of_all(chain: Sequence[Stage]) -> str | None:
         if not isinstance(stage, _ONE_TO_ONE):
             is_mine = isinstance(stage, stages.SkipErrors)
             what = (
-                "leaves some out; shuffle before it"
-                if is_mine
-                else "does not make one example of each"
+                "skips some; shuffle before it" if is_mine else "does not make one example of each"
             )
             return f"{stage.name} {what}"
     source = chain[0]

@@ -1,13 +1,18 @@
 """Arrow IPC files and streams, also of Feather and of `datasets`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.core import engine
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.formats.conditions import Where
-from headrace.pipeline.formats.table_files import Columns, TableFiles, as_table_columns
+from headrace.pipeline.formats.table_files import (
+    Columns,
+    TableFiles,
+    TableFormat,
+    as_table_columns,
+)
 from headrace.pipeline.plan.paths import Paths, as_paths
 
 __all__ = ["Arrow", "arrow"]
@@ -17,33 +22,9 @@ __all__ = ["Arrow", "arrow"]
 class Arrow(TableFiles):
     """Rows of Arrow files."""
 
-    @property
-    def name(self) -> str:
-        """The name of the source in messages: that of the function `arrow`."""
-        return "arrow"
-
-    @property
-    def piece(self) -> str:
-        """The word for a unit that one thread reads from beginning to end."""
-        return "record batch"
-
-    def found(self, path: bytes, names: Sequence[str] | None) -> Any:
-        """Returns the columns of a file: those of these names, or all."""
-        return engine.arrow_columns(path, names)
-
-    def num_rows(self, files: Sequence[bytes]) -> list[int]:
-        """Returns the number of rows of each file."""
-        return engine.arrow_counts(files)
-
-    def rows(
-        self,
-        files: Sequence[bytes],
-        given: Sequence[engine.Given],
-        conditions: Sequence[Any],
-        constants: Sequence[Any],
-    ) -> tuple[engine.Plan, int]:
-        """Returns the plan for components, and the number of record batches of the files."""
-        return engine.arrow_rows(files, given, conditions, constants)
+    format: ClassVar = TableFormat(
+        "arrow", "record batch", engine.arrow_columns, engine.arrow_counts, engine.arrow_rows
+    )
 
 
 def arrow(

@@ -1,13 +1,18 @@
 """Parquet files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.core import engine
 from headrace.pipeline.describe.pipeline import Pipeline
 from headrace.pipeline.formats.conditions import Where
-from headrace.pipeline.formats.table_files import Columns, TableFiles, as_table_columns
+from headrace.pipeline.formats.table_files import (
+    Columns,
+    TableFiles,
+    TableFormat,
+    as_table_columns,
+)
 from headrace.pipeline.plan.paths import Paths, as_paths
 
 __all__ = ["Parquet", "parquet"]
@@ -17,33 +22,9 @@ __all__ = ["Parquet", "parquet"]
 class Parquet(TableFiles):
     """Rows of Parquet files."""
 
-    @property
-    def name(self) -> str:
-        """The name of the source in messages: that of the function `parquet`."""
-        return "parquet"
-
-    @property
-    def piece(self) -> str:
-        """The word for a unit that one thread reads from beginning to end."""
-        return "row group"
-
-    def found(self, path: bytes, names: Sequence[str] | None) -> Any:
-        """Returns the columns of a file: those of these names, or all."""
-        return engine.parquet_columns(path, names)
-
-    def num_rows(self, files: Sequence[bytes]) -> list[int]:
-        """Returns the number of rows of each file."""
-        return engine.parquet_counts(files)
-
-    def rows(
-        self,
-        files: Sequence[bytes],
-        given: Sequence[engine.Given],
-        conditions: Sequence[Any],
-        constants: Sequence[Any],
-    ) -> tuple[engine.Plan, int]:
-        """Returns the plan for components, and the number of row groups of the files."""
-        return engine.parquet_rows(files, given, conditions, constants)
+    format: ClassVar = TableFormat(
+        "parquet", "row group", engine.parquet_columns, engine.parquet_counts, engine.parquet_rows
+    )
 
 
 def parquet(

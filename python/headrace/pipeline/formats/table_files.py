@@ -1,7 +1,6 @@
 """Files with typed columns: the common base of Parquet and Arrow."""
 
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -29,7 +28,7 @@ from headrace.pipeline.plan.column_options import (
 )
 from headrace.pipeline.plan.paths import find_files
 
-__all__ = ["Columns", "TableFiles", "as_table_columns"]
+__all__ = ["Columns", "TableFiles", "TableFormat", "as_table_columns"]
 
 # The argument `columns` of a program: names, or types by name.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Any]
@@ -38,10 +37,30 @@ _Found: TypeAlias = tuple[str, tuple[int, str, int, list[int]] | None, str]
 
 
 @dataclass(frozen=True)
+class TableFormat:
+    """A format of tables, with the engine's functions for its files.
+
+    Attributes:
+        name: The name of the source in messages: the function that makes it.
+        piece: The word for a unit that one thread reads from beginning to end.
+        columns: Returns the columns of a file with the given names, or all.
+        counts: Returns the number of rows of each file.
+        rows: Returns the plan for components, constants and conditions, and the number of pieces.
+    """
+
+    name: str
+    piece: str
+    columns: Callable[[bytes, Sequence[str] | None], list[tuple[str, _Found]]]
+    counts: Callable[[Sequence[bytes]], list[int]]
+    rows: Callable[..., tuple[engine.Plan, int]]
+
+
+@dataclass(frozen=True)
 class TableFiles(InferredSource):
     """Rows of files with typed columns.
 
     Attributes:
+        format: Their format.
         paths: Paths and patterns, as given.
         columns: The names of the wanted columns; None for all, or if types are given.
         types: The types of the wanted columns; None to take those of the first file.
@@ -51,12 +70,23 @@ class TableFiles(InferredSource):
 
     is_reachable: ClassVar[bool] = True
     is_kept_for_shuffle: ClassVar[bool] = True
+    format: ClassVar[TableFormat]
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
     types: Pairs | None = None
     defaults: Pairs = ()
     where: tuple[Condition, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+        return self.format.name
+
+    @property
+    def piece(self) -> str:
+        """The word for a unit that one thread reads from beginning to end."""
+        return self.format.piece
 
     @property
     def spec(self) -> dict[str, Spec] | None:
@@ -84,7 +114,7 @@ class TableFiles(InferredSource):
         if self.where:
             return None
         with engine.op_errors():
-            return self.num_rows(self.files())
+            return self.format.counts(self.files())
 
     def num_pieces(self) -> list[int]:
         """Returns the number of pieces of each file that may have rows for the conditions."""
@@ -96,7 +126,7 @@ class TableFiles(InferredSource):
             conditions = self._conditions(found[places[0]], partitions)
             with engine.op_errors():
                 for place in places:
-                    _, numbers[place] = self.rows([found[place]], [], conditions, [])
+                    _, numbers[place] = self.format.rows([found[place]], [], conditions, [])
         return numbers
 
     def described(self) -> str:
@@ -124,12 +154,12 @@ class TableFiles(InferredSource):
         conditions = self._conditions(files[0], partitions)
         with engine.op_errors():
             given = list(map(native, components))
-            plan, num_pieces = self.rows(files, given, conditions, constants)
+            plan, num_pieces = self.format.rows(files, given, conditions, constants)
         return SourcePlan(plan, files, num_parallel=num_pieces)
 
     def _own_specs(self, path: bytes, names: Sequence[str] | None) -> dict[str, Spec]:
         with engine.op_errors():
-            found = self.found(path, names)
+            found = self.format.columns(path, names)
         return {name: _spec(os.fsdecode(path), name, column) for name, column in found}
 
     def _kept(self, partitions: Partitions, files: Sequence[bytes]) -> list[int]:
@@ -152,24 +182,6 @@ class TableFiles(InferredSource):
     def files(self) -> list[bytes]:
         """Returns the paths of its files, in order."""
         return find_files(self.name, self.paths, has_partitions=True)
-
-    @abstractmethod
-    def found(self, path: bytes, names: Sequence[str] | None) -> list[tuple[str, _Found]]:
-        """Returns the columns of a file: those of these names, or all."""
-
-    @abstractmethod
-    def num_rows(self, files: Sequence[bytes]) -> list[int] | None:
-        """Returns the number of rows of each file; None if it is not known."""
-
-    @abstractmethod
-    def rows(
-        self,
-        files: Sequence[bytes],
-        given: Sequence[engine.Given],
-        conditions: Sequence[Any],
-        constants: Sequence[Any],
-    ) -> tuple[engine.Plan, int]:
-        """Returns the plan for components, and the number of pieces of the files."""
 
 
 def as_table_columns(

@@ -134,7 +134,7 @@ class TorchLoader:
         if number > self._epoch + 1:
             _log.warning(
                 "set_epoch(%d): the loaded state is in epoch %d, the rest of which is skipped. Set "
-                "the epoch before the state is loaded, or leave it out.",
+                "the epoch before the state is loaded, or omit the call.",
                 number,
                 self._epoch,
             )
@@ -299,7 +299,7 @@ class TorchBatches:
             return
         raise ValueError(
             f"to_torch: length is {length}, but epoch {self.epoch} had {self._num_taken} batches. "
-            "Give the number of batches of an epoch, or leave length out."
+            "Give the number of batches of an epoch, or omit length."
         )
 
     @property

@@ -89,8 +89,8 @@ class _Judge:
         if lost is None:
             self._throw(
                 failure,
-                "skip_errors: nobody can tell how many examples are lost here, so no budget covers "
-                "it. Correct the file or copy it again, or leave it out.",
+                "skip_errors: the number of examples lost here is not known, so no budget covers "
+                "it. Correct the file or copy it again, or remove it.",
             )
             return
         self.count += lost
@@ -266,7 +266,7 @@ def _skipped(failure: engine.Failure, stage: str) -> Skipped:
 
 def _about(lost: int | None) -> str:
     if lost is None:
-        return "nobody can tell how many records"
+        return "an unknown number of records"
     return f"about {lost} records by the length of those before"
 
 

@@ -411,7 +411,7 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
     if getattr(stage, "is_seed_given", True) and mine != seed:
         raise ValueError(
             f"resume: the seed of {stage.name} is {mine}, but {seed} in the pipeline that the "
-            "state was taken with. Resume with the same seed, or leave it out."
+            "state was taken with. Resume with the same seed, or omit it."
         )
     return cast("Stage", replace(cast("Any", stage), seed=seed))
 

@@ -152,8 +152,8 @@ class TracedGraph(Graph):
     def _refuse(self, op: Operation, why: str) -> NoReturn:
         place = find_place()
         raise ValueError(
-            f"{self._name}: {place + ': ' if place else ''}the operation {op.type} {why}, or remove "
-            "@headrace.native."
+            f"{self._name}: {place + ': ' if place else ''}the operation {op.type} {why}, or "
+            "remove @headrace.native."
         )
 
 

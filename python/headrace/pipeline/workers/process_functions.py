@@ -396,5 +396,5 @@ def _remedy(code: int | None) -> str:
         )
     return (
         "A native library of the function has crashed. Look at the standard error for where, or "
-        "call the function with this example alone; skip_errors leaves it out."
+        "call the function with this example alone; skip_errors skips it."
     )

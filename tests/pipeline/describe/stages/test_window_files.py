@@ -275,7 +275,7 @@ def test_describe_says_which_files_are_permuted(lines):
         ({"window": 9, "num_open": 10_001}, "num_open is 10001, expected at most 10,000"),
         ({"window": 9, "files": "sorted"}, "shuffle: files is 'sorted', expected 'shuffled'"),
         ({"num_open": 4}, "num_open, files and block_bytes say how a window is filled"),
-        ({"files": "in order"}, "Leave them out, or give a window"),
+        ({"files": "in order"}, "Omit them, or give a window"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):

@@ -412,7 +412,9 @@ mod tests {
         );
         assert_eq!(
             text(DType::UInt8, message(DType::UInt8, &[1 << 40, 1 << 40], b"")),
-            format!("{prefix} a uint8 tensor of shape [1099511627776,1099511627776] does not fit into a message. {remedy}")
+            format!(
+                "{prefix} a uint8 tensor of shape [1099511627776,1099511627776] does not fit into a message. {remedy}"
+            )
         );
         let negative = Tensor::string(&b"\x08\x03\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..]);
         assert!(text(DType::Int32, negative).contains("shape [-1] does not fit into a message"));

@@ -189,8 +189,9 @@ impl Table {
             MessageHeader::RecordBatch => {
                 let batch = message.header_as_record_batch();
                 let batch = batch.ok_or_else(|| damaged(file, format!("the message at byte {at} cannot be read")))?;
-                let num_rows = u64::try_from(batch.length())
-                    .map_err(|_| damaged(file, format!("the record batch at byte {at} has a negative number of rows")))?;
+                let num_rows = u64::try_from(batch.length()).map_err(|_| {
+                    damaged(file, format!("the record batch at byte {at} has a negative number of rows"))
+                })?;
                 let (is_compressed, num_dictionaries) = (batch.compression().is_some(), self.dictionaries.len());
                 if num_rows > self.most_rows(place.body_bytes, is_compressed) {
                     let text =

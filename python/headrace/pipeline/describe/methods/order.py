@@ -228,7 +228,7 @@ class OrderMethods(Chain):
         if num_open != _NUM_OPEN or files != "shuffled" or block_bytes is not None:
             raise ValueError(
                 "shuffle: num_open, files and block_bytes say how a window is filled, but there is "
-                "no window. Leave them out, or give a window, such as shuffle(window=10_000)."
+                "no window. Omit them, or give a window, such as shuffle(window=10_000)."
             )
         check_reachable(self.stages)
         return self._then(stages.Shuffle(None, chosen, seed is not None))
