@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def add_members(archive: tarfile.TarFile, members: Iterable[tuple[str, bytes | None]]) -> None:
-    """Adds files of these names and contents, one after the other; directories have none."""
+    """Adds files of the given names and contents in order; directories have no contents."""
     for name, data in members:
         member = tarfile.TarInfo(name)
         if data is None:

@@ -13,8 +13,9 @@ GRACE_SECONDS = 2.0
 """How long a thread that was asked to end may still take after its test."""
 
 
-# How long an example takes says how busy the machine is. A test draws the same few examples each
-# time; `--hypothesis-profile=anew` draws more, and others, as `python -m torture drawn` does.
+# Examples have no time limit, since machines may be busy. Tests draw the same few examples each
+# time; `--hypothesis-profile=anew` draws more and different ones, as `python -m torture drawn`
+# does.
 settings.register_profile("anew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
     "repeated", settings.get_profile("anew"), derandomize=True, max_examples=40
@@ -23,9 +24,9 @@ settings.load_profile("repeated")
 
 
 def pytest_configure() -> None:
-    """Lets the tests be interrupted, and the programs they start; and those that hang say why.
+    """Lets tests and the programs that they start be interrupted, and report hangs.
 
-    A shell without job control makes what it starts in the background ignore Ctrl-C.
+    A shell without job control makes background processes ignore Ctrl-C.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,7 +35,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keeps what tests cache, such as indexes of remote files, out of the user's directory."""
+    """Keeps caches of tests, such as indexes of remote files, out of the user's directory."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

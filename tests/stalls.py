@@ -10,8 +10,8 @@ from headrace.testing import dump_waits
 def pytest_configure() -> None:
     """Replaces what pytest-timeout writes, which is stacks only.
 
-    It writes that from the signal handler or the thread that ends the test, so no thread of ours is
-    needed, which tests would find.
+    It writes from the signal handler or the thread that ends the test, without a thread of its own,
+    which tests would find.
     """
     pytest_timeout.dump_stacks = _dump
 

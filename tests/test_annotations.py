@@ -13,7 +13,7 @@ def source_files() -> list[Path]:
 
 
 def parameters(file: Path) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yields where each parameter but `self` and `cls` stands, and its annotation."""
+    """Yields the position and the annotation of each parameter except `self` and `cls`."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             args = node.args

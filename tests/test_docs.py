@@ -21,18 +21,18 @@ PAGES = [
 ]
 
 
-# Folders whose files pages name; what tools write into them is not in the repository.
+# Folders whose files are named on pages; files that tools write there are not in the repository.
 FOLDERS = (
     *("python", "crates", "tests", "tools", "docs", "benchmarks", "torture", "peers", "examples"),
     *("fuzz", ".github", ".ci"),
 )
 WRITTEN = ("benchmarks/results", "torture/results")
-# Pages for those who change the code name its files by their last parts: `graph/op_def.py`.
+# Pages for developers name files by their last parts: `graph/op_def.py`.
 OF_CODE = ("DESIGN.md", "CONTRIBUTING.md")
 
 
 def is_of_code(page: Path) -> bool:
-    """Says whether a page is for those who change the code."""
+    """Returns whether a page is for developers of headrace."""
     is_room = page.name == "README.md" and page.parent != TOP
     return page.name in OF_CODE or is_room or page.parent.name == "decisions"
 

@@ -14,7 +14,7 @@ TOP = Path(__file__).parents[1]
 PYTHON = ("python", "tests", "tools", "benchmarks", "torture", "peers", "fuzz/python", "examples")
 COLUMNS = 100
 
-# A first line says what a thing is or does. With one of these words it asks instead.
+# A first line says what a thing is or does; with one of these words it does not.
 RIDDLE = re.compile(r"(What|Which|Whether|Where|How|Of|Who|Whom|Whose|That|Those)\b")
 # Words to avoid, and words to write instead.
 AVOID = {
@@ -83,7 +83,7 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
 
 
 def faults(lines: Iterable[tuple[int, str]], place: str) -> list[str]:
-    """Returns the words to avoid that stand in texts, with their places."""
+    """Returns the words to avoid in texts, with their lines."""
     return [
         f"{place}:{number}: '{found[0]}', write: {better}"
         for number, text in lines

@@ -1,4 +1,4 @@
-"""`import headrace` is quick: its time besides NumPy's has a bound."""
+"""`import headrace` is quick: its time without NumPy's has a bound."""
 
 import subprocess
 import sys

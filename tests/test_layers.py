@@ -81,7 +81,7 @@ MAY_IMPORT_LATE = (
 )
 
 
-# The demo uses a face as any user would: `import headrace as hr`.
+# The demo imports headrace as users do: `import headrace as hr`.
 MAY_IMPORT_FRONT = frozenset({"demo"})
 
 
@@ -106,7 +106,7 @@ def unit_of(module: str) -> str:
 
 
 def is_allowed(source: str, target: str) -> bool:
-    """Says whether a unit may import another, both in the table."""
+    """Returns whether a unit may import another, both in the table."""
     if source == target:
         return True
     if source == ROOT:  # The package's front: the faces and what they are made of.
@@ -119,7 +119,7 @@ def is_allowed(source: str, target: str) -> bool:
 
 
 def imports_of(tree: ast.AST, modules: frozenset[str]) -> Iterator[Import]:
-    """Gives every import of a module or name of `headrace`, and every relative import."""
+    """Yields every import of a module or name of `headrace`, and every relative import."""
     late = within(tree, lambda node: isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 
 
-def test_dir_lists_what_there_is_and_nothing_else():
+def test_dir_lists_exactly_the_public_names():
     assert dir(hr) == sorted(set(hr.__all__))
     assert {"Pipeline", "arrays", "text_lines", "tfrecords"} <= set(dir(hr))
     assert {"errors", "ops", "queues", "records", "testing"} <= set(dir(hr))
@@ -32,7 +32,7 @@ def test_names_of_pipelines_are_loaded_from_the_module_that_is_imported_for_type
     assert all(getattr(hr.pipeline, name) is not None for name in imported)
 
 
-def test_a_wrong_name_says_what_there_is():
+def test_the_error_for_a_wrong_name_lists_the_public_names():
     with pytest.raises(
         AttributeError, match=r"no attribute 'bogus', expected one of Batches, .*, ops, "
     ):

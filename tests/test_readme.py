@@ -1,4 +1,4 @@
-"""The examples of the README and of the documentation run as they stand."""
+"""The examples of the README and of the documentation run unchanged."""
 
 import re
 import subprocess
@@ -43,7 +43,7 @@ runpy.run_path("example.py")
 """
 
 
-def test_the_first_example_needs_numpy_alone(tmp_path):
+def test_the_first_example_needs_only_numpy(tmp_path):
     first = next(example for example in examples() if "README" in str(example.id))
     (tmp_path / "example.py").write_text(first.values[0], "utf-8")
     done = subprocess.run(

@@ -29,7 +29,7 @@ def code_of(text: str) -> str:
 
 
 def expanded(path: str) -> Iterator[str]:
-    """Gives each path of a group, such as `a::b` and `a::c` of `a::{b, c}`."""
+    """Yields each path of a group, such as `a::b` and `a::c` of `a::{b, c}`."""
     head, brace, group = path.partition("::{")
     if not brace:
         yield path.split(" as ", maxsplit=1)[0].strip()
@@ -47,14 +47,14 @@ def expanded(path: str) -> Iterator[str]:
 
 
 def used(code: str, *, is_public: bool) -> Iterator[str]:
-    """Gives the paths of `use` or of `pub use`, one by one."""
+    """Yields the paths of `use` or of `pub use`."""
     for public, paths in USE.findall(code):
         if bool(public) == is_public:
             yield from expanded(" ".join(paths.split()))
 
 
 def absolute(path: str, module: Module) -> Module:
-    """Returns a path from the crate's root on, as `module` writes it."""
+    """Returns the path from the crate's root of a path in `module`."""
     parts = path.split("::")
     if parts[0] == "crate":
         return tuple(parts[1:])
@@ -218,7 +218,7 @@ def test_a_circle_of_modules_is_found(sources):
         {"a": "pub use x::X;\nmod x;\nmod y;", "a::x": "", "a::y": "use super::X;"},
     ],
 )
-def test_anything_but_a_cycle_passes(sources):
+def test_imports_without_a_cycle_pass(sources):
     assert circles({"": "", **sources}) == []
 
 

@@ -151,7 +151,7 @@ def test_a_right_name_has_a_type(report):
 
 
 @pytest.mark.timeout(300)
-def test_a_type_is_that_of_the_class_or_function(report):
+def test_lazily_loaded_names_have_the_types_of_their_definitions(report):
     assert "headrace.graph.graph.Graph" in report["tf.Graph"]
     assert "-> headrace.tf1.session.session.Session" in report["tf.Session"]
     assert "headrace.pipeline.describe.pipeline.Pipeline" in report["hr.Pipeline"]

@@ -42,14 +42,14 @@ ROWS = {
         (EAGER, "test_an_enqueue_that_is_late_says_what_it_waited_for"),
         (EAGER, "test_a_cancelling_close_wakes_enqueues_and_keeps_what_they_added"),
         ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP, "test_a_call_tells_how_far_it_is"),
+        (DUMP, "test_a_call_shows_its_progress"),
     ],
     "`queue.dequeue`, `dequeue_many`, `dequeue_up_to`, a loop over the queue": [
         (EAGER, "test_a_dequeue_waits_for_an_element"),
         (EAGER, "test_a_dequeue_that_is_late_says_what_it_waited_for"),
-        (EAGER, "test_a_close_wakes_who_waits_for_elements"),
+        (EAGER, "test_a_close_wakes_waiting_dequeues"),
         ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
-        (DUMP, "test_a_call_tells_how_far_it_is"),
+        (DUMP, "test_a_call_shows_its_progress"),
     ],
     "`queue.close()`": [
         (EAGER, "test_a_plain_close_waits_for_enqueues"),
@@ -67,7 +67,7 @@ ROWS = {
         (SESSION_WAITS, "test_runners_that_were_never_started"),
         (SESSION_WAITS, "test_a_run_that_is_late_says_what_it_waited_for_and_why"),
         (SESSION_WAITS, "test_ctrl_c_says_what_the_run_waited_for"),
-        (DUMP, "test_a_run_tells_its_operation_and_why_nothing_comes"),
+        (DUMP, "test_a_run_shows_its_operation_and_the_reason"),
     ],
     "`session.run` of an operation on a staging area": [
         (STAGING, "test_a_get_waits_for_an_element"),
@@ -88,7 +88,7 @@ ROWS = {
         ("tf1/ops/readers/test_pipes.py", "test_the_session_is_closed"),
         ("tf1/ops/readers/test_pipes.py", "test_the_run_is_late"),
         ("tf1/ops/readers/test_pipes.py", "test_ctrl_c"),
-        (DUMP, "test_a_reader_tells_that_it_has_no_file_name"),
+        (DUMP, "test_a_reader_without_a_file_name_is_shown"),
     ],
     "`session.run` of a Python function": [
         ("tf1/session/test_signals.py", "test_a_function_may_wait_in_the_thread_of_its_run"),
@@ -110,19 +110,19 @@ ROWS = {
             RUNNERS,
             "test_closing_a_session_ends_the_threads_that_wait_for_the_stop",
         ),
-        (DUMP, "test_runners_and_a_coordinator"),
+        (DUMP, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.join()`": [
         (COORDINATOR, "test_join_waits_for_given_and_registered_threads"),
         (COORDINATOR, "test_join_names_the_threads_that_outlive_the_grace_period"),
         (COORDINATOR, "test_ctrl_c_ends_join_at_once"),
         ("tf1/queue_runners/test_endings.py", "test_a_join_without_a_stop_says_what_is_missing"),
-        (DUMP, "test_runners_and_a_coordinator"),
+        (DUMP, "test_runners_and_a_coordinator_are_shown"),
     ],
     "`coord.wait_for_stop()`": [
         (COORDINATOR, "test_a_stop_wakes_every_thread_that_waits_for_it"),
         (COORDINATOR, "test_waiting_for_a_stop_that_does_not_come_ends_with_false"),
-        (DUMP, "test_a_wait_for_a_stop"),
+        (DUMP, "test_a_wait_for_a_stop_is_shown"),
     ],
     "`SessionManager.prepare_session(wait_for_checkpoint=True)`, `recover_session`": [
         ("tf1/training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
@@ -151,14 +151,14 @@ ROWS = {
         ("tf1/checkpoint/test_pause.py", "test_a_pause_ends_with_the_session"),
     ],
     "`Saver.save`, writers, `gfile`, of a remote file": [
-        (FAULTS, "test_other_refusals_are_not_tried_again"),
+        (FAULTS, "test_other_refusals_are_not_retried"),
     ],
     "`next(batches)`, a loop over a pipeline": [
         (ITERATING, "test_an_interrupt_ends_a_wait"),
         (FAULTS, "test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it"),
         (STUCK, "test_a_pipe_that_nobody_writes_to_is_named"),
-        (DUMP, "test_a_function_that_hangs_is_told_with_its_example"),
-        (DUMP, "test_a_read_that_hangs_is_told_with_its_place"),
+        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
+        (DUMP, "test_a_read_that_hangs_is_shown_with_its_offset"),
     ],
     "`batches.close()`, the end of a `with` block": [
         (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
@@ -169,7 +169,7 @@ ROWS = {
     "A Python function, or an iterator of `iterable`": [
         (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
         (STUCK, "test_an_iterator_that_hangs_is_named"),
-        (DUMP, "test_a_function_that_hangs_is_told_with_its_example"),
+        (DUMP, "test_a_function_that_hangs_is_shown_with_its_example"),
     ],
     "`pipe.spec`, `iter(pipe)`": [
         ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
@@ -193,7 +193,7 @@ ROWS = {
         ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),
     ],
     "`headrace convert`": [
-        ("cli/test_convert_killed.py", "test_a_signal_ends_it_cleanly_and_it_continues"),
+        ("cli/test_convert_killed.py", "test_a_signal_ends_a_conversion_cleanly_and_it_continues"),
         ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
     ],
     "`headrace demo`": [

@@ -1,4 +1,4 @@
-"""Helpers of tests of commands: files for them to read, and functions that call them."""
+"""Helpers of tests of commands: files to read, and functions that call commands."""
 
 import io
 import os

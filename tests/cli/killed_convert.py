@@ -16,7 +16,7 @@ from headrace.cli.main import main
 from headrace.pipeline.writing.journal import Journal
 from headrace.pipeline.writing.tfrecord import RecordShard
 
-# As a shell begins programs, whatever runs the tests: `nohup` would have this one ignored.
+# As a shell starts programs: under `nohup` this signal would be ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 MOMENTS = {

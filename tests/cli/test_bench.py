@@ -65,7 +65,7 @@ def test_a_pipeline_is_read_to_its_end(name):
     assert found["verdict"]
 
 
-def test_it_ends_after_so_many_batches_or_seconds():
+def test_bench_ends_after_the_given_batches_or_seconds():
     assert benched("endless", "--batches", "25")["batches"] == 25
     found = benched("endless", "--seconds", "0.05")
     assert found["seconds"] >= 0.05
@@ -73,7 +73,7 @@ def test_it_ends_after_so_many_batches_or_seconds():
     assert found["share_of_limit"] is not None
 
 
-def test_it_says_how_many_files_the_first_examples_come_from():
+def test_bench_tells_the_number_of_files_of_the_first_examples():
     for file in range(20):
         Path(f"{file:02}.txt").write_text(f"{file}\n" * 100)
     Path("pipes.py").write_text(
@@ -95,7 +95,7 @@ def test_compressed_files_have_a_share_if_they_were_read_to_the_end():
     assert found["share_of_limit"] is None
 
 
-def test_people_read_the_same():
+def test_the_text_output_is_as_expected():
     done = run("bench", "pipes.py:single")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()

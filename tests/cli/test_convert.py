@@ -28,14 +28,14 @@ def here(tmp_path, monkeypatch):
 
 
 def converted(*arguments):
-    """Converts, and says that it went well."""
+    """Converts, and checks that it succeeds."""
     done = call("convert", *arguments)
     assert (done.exit_code, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
 
 def refused(*arguments, code=1):
-    """Converts, and returns why that was refused."""
+    """Converts, and returns the error message."""
     done = call("convert", *arguments)
     assert (done.exit_code, done.stdout) == (code, "")
     assert not list(Path().glob(".*")), "nothing is left behind"
@@ -86,7 +86,7 @@ class TestToTFRecords:
             {"ids": [], "n": [2], "t": []},
         ]
 
-    def test_doubles_that_float32_gives_back_stay_and_others_are_refused(self):
+    def test_doubles_are_kept_if_float32_holds_them_and_else_refused(self):
         table = {"n": pyarrow.array([1, 2], "uint64"), "x": [0.5, math.nan], "y": [-1e30, 0.1]}
         pyarrow.parquet.write_table(pyarrow.table(table), "a.parquet")
         assert refused("a.parquet", "a.tfrecord", "--shards", 2) == (
@@ -116,7 +116,7 @@ class TestToTFRecords:
             {"t": [b"1.5"], "k": [narrow(0.12345678901)], "ok": [narrow(1e30)]},
         ]
 
-    def test_lists_are_looked_at_and_large_integers_refused(self):
+    def test_large_integers_in_lists_are_refused(self):
         Path("a.jsonl").write_text(
             '{"x": [1.5, 2], "n": 1}\n{"x": [0.12345678901], "n": 18446744073709551615}\n'
         )
@@ -131,7 +131,7 @@ class TestToTFRecords:
             [b"18446744073709551615"],
         ]
 
-    def test_text_that_float32_gives_back_stays(self):
+    def test_text_of_numbers_that_float32_holds_is_converted(self):
         Path("a.csv").write_text("x\n0.1\n1e+30\n-2.5e-7\n")
         converted("a.csv", "a.tfrecord", "--column", "x=float64")
         assert [one["x"] for one in read_examples("a.tfrecord")] == [
@@ -143,7 +143,7 @@ class TestToTFRecords:
         assert "would make 123456792.0." in message
 
     @pytest.mark.parametrize(("number", "made"), [(1e300, "inf"), (1e-300, "0.0")])
-    def test_a_cast_rounds_and_loses_no_more(self, number, made):
+    def test_a_cast_rounds_floats_and_refuses_other_losses(self, number, made):
         table = pyarrow.table({"x": [1.0, number], "n": [7, 2**53 + 1]})
         pyarrow.parquet.write_table(table, "a.parquet")
         message = refused("a.parquet", "a.tfrecord", "--cast", "x=float32")
@@ -168,7 +168,7 @@ class TestToTFRecords:
         assert [one["class"] for one in examples] == [[b"cat"], [b"cat"], [b"dog"]]
         assert examples[0]["data"] == [Path("photos/cat/a.png").read_bytes()]
 
-    def test_images_without_classes_have_their_names(self):
+    def test_images_without_classes_are_named_by_path(self):
         Path("a.png").write_bytes(image())
         converted("a.png", "a.tfrecord")
         assert read_examples("a.tfrecord") == [{"data": [image()], "path": [b"a.png"]}]
@@ -178,7 +178,7 @@ class TestToTFRecords:
         converted("a.txt", "a.tfrecord")
         assert read_examples("a.tfrecord") == [{"text": [b"one"]}, {"text": [b"two"]}]
 
-    def test_records_are_carried_over_whatever_they_are(self):
+    def test_any_records_are_copied_unchanged(self):
         write_records("a", [b"", b"no example", b"\xff" * 100], "GZIP")
         converted("a", "b.tfrecord")
         converted("b.tfrecord", "c.tfrecord", "--compression", "zlib")
@@ -192,7 +192,7 @@ class TestToTFRecords:
         converted("a", "b.tfrecord", "--select", "n", "--rename", "n=count")
         assert read_examples("b.tfrecord") == [{"count": [0]}, {"count": [1]}]
 
-    def test_the_content_says_what_a_source_is(self):
+    def test_a_source_is_recognised_by_its_content(self):
         Path("a.tfrecord").write_text('{"n": 1}\n{"n": 2}\n')
         converted("a.tfrecord", "b.tfrecord")
         assert numbers_of("b.tfrecord") == [1, 2]
@@ -263,7 +263,7 @@ class TestFromTFRecords:
             ],
         )
 
-    def test_csv_quotes_what_needs_it_and_comes_back(self):
+    def test_csv_has_quotes_where_needed_and_is_read_back(self):
         self.write()
         converted("a", "a.csv", "--select", "n", "--select", "x", "--select", "text")
         assert Path("a.csv").read_text() == 'n,x,text\n1,0.1,"say ""a"",\né"\n-2,1e+30,""\n'
@@ -285,7 +285,7 @@ class TestFromTFRecords:
             "2.0",
         ]
 
-    def test_json_lines_come_back_with_lists_and_bytes(self):
+    def test_json_lines_with_lists_and_bytes_are_read_back(self):
         self.write()
         converted("a", "a.jsonl", "--base64", "raw")
         first, _ = map(json.loads, Path("a.jsonl").read_text().splitlines())
@@ -293,7 +293,7 @@ class TestFromTFRecords:
         converted("a.jsonl", "b.tfrecord", "--base64", "raw")
         assert Path("b.tfrecord").read_bytes() == Path("a").read_bytes()
 
-    def test_parquet_has_types_and_checksums_and_comes_back(self):
+    def test_parquet_has_types_and_checksums_and_is_read_back(self):
         self.write()
         converted("a", "a.parquet", "--compression", "zstd")
         table = pyarrow.parquet.read_table("a.parquet", page_checksum_verification=True)
@@ -307,7 +307,7 @@ class TestFromTFRecords:
         converted("a.parquet", "b.tfrecord")
         assert Path("b.tfrecord").read_bytes() == Path("a").read_bytes()
 
-    def test_a_tar_has_a_sample_for_each_example_and_comes_back(self):
+    def test_a_tar_has_a_sample_for_each_example_and_is_read_back(self):
         self.write()
         converted("a", "a.tar", "--rename", "raw=seg.bin")
         with tarfile.open("a.tar") as archive:
@@ -327,7 +327,7 @@ class TestFromTFRecords:
         converted("b.tfrecord", "b.tar")
         assert Path("b.tar").read_bytes() == Path("a.tar").read_bytes()
 
-    def test_an_image_folder_comes_back_as_it_was(self):
+    def test_an_image_folder_is_restored(self):
         make_images()
         converted("photos", "a.tfrecord")
         converted("a.tfrecord", "again/")
@@ -481,7 +481,7 @@ class TestRefusals:
         assert expected in message
         assert message.count("\n") == 1
 
-    def test_damaged_records_are_skipped_if_that_is_wanted(self):
+    def test_damaged_records_are_skipped_if_asked(self):
         write_numbers("a", 5)
         data = bytearray(Path("a").read_bytes())
         data[len(data) // 2] ^= 1
@@ -492,7 +492,7 @@ class TestRefusals:
         assert "1 example skipped" in done.stderr
         assert len(numbers_of("b.tfrecord")) < 5
 
-    def test_json_says_what_was_written(self):
+    def test_json_output_lists_the_written_files(self):
         write_numbers("a", 4)
         document = json.loads(converted("a", "b.tfrecord", "--shards", 2, "--json"))
         assert document == {

@@ -60,7 +60,9 @@ def whole(here):
 
 
 @pytest.mark.parametrize(("moment", "number", "num_whole"), PLACES)
-def test_a_killed_conversion_has_whole_files_only_and_continues(whole, moment, number, num_whole):
+def test_a_killed_conversion_leaves_only_complete_files_and_continues(
+    whole, moment, number, num_whole
+):
     done = ended_at(moment, number, "SIGKILL", *COMMAND)
     assert done.returncode == -signal.SIGKILL
     named = {name: data for name, data in contents().items() if ".tmp" not in name}
@@ -73,13 +75,13 @@ def test_a_killed_conversion_has_whole_files_only_and_continues(whole, moment, n
     assert not list(Path().glob(".*"))
 
 
-def test_a_line_of_the_journal_that_was_cut_counts_for_nothing(whole):
+def test_an_incomplete_line_of_the_journal_is_ignored(whole):
     assert ended_at("torn", 1, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
     assert run(*COMMAND).returncode == 0
     assert contents() == whole
 
 
-def test_it_may_be_killed_again_and_again(whole):
+def test_a_conversion_may_be_killed_repeatedly(whole):
     for _ in range(3):
         assert ended_at("journal", 2, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
     assert run(*COMMAND).returncode == 0
@@ -88,7 +90,7 @@ def test_it_may_be_killed_again_and_again(whole):
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("moment", ["example", "publish", "journal"])
-def test_a_signal_ends_it_cleanly_and_it_continues(whole, sent, code, moment):
+def test_a_signal_ends_a_conversion_cleanly_and_it_continues(whole, sent, code, moment):
     done = ended_at(moment, 2, sent, *COMMAND)
     assert done.returncode == code
     assert done.stderr == "Interrupted. Run the same command again to continue.\n"
@@ -97,7 +99,7 @@ def test_a_signal_ends_it_cleanly_and_it_continues(whole, sent, code, moment):
     assert contents() == whole
 
 
-def test_a_signal_while_all_examples_are_looked_at_leaves_nothing(here):
+def test_a_signal_during_the_first_pass_leaves_nothing(here):
     write_numbers("a", 20)
     program = (
         "import os, signal\n"
@@ -117,7 +119,7 @@ def test_a_signal_while_all_examples_are_looked_at_leaves_nothing(here):
     assert [path.name for path in Path().iterdir()] == ["a"]
 
 
-def test_a_full_disk_is_said_and_leaves_whole_files_only(here):
+def test_a_full_disk_is_an_error_and_leaves_only_complete_files(here):
     write_records("a", [bytes(1000)] * 1000)
     command = "headrace convert a b.tfrecord --shards 2"
     program = f"ulimit -f 300; {sys.executable} -m {command}"
@@ -136,7 +138,7 @@ class TestTheSecondRun:
     def begun(self, whole):
         assert ended_at("journal", 3, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
 
-    def test_must_be_asked_for_the_same(self):
+    def test_must_have_the_same_arguments(self):
         done = call("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "6")
         assert done.exit_code == 1
         assert "b.tfrecord: seed is 6, but 5 in the run that has begun it" in done.stderr
@@ -148,13 +150,13 @@ class TestTheSecondRun:
         assert done.exit_code == 1
         assert "a is not what the state was taken with" in done.stderr
 
-    def test_must_find_what_the_first_has_written(self):
+    def test_must_find_the_files_of_the_first_run(self):
         os.truncate("b-00000-of-00004.tfrecord", 10)
         done = call(*COMMAND)
         assert done.exit_code == 1
         assert "b-00000-of-00004.tfrecord: the run that has begun this wrote" in done.stderr
 
-    def test_may_start_anew(self, whole):
+    def test_may_start_again_with_overwrite(self, whole):
         done = call("convert", "a", "b.tfrecord", "--shards", "2", "--overwrite")
         assert done.exit_code == 0
         names = [f"b-0000{number}-of-00002.tfrecord" for number in range(2)]

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-# What a user sees until the demo ends; each is awaited before the interrupt.
+# Output of the demo, each awaited before the interrupt.
 MOMENTS = (
     "Writing digits",
     "4,000 digits",
@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_losses_again(temporary):
     assert losses("4") != first
 
 
-def test_the_slow_side_is_told_after_training(temporary):
+def test_the_verdict_is_printed_after_training(temporary):
     with start_demo(temporary, "--epochs", "2") as demo:
         out, _ = demo.communicate(timeout=50)
     assert (
@@ -88,7 +88,7 @@ def test_output_keeps_the_records_and_the_checkpoint(temporary, tmp_path):
     assert (output / "checkpoint.npz").is_file()
 
 
-def test_too_little_training_is_told_by_the_exit_code(temporary):
+def test_too_little_training_gives_an_exit_code(temporary):
     with start_demo(temporary, "--epochs", "1", "--batch-size", "4000") as demo:
         out, err = demo.communicate(timeout=50)
     assert (demo.returncode, err) == (1, "Error: The test accuracy is below 0.90.\n")
@@ -129,7 +129,7 @@ def test_an_interrupt_ends_the_demo_cleanly_within_a_second(temporary, moment, s
     assert_no_process_of_its_group_is_left(demo)
 
 
-def test_sigterm_ends_the_demo_as_cleanly(temporary):
+def test_sigterm_ends_the_demo_cleanly(temporary):
     with start_demo(temporary, "--epochs", "30") as demo:
         for line in demo.stdout:
             if "epoch 1/" in line:

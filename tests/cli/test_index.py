@@ -1,4 +1,4 @@
-"""`headrace index`: the places of records."""
+"""`headrace index`: index files of records."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def test_each_record_has_its_offset_and_size():
     assert Path("a.idx").read_text().splitlines() == places(Path("a").read_bytes())
 
 
-def test_indexes_of_dali_of_a_directory_go_where_that_is_wanted():
+def test_dali_indexes_of_a_directory_go_to_the_given_directory():
     Path("d").mkdir()
     write_numbers("d/a", 2)
     Path("d/b").touch()
@@ -50,7 +50,7 @@ def test_indexes_of_dali_of_a_directory_go_where_that_is_wanted():
     assert call("index", "--dali", "d").stdout == "d/a.idx: 2 records\nd/b.idx: 0 records\n"
 
 
-def test_damaged_compressed_and_other_files_have_no_index_of_dali():
+def test_damaged_compressed_and_other_files_get_no_dali_index():
     damage(write_numbers("a", 5), 13)
     write_records("b", [b"x"], "GZIP")
     Path("c").write_text("a text\n")
@@ -89,7 +89,7 @@ def write_each_kind():
     }
 
 
-def test_an_index_of_each_kind_is_used_and_tells_the_length():
+def test_an_index_of_each_kind_is_used_and_gives_the_length():
     sources = write_each_kind()
     for name, source in sources.items():
         with pytest.raises(TypeError, match="`headrace index PATHS` writes indexes"):
@@ -120,7 +120,7 @@ def test_indexes_of_a_directory_for_indexes_are_found_there():
         len(hr.tfrecords(["a", "b"]))
 
 
-def test_files_are_of_the_kind_that_is_given():
+def test_the_kind_of_files_can_be_given():
     Path("a").write_text("1,2\n3,4\n")
     assert call("index", "a", "--kind", "text").exit_code == 0
     assert len(hr.text_lines("a")) == 2
@@ -129,7 +129,7 @@ def test_files_are_of_the_kind_that_is_given():
     assert call("index", "--dali", "a", "--kind", "csv").exit_code == 2
 
 
-def test_damaged_compressed_and_other_files_have_no_index():
+def test_damaged_compressed_and_other_files_get_no_index():
     damage(write_numbers("a", 5), 8)
     write_records("b", [b"x"], "GZIP")
     Path("c").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
@@ -174,7 +174,7 @@ def test_inspect_shows_an_index_and_whether_it_is_up_to_date():
     assert "its header is damaged" in done.stdout
 
 
-def test_indexes_of_other_programs_are_used_where_they_lie():
+def test_indexes_of_other_programs_are_used_beside_the_data():
     sources = write_each_kind()
     call("index", "--dali", "a.tfrecord")
     lines = ["v1.2 20"]
@@ -191,7 +191,7 @@ def test_indexes_of_other_programs_are_used_where_they_lie():
         assert len(sources[name](name)) == 20
 
 
-def test_an_index_of_another_program_is_not_believed_blindly():
+def test_an_index_of_another_program_is_verified():
     write_numbers("a", 20)
     call("index", "--dali", "a")
     text = Path("a.idx").read_text()

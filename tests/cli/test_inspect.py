@@ -64,7 +64,7 @@ class TestTFRecords:
         assert found["image"]["format"] == "JPEG, PNG"
         assert report["first"][0]["values"]["n"] == [-3]
 
-    def test_people_read_the_same(self):
+    def test_the_text_output_is_as_expected(self):
         write_records(
             "a.gz", [example(n=n, text=b"word", image=image(seed=n)) for n in range(3)], "GZIP"
         )
@@ -92,7 +92,7 @@ class TestTFRecords:
             '    text: "word"',
         ]
 
-    def test_features_are_learned_from_the_first_records_and_all_are_counted(self):
+    def test_features_are_inferred_from_the_first_records_and_all_are_counted(self):
         write_numbers("a", 50)
         [report] = inspected("a", "--records", 10)
         assert (report["count"], report["looked_at"]) == (50, 10)
@@ -102,7 +102,7 @@ class TestTFRecords:
             in call("inspect", "a", "--records", 10).stdout
         )
 
-    def test_a_quick_look_reads_the_first_records_only(self):
+    def test_quick_reads_only_the_first_records(self):
         path = write_numbers("a", 20)
         length = path.stat().st_size // 20
         damage(path, 2 * length + 13)
@@ -116,7 +116,7 @@ class TestTFRecords:
         Path("c").write_text("a text\n")
         assert [one["count"] for one in inspected("b", "c", "--quick")] == [None, None]
 
-    def test_damage_is_shown_with_its_place_and_the_rest_is_read(self):
+    def test_damage_is_shown_with_its_offset_and_the_rest_is_read(self):
         path = write_numbers("a", 20)
         length = path.stat().st_size // 20
         damage(path, 5 * length + 14)
@@ -132,7 +132,7 @@ class TestTFRecords:
         assert "copy the file again" in text
         assert "2 damaged" in text
 
-    def test_a_damaged_first_header_is_a_damaged_tfrecord_file_by_its_name(self):
+    def test_the_name_identifies_a_tfrecord_file_with_a_damaged_first_header(self):
         damage(write_numbers("a.tfrecord", 3), 0)
         [report] = inspected("a.tfrecord", code=1)
         assert (report["kind"], report["count"]) == ("tfrecord", 0)
@@ -150,7 +150,7 @@ class TestTFRecords:
         [steps] = report["feature_lists"]
         assert (steps["name"], steps["lengths"], steps["most"]) == ("x", [4, 4], 3.0)
 
-    def test_records_of_anything_else_are_bytes(self):
+    def test_other_records_are_bytes(self):
         write_records("a", [b"", b"\xff\xff\xff"])
         [report] = inspected("a")
         assert (report["examples"], report["no_examples"]) == ("bytes", 2)
@@ -163,7 +163,7 @@ class TestTFRecords:
         with Image.open("out/a-0-x_.._y.png") as picture:
             assert (picture.format, picture.size) == ("PNG", (6, 4))
 
-    def test_texts_cannot_command_the_terminal(self):
+    def test_control_characters_in_text_are_escaped(self):
         write_records("a", [example(text=b"\x1b[31mred\x1b[0m \xe2\x80\xae")])
         done = call("inspect", "a")
         assert done.exit_code == 0
@@ -172,7 +172,7 @@ class TestTFRecords:
 
 
 class TestOtherKinds:
-    def test_csv(self):
+    def test_csv_files_have_columns(self):
         Path("a").write_text("n,x,name\n1,0.5,a\n2,,bb\n")
         [report] = inspected("a")
         assert (report["kind"], report["unit"], report["count"]) == ("csv", "rows", 2)
@@ -181,25 +181,25 @@ class TestOtherKinds:
         assert found["x"]["not_finite"] == 1
 
     @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-    def test_other_delimiters_of_csv(self, delimiter):
+    def test_other_delimiters_of_csv_are_found(self, delimiter):
         Path("a").write_text("n,x\n1,2\n3,4\n".replace(",", delimiter))
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("csv", 2)
         assert features_of(report).keys() == {"n", "x"}
 
-    def test_a_line_that_does_not_fit_is_damage(self):
+    def test_a_line_with_wrong_fields_is_damage(self):
         Path("a").write_text("n,x\n1,2\n3,4\n5\n7,8\n9,10\n")
         [report] = inspected("a", code=1)
         assert (report["count"], report["damage"][0]["record"]) == (4, 3)
         assert "line 4: there are 1 fields" in report["damage"][0]["reason"]
 
-    def test_json_lines(self):
+    def test_json_lines_have_columns(self):
         Path("a").write_text('{"n": 1, "ids": [1, 2]}\n{"n": 2, "ids": []}\n')
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("json lines", 2)
         assert features_of(report)["ids"]["lengths"] == [0, 2]
 
-    def test_tar(self):
+    def test_archives_have_samples(self):
         with tarfile.open("a", "w") as archive:
             add_members(archive, [("k/1.png", image()), ("k/1.cls", b"3")])
         [report] = inspected("a")
@@ -226,7 +226,7 @@ class TestOtherKinds:
         assert (found["none"]["type"], found["none"]["share"]) == ("string", 0.0)
         assert call("inspect", "a").exit_code == 0
 
-    def test_an_image(self):
+    def test_an_image_has_size_and_channels(self):
         Path("a").write_bytes(image("JPEG", (30, 20)))
         [report] = inspected("a")
         assert (report["format"], report["width"], report["height"]) == ("JPEG", 30, 20)
@@ -234,12 +234,12 @@ class TestOtherKinds:
         [report] = inspected("a", code=1)
         assert report["damage"]
 
-    def test_texts_of_any_encoding(self):
+    def test_text_of_any_encoding_is_recognised(self):
         Path("a").write_bytes("eins\nzwölf\n".encode("latin-1"))
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("text", 2)
 
-    def test_a_checkpoint_of_variables(self):
+    def test_a_checkpoint_lists_its_variables(self):
         with tf.Graph().as_default(), tf.Session() as session:
             tf.get_variable("weights", initializer=np.zeros((2, 3), np.float32))
             session.run(tf.global_variables_initializer())
@@ -251,7 +251,7 @@ class TestOtherKinds:
         [report] = inspected("model.ckpt.index", code=1)
         assert report["damage"]
 
-    def test_an_event_file(self):
+    def test_an_event_file_lists_its_events(self):
         with FileWriter("logs") as writer:
             summary = tf.Summary()
             summary.value.add(tag="loss", simple_value=1.0)
@@ -267,31 +267,31 @@ class TestOtherKinds:
             (bytes(100), None),
         ],
     )
-    def test_unknown_files(self, data, expected):
+    def test_unknown_files_are_named(self, data, expected):
         Path("a").write_bytes(data)
         [report] = inspected("a")
         assert report["kind"] == "unknown"
         assert (report["looks_like"] or "").startswith(expected or "")
         assert call("inspect", "a").exit_code == 0
 
-    def test_an_empty_file(self):
+    def test_an_empty_file_is_named(self):
         Path("a").touch()
         [report] = inspected("a")
         assert (report["kind"], report["size_bytes"]) == ("empty", 0)
 
     @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-    def test_compressed_files_are_what_is_in_them(self, pack):
+    def test_compressed_files_are_described_by_their_contents(self, pack):
         Path("a").write_bytes(pack(b"n,x\n1,2\n3,4\n"))
         [report] = inspected("a")
         assert (report["kind"], report["count"]) == ("csv", 2)
 
-    def test_compressed_data_that_were_cut_short(self):
+    def test_compressed_data_that_are_cut_short_are_damage(self):
         Path("a").write_bytes(gzip.compress(b"n,x\n" + b"1,2\n" * 10_000)[:-20])
         [report] = inspected("a", code=1)
         assert report["kind"] == "csv"
         assert "the compressed data end too soon" in report["damage"][0]["reason"]
 
-    def test_a_number_that_json_has_not_is_null(self):
+    def test_nan_and_infinity_are_null_in_json(self):
         write_records("a", [example(x=float("inf"))])
         text = call("inspect", "--json", "a").stdout
         assert "Infinity" not in text
@@ -299,7 +299,7 @@ class TestOtherKinds:
 
 
 class TestSeveralFiles:
-    def test_one_that_cannot_be_read_does_not_end_it(self):
+    def test_an_unreadable_file_does_not_stop_the_others(self):
         write_numbers("a", 1)
         write_numbers("b", 2)
         done = call("inspect", "a", "nowhere", "b")
@@ -307,14 +307,14 @@ class TestSeveralFiles:
         assert done.stderr.startswith("headrace: inspect: nowhere: there is no such file")
         assert "\n\nb\n" in done.stdout
 
-    def test_patterns_and_directories(self):
+    def test_patterns_and_directories_are_listed(self):
         Path("d").mkdir()
         write_numbers("d/a", 1)
         write_numbers("d/b", 2)
         assert [one["file"] for one in inspected("d")] == ["d/a", "d/b"]
         assert [one["count"] for one in inspected("d/*", "d/a")] == [1, 2, 1]
 
-    def test_directories_below_a_directory(self):
+    def test_subdirectories_are_listed(self):
         for name in ("d/x/a", "d/y/b", "d/.hidden/c", "d/y/.hidden"):
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             write_numbers(name, 1)
@@ -322,7 +322,7 @@ class TestSeveralFiles:
         done = call("verify", "d")
         assert (done.exit_code, done.stdout[:7]) == (0, "2 files")
 
-    def test_a_folder_is_summed_up_on_a_screen(self):
+    def test_a_folder_has_a_summary(self):
         for number in range(120):
             folder = Path("d", f"class {number % 30:02}")
             folder.mkdir(parents=True, exist_ok=True)
@@ -375,7 +375,7 @@ class TestSeveralFiles:
         assert done.exit_code == 1
         assert "pipe: no file that can be read twice" in done.stderr
 
-    def test_a_file_that_may_not_be_read(self):
+    def test_a_file_without_read_permission_is_named(self):
         write_numbers("a", 1).chmod(0)
         Path().chmod(0o755)
         with unprivileged():

@@ -52,7 +52,7 @@ def replayed(name, *options):
 
 
 def records_of(lines):
-    """The record of each line of JSON, by steps: also the number that it has."""
+    """The records in the lines of JSON, by step."""
     steps = {}
     for line in map(json.loads, lines):
         assert line["file"] in ("a", "b")
@@ -71,7 +71,7 @@ def test_a_step_has_the_records_of_its_examples():
     assert texts[1] == f"  {first['file']}: record {first['record']}, byte {first['byte']}"
 
 
-def test_records_of_packed_rows_are_those_of_documents():
+def test_packed_rows_have_the_records_of_their_documents():
     state_of("packed", 2)
     batch = list(pipe_named("packed"))[2]
     numbers = [
@@ -94,7 +94,7 @@ def test_examples_after_a_filter_are_found():
     assert records_of(replayed("filtered", "--json")) == [batch["n"].tolist()]
 
 
-def test_rows_of_arrays_have_no_byte():
+def test_rows_of_arrays_have_no_offset():
     state_of("arrays", 1)
     assert replayed("arrays")[1].endswith("record 4")
 
@@ -111,7 +111,7 @@ def test_rows_of_arrays_have_no_byte():
         (("state.json", "--pipeline", "nowhere:train"), "nowhere: there is no such module"),
     ],
 )
-def test_what_does_not_fit_is_said(arguments, words):
+def test_a_state_that_does_not_fit_is_an_error(arguments, words):
     state_of("train", 3)
     done = call("replay", *arguments)
     assert done.exit_code == 1

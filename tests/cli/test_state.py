@@ -24,7 +24,7 @@ def here(tmp_path, monkeypatch):
 
 
 def state_of(pipe, number):
-    """The state after so many batches."""
+    """The state after the given number of batches."""
     with iter(pipe) as batches:
         for _ in range(number):
             next(batches)
@@ -80,25 +80,25 @@ def reads():
         ),
     ],
 )
-def test_a_place_is_said_in_words(pipe, number, expected):
+def test_the_position_is_described_in_words(pipe, number, expected):
     assert places(state_of(pipe(), number))[: len(expected)] == expected
 
 
 def places(state):
-    """Returns the lines of the report that say where each stage resumes."""
+    """Returns the lines of the report about the position of each stage."""
     lines = said(state)
     return lines[
         lines.index("Each stage resumes where these lines say, the last stage first:") + 1 :
     ]
 
 
-def test_places_of_open_files_follow_the_window_that_reads_them():
+def test_positions_of_open_files_follow_their_window():
     batch, window, begun, *open_files = places(
         state_of(reads().shuffle(window=10, seed=1).batch(4), 3)
     )
     assert batch == "batch: The program has taken 3 batches. The last one began at the place below."
     assert window == ("shuffle: It has drawn 8 examples. Its window is read from the place below.")
-    # How far each file was read when the window began differs from run to run, within these words.
+    # The position in each file when the window began varies from run to run.
     assert begun.startswith("tfrecords: It had begun 2 files, and has given ")
     assert len(open_files) == 2
     for line in open_files:
@@ -109,7 +109,7 @@ def test_places_of_open_files_follow_the_window_that_reads_them():
         )
 
 
-def test_places_of_open_pieces_are_said_with_their_bytes():
+def test_positions_of_open_pieces_have_byte_offsets():
     shuffled = reads().shuffle(window=10, seed=1, block_bytes=60).batch(4)
     _, _, begun, *open_pieces = places(state_of(shuffled, 3))
     assert re.match(r"tfrecords: It had begun \d+ pieces?, and has given ", begun)
@@ -123,7 +123,7 @@ def test_places_of_open_pieces_are_said_with_their_bytes():
         ), line
 
 
-def test_the_pipeline_is_said_with_its_seeds_and_files():
+def test_the_pipeline_is_described_with_its_seeds_and_files():
     lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [
         "state.json",
@@ -168,7 +168,7 @@ def test_skipped_examples_are_reported():
     ],
 )
 @pytest.mark.parametrize("number", [0, 1, 8])
-def test_states_of_all_stages_can_be_said(pipe, number):
+def test_states_of_all_stages_are_described(pipe, number):
     lines = said(state_of(pipe(), number))
     begin = lines.index("Each stage resumes where these lines say, the last stage first:") + 1
     assert lines[begin:]
@@ -189,7 +189,7 @@ def test_states_are_found_within_a_checkpoint():
     assert "checkpoint.json: ranks[1]\n" in call("state", "checkpoint.json").stdout
 
 
-def test_stdin_is_read():
+def test_a_state_is_read_from_stdin():
     text = json.dumps(state_of(reads().batch(2), 3))
     done = subprocess.run(
         [sys.executable, "-m", "headrace", "state", "-"],

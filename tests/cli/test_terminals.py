@@ -36,7 +36,7 @@ def on_a_terminal(*arguments, **variables) -> str:
         while True:
             try:
                 data = os.read(leader, 4096)
-            except OSError:  # Linux says so at the end.
+            except OSError:  # Linux raises this at the end.
                 break
             if not data:
                 break
@@ -58,7 +58,7 @@ class TestTerminals:
     @pytest.mark.parametrize(
         "variables", [{"COLORTERM": ""}, {"COLORTERM": "24bit", "NO_COLOR": "1"}]
     )
-    def test_elsewhere_there_are_words_only(self, variables):
+    def test_other_terminals_get_only_text(self, variables):
         Path("a").write_bytes(image())
         text = on_a_terminal("inspect", "a", **variables)
         assert "▀" not in text
@@ -72,7 +72,7 @@ class TestTerminals:
 
 
 class TestPipes:
-    def test_a_reader_that_has_seen_enough_is_not_an_error(self):
+    def test_a_closed_pipe_is_not_an_error(self):
         for number in range(200):
             write_numbers(f"{number:03}", 1)
         command = f"{sys.executable} -m headrace inspect ./* | head -n 1; echo ${{PIPESTATUS[0]}}"
@@ -83,7 +83,7 @@ class TestPipes:
         assert first == "./000"
         assert (code, done.stderr) == ("141", "")
 
-    def test_a_progress_bar_is_for_terminals(self):
+    def test_a_progress_bar_is_only_on_terminals(self):
         write_numbers("a", 10)
         done = run("verify", "a")
         assert (done.returncode, done.stderr) == (0, "")
@@ -101,7 +101,7 @@ class TestPipes:
             assert (done.returncode, done.stderr) == (0, "")
             assert isinstance(json.loads(done.stdout), dict)
 
-    def test_names_that_are_not_text_are_shown_all_the_same(self):
+    def test_names_that_are_not_utf_8_are_shown(self):
         name = os.fsdecode(b"a\xff")
         write_numbers(name, 1)
         done = subprocess.run(
@@ -119,7 +119,7 @@ class TestStart:
     @pytest.mark.parametrize(
         "arguments", [["--help"], ["--version"], *([c, "-h"] for c in COMMANDS)]
     )
-    def test_help_is_there_without_numpy_and_the_engine(self, arguments):
+    def test_help_works_without_numpy_and_the_engine(self, arguments):
         program = (
             "import sys\n"
             "from headrace.cli.commands import headrace\n"
@@ -154,7 +154,7 @@ class TestStart:
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("Usage: headrace ")
 
-    def test_without_its_packages_it_says_what_to_install(self):
+    def test_a_command_without_its_packages_says_what_to_install(self):
         program = (
             "import sys, runpy; sys.modules.update(click=None, tqdm=None)\n"
             "runpy.run_module('headrace', run_name='__main__')"

@@ -1,4 +1,4 @@
-"""Files behind URLs are looked at, verified and converted as others are."""
+"""Files at URLs are inspected, verified and converted like local ones."""
 
 import functools
 import http.server
@@ -11,7 +11,7 @@ from tests.cli.files import call, damage, numbers_of, write_numbers
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Gives whole files only, and says nothing."""
+    """A server of whole files, without log messages."""
 
     def log_message(self, *arguments):
         pass
@@ -48,7 +48,7 @@ def test_a_url_is_converted_to_local_files(address):
     assert Path("out/a.idx").read_text().count("\n") == 20
 
 
-def test_an_address_without_a_file_is_named(address):
+def test_a_url_without_a_file_is_named(address):
     done = call("inspect", f"{address}/nothing")
     assert done.exit_code == 1
     assert f"{address}/nothing; No such file or directory" in done.stderr

@@ -22,7 +22,7 @@ def here(tmp_path, monkeypatch):
 
 
 def verified(*arguments):
-    """The exit code, and what is said of each file by its name."""
+    """The exit code, and the report of each file, by name."""
     done = call("verify", "--json", *arguments)
     document = json.loads(done.stdout)
     assert document["whole"] == (done.exit_code == 0)
@@ -41,7 +41,7 @@ def test_whole_files_exit_with_0():
     assert "a: whole, 10 records\n" in call("verify", "-v", "a").stdout
 
 
-def test_each_damaged_record_is_named_and_what_follows_is_read():
+def test_each_damaged_record_is_named_and_the_following_are_read():
     for name in ("a", "b", "c"):
         length = write_numbers(name, 100).stat().st_size // 100
     damage(Path("b"), 7 * length + 13)
@@ -69,7 +69,7 @@ def test_one_thread_finds_the_same():
 
 
 @pytest.mark.parametrize("cut", [1, 30])
-def test_compressed_files_that_are_cut_short(cut):
+def test_compressed_files_that_are_cut_short_are_damaged(cut):
     write_numbers("plain", 1000)
     Path("a").write_bytes(gzip.compress(Path("plain").read_bytes())[:-cut])
     code, found = verified("a")
@@ -77,7 +77,7 @@ def test_compressed_files_that_are_cut_short(cut):
     assert "compressed data end too soon" in found["a"]["damage"][0]["reason"]
 
 
-def test_a_compressed_file_whose_checksum_differs():
+def test_a_compressed_file_with_a_wrong_checksum_is_damaged():
     write_numbers("plain", 1000)
     Path("a").write_bytes(gzip.compress(Path("plain").read_bytes()))
     damage(Path("a"), -6)
@@ -130,14 +130,14 @@ def test_an_unreadable_file_exits_with_1_and_the_rest_is_read():
     assert "1 file, 3 records are whole" in done.stdout
 
 
-def test_a_file_of_no_known_kind_cannot_be_checked():
+def test_a_file_of_an_unknown_kind_cannot_be_checked():
     Path("a").write_bytes(bytes(100))
     code, found = verified("a")
     assert code == 1
     assert found["a"]["damage"][0]["reason"].startswith("its kind is unknown")
 
 
-def test_an_empty_file_and_one_that_is_given_twice():
+def test_an_empty_file_is_valid_and_one_given_twice_is_read_once():
     Path("a").touch()
     write_numbers("b", 2)
     code, found = verified("a", "b", "b")
@@ -158,7 +158,7 @@ def test_an_empty_file_and_one_that_is_given_twice():
         ("a", b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says_is_damage(name, data, reason):
+def test_a_file_of_another_kind_than_its_name_is_damaged(name, data, reason):
     Path(name).write_bytes(data)
     code, found = verified(name)
     assert code == 1
@@ -168,7 +168,7 @@ def test_a_file_that_is_not_what_its_name_says_is_damage(name, data, reason):
 @pytest.mark.parametrize(
     "compress", [lzma.compress, zlib.compress, lambda data: zlib.compress(data, 3)]
 )
-def test_all_that_is_compressed_is_known(compress):
+def test_all_kinds_of_compressed_files_are_checked(compress):
     Path("a").write_bytes(compress(b"one\ntwo\n") * 2)
     code, found = verified("a")
     assert (code, found["a"]["records"]) == (0, 4)
@@ -179,7 +179,7 @@ def test_all_that_is_compressed_is_known(compress):
     assert "a: whole" not in call("verify", "-v", "a").stdout
 
 
-def test_names_do_not_reach_the_terminal_as_they_are():
+def test_control_characters_in_names_are_escaped():
     Path("a\r\x1b[2J").write_bytes(b"text\n")
     done = call("verify", "-v", "a\r\x1b[2J", "gone\r")
     assert "a\\r\\x1b[2J: whole" in done.stdout

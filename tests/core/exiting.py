@@ -1,8 +1,8 @@
 """A program that ends while its threads work: `python exiting.py` for `tests/core/test_exit.py`.
 
-`ACTIVITIES` says what the threads of its runners do when it ends, and `ENDINGS` how it ends. The
-program ends once each activity has begun. It reads `ACTIVITY+ACTIVITY ENDING` from stdin, a line
-for each time, and forks to do it, so that it need not be started again.
+`ACTIVITIES` are what the threads of its runners do at the end, and `ENDINGS` the ways in which it
+ends. The program ends once each activity has begun. For each line `ACTIVITY+ACTIVITY ENDING` of
+stdin it forks, so that it need not be started again.
 """
 
 import atexit
@@ -32,7 +32,7 @@ TIMEOUT = 30.0
 
 
 def fill(value, capacity=-1):
-    """Adds a runner that puts a value into a queue without end."""
+    """Adds a runner that enqueues a value endlessly."""
     value.set_shape([])
     queue = tf.FIFOQueue(capacity, [value.dtype], shapes=[()])
     tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(value)] * 2))
@@ -195,7 +195,7 @@ def closed(session):
 
 
 def coordinated(session):
-    """The coordinator knows of the threads and asks nobody to stop."""
+    """The coordinator has the threads and does not ask them to stop."""
     start(session, tf.train.Coordinator())
 
 

@@ -70,13 +70,13 @@ def test_an_unknown_number_makes_no_type():
         DType(1000)
 
 
-def test_texts_are_those_of_tensorflow():
+def test_str_and_repr_are_those_of_tensorflow():
     assert repr(dtypes.float32) == "tf.float32"
     assert str(dtypes.float32) == "<dtype: 'float32'>"
     assert repr(REFERENCE) == "tf.float32_ref"
 
 
-def test_a_reference_knows_its_base_and_is_only_one_way_compatible():
+def test_a_reference_type_has_a_base_and_is_compatible_one_way():
     assert REFERENCE.base_dtype is dtypes.float32
     assert REFERENCE._is_ref_dtype
     assert not dtypes.float32._is_ref_dtype
@@ -85,7 +85,7 @@ def test_a_reference_knows_its_base_and_is_only_one_way_compatible():
     assert dtypes.float32 != REFERENCE
 
 
-def test_types_are_equal_to_whatever_names_them():
+def test_types_are_equal_to_their_names():
     assert dtypes.int32 == "int32"
     assert dtypes.int32 == np.int32
     assert dtypes.int32 != "int64"
@@ -108,12 +108,12 @@ def test_types_are_equal_to_whatever_names_them():
         (REFERENCE, {"floating"}),
     ],
 )
-def test_kinds(dtype, kinds):
+def test_types_have_kinds(dtype, kinds):
     every = ("floating", "integer", "unsigned", "bool", "complex")
     assert {kind for kind in every if getattr(dtype, f"is_{kind}")} == kinds
 
 
-def test_numpy_types_and_sizes():
+def test_types_have_numpy_types_and_sizes():
     assert dtypes.string.as_numpy_dtype is np.object_
     assert dtypes.bool.as_numpy_dtype is np.bool_
     assert (dtypes.float16.size, dtypes.int64.size, dtypes.resource.size) == (2, 8, 1)
@@ -122,7 +122,7 @@ def test_numpy_types_and_sizes():
     assert dtypes.int32.real_dtype is dtypes.int32
 
 
-def test_bounds():
+def test_types_have_bounds():
     assert (dtypes.int8.min, dtypes.uint16.max) == (-128, 65535)
     assert dtypes.float32.max == np.finfo(np.float32).max
     assert dtypes.float32.limits == (0, 1)

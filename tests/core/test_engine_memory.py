@@ -1,7 +1,7 @@
-"""The memory of queues and long runs: about as much as there are bytes, and it does not grow.
+"""The memory of queues and long runs is about the size of their data, and does not grow.
 
-Each is measured in a process of its own, whose heap nothing else has used and whose allocator
-gives back at once what is freed.
+Each is measured in a process of its own, with an unused heap and an allocator that returns freed
+memory at once.
 """
 
 import json
@@ -85,7 +85,7 @@ def test_a_part_of_a_record_keeps_no_more_than_twice_its_bytes_alive(part, num_b
     assert grown_bytes < 2 * 299 * num_bytes + MIB
 
 
-# One short string of each of many batches, whose strings lie in one buffer, goes where it stays.
+# Keeps one short string of each of many batches, whose strings share a buffer.
 BATCHES = """
 import json
 import sys
@@ -154,11 +154,11 @@ def grown_by_way():
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_short_string_keeps_nothing_else_of_its_batch_alive(grown_by_way, way):
+def test_a_short_string_does_not_keep_its_batch_alive(grown_by_way, way):
     assert grown_by_way[way] < 4 * MIB
 
 
-def test_a_long_run_ends_with_the_memory_that_it_had_soon(tmp_path):
+def test_the_memory_of_a_long_run_does_not_grow(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{number:030d}\n" for number in range(10_000)))
     figures = figures_of("lasting", "lines", path, "--count=1000000", "--soon=50000")

@@ -53,7 +53,7 @@ def test_a_class_without_a_code_is_a_key_error(cls):
         errors.error_code_from_exception_type(cls)
 
 
-def test_an_error_tells_its_node_its_operation_and_its_message():
+def test_an_error_has_node_operation_and_message():
     node_def, op = SimpleNamespace(name="read"), SimpleNamespace(name="read")
     error = errors.NotFoundError(node_def, op, "no such file")
     assert error.node_def is node_def

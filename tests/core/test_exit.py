@@ -1,7 +1,7 @@
 """The end of the program while threads of runners work: no abort, no hang, and the right status.
 
-What goes wrong there goes wrong now and then. `HEADRACE_EXITS=200 pytest tests/core/test_exit.py`
-lets each kind of program end 200 times.
+Failures there are rare. `HEADRACE_EXITS=200 pytest tests/core/test_exit.py` ends each kind of
+program 200 times.
 """
 
 import json
@@ -16,7 +16,7 @@ import pytest
 PROGRAM = Path(__file__).parent / "exiting.py"
 NUM_EXITS = int(os.environ.get("HEADRACE_EXITS", "1"))
 
-# Each of these alone when the program just ends, and all kinds of ends with the worst of them.
+# Each activity alone with a normal end, and all kinds of ends with the most difficult activities.
 ALONE = (
     *("computing", "sleeping", "napping", "locked", "writing", "failing", "printing", "counting"),
     *("native", "enqueueing", "dequeueing", "reading", "running", "feeding", "eager"),
@@ -43,7 +43,7 @@ STATUS = {
 
 @pytest.fixture(scope="module")
 def program():
-    """Runs the program for each line that it is given."""
+    """Runs the program for each given line."""
     with subprocess.Popen(
         [sys.executable, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""The public names of modules that collect what others define."""
+"""The public names of modules that collect names of others."""
 
 import math
 import subprocess

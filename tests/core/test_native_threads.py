@@ -18,7 +18,7 @@ def hold_the_gil():
     """A C call that keeps the GIL: no other Python thread runs one instruction meanwhile."""
     interval = sys.getswitchinterval()
     usleep = ctypes.PyDLL(None).usleep
-    # Nobody is to be let in just before or after the call either.
+    # No other thread may run just before or after the call either.
     sys.setswitchinterval(1000)
     yield lambda: usleep(int(HELD_SECONDS * 1e6))
     sys.setswitchinterval(interval)
@@ -52,7 +52,7 @@ def test_a_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
         grown = session.queue_statistics(queue).size - before
         coord.request_stop()
         coord.join(threads)
-    # A hundred a second would do; it is tens of thousands.
+    # A hundred a second would be enough; it is tens of thousands.
     assert grown > 100 * HELD_SECONDS
 
 

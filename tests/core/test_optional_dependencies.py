@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-# Lets the packages of an extra look as if nobody had installed them.
+# Makes the packages of an extra look uninstalled.
 HIDDEN = "import sys; sys.modules.update(click=None, tqdm=None)\n"
 NO_PROTOBUF = "import sys; sys.modules.update({'google.protobuf': None})\n"
 INSTALL_TF1 = (
@@ -87,7 +87,7 @@ def test_readers_on_ray_without_it_say_what_to_install():
     )
 
 
-def test_nothing_but_readers_on_ray_loads_it():
+def test_only_readers_on_ray_load_ray():
     result = run(
         "import headrace, headrace.read_service, headrace.tf1\nprint('ray' in sys.modules)"
     )
@@ -145,7 +145,7 @@ def test_messages_without_protocol_buffers_say_what_to_install(expression):
     assert result.stderr.endswith(f"ModuleNotFoundError: {INSTALL_TF1}\n")
 
 
-def test_a_program_of_tensorflow_1_needs_absl_for_its_flags_alone():
+def test_a_program_of_tensorflow_1_needs_absl_only_for_flags():
     result = run(
         "sys.modules.update(absl=None)\n"
         "import headrace.tf1 as tf\n"

@@ -59,7 +59,7 @@ def test_torch_answers_before_the_variables(torch_says, variables_say):
     assert process_rank("shard") == (3, 4, "torch.distributed")
 
 
-def test_a_library_that_is_not_initialized_is_not_asked(torch_says, jax_says, variables_say):
+def test_an_uninitialized_library_is_not_used(torch_says, jax_says, variables_say):
     torch_says(3, 4, is_initialized=False)
     jax_says(1, 2)
     assert process_rank("shard") == (1, 2, "JAX")
@@ -106,7 +106,7 @@ def test_shard_takes_the_rank_and_names_its_source(variables_say):
     assert "taken from" not in numbers.shard(1, 3).describe()
 
 
-def test_a_state_of_shard_without_arguments_is_one_of_its_numbers(variables_say):
+def test_a_state_of_shard_without_arguments_equals_one_with_its_numbers(variables_say):
     numbers = hr.arrays({"n": list(range(20))})
     variables_say(RANK="1", WORLD_SIZE="2")
     batches = iter(numbers.shard().batch(2))
@@ -115,13 +115,13 @@ def test_a_state_of_shard_without_arguments_is_one_of_its_numbers(variables_say)
     assert [batch["n"].tolist() for batch in rest] == [batch["n"].tolist() for batch in batches]
 
 
-def test_shard_without_arguments_is_an_error_where_nobody_knows_a_rank():
+def test_shard_without_arguments_is_an_error_without_a_known_rank():
     numbers = hr.arrays({"n": [1, 2]})
     with pytest.raises(RuntimeError, match=r"shard: got no rank: .*; shard\(0, 1\) is for one"):
         numbers.shard()
 
 
-def test_one_argument_of_shard_alone_is_an_error():
+def test_a_single_argument_of_shard_is_an_error():
     numbers = hr.arrays({"n": [1, 2]})
     with pytest.raises(TypeError, match="shard: index is 1 and count None, expected both or"):
         numbers.shard(1)

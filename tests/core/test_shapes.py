@@ -48,7 +48,7 @@ class TestDimension:
         assert three == 3
         assert three != 4
 
-    def test_knows_nothing_of_an_unknown_size(self):
+    def test_is_unknown_after_arithmetic_with_an_unknown_size(self):
         unknown = Dimension(None)
         assert (unknown + 1).value is None
         assert (2 * unknown).value is None
@@ -67,7 +67,7 @@ class TestDimension:
         assert (str(Dimension(3)), str(Dimension(None))) == ("3", "?")
         assert (repr(Dimension(3)), repr(Dimension(None))) == ("Dimension(3)", "Dimension(None)")
 
-    def test_merges_what_both_know(self):
+    def test_merges_known_sizes(self):
         assert Dimension(None).merge_with(3).value == 3
         assert Dimension(3).merge_with(None).value == 3
         with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
@@ -75,7 +75,7 @@ class TestDimension:
 
 
 class TestTensorShape:
-    def test_is_made_of_many_things(self):
+    def test_is_made_of_ints_lists_and_other_shapes(self):
         assert TensorShape([2, None]).as_list() == [2, None]
         assert TensorShape((Dimension(2), 3)).as_list() == [2, 3]
         assert TensorShape(np.array([2, 3])).as_list() == [2, 3]
@@ -131,7 +131,7 @@ class TestTensorShape:
     def test_texts(self, dims, text, code):
         assert (str(TensorShape(dims)), repr(TensorShape(dims))) == (text, code)
 
-    def test_says_what_is_defined(self):
+    def test_tells_whether_it_is_defined(self):
         assert TensorShape([2, 3]).is_fully_defined()
         assert TensorShape([2, 3]).num_elements() == 6
         assert TensorShape([]).num_elements() == 1
@@ -163,7 +163,7 @@ class TestTensorShape:
         with pytest.raises(ValueError, match=words):
             call(TensorShape([2]))
 
-    def test_takes_a_rank_that_is_asked_for(self):
+    def test_can_be_given_a_rank(self):
         assert TensorShape(None).with_rank(2).as_list() == [None, None]
         assert TensorShape(None).with_rank_at_least(2).rank is None
         assert TensorShape([1, 2]).with_rank(2).as_list() == [1, 2]

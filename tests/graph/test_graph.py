@@ -24,13 +24,13 @@ from headrace.graph import (
 
 
 def make(graph, name="x", inputs=(), dtypes=(int32,), shape=(2, None)):
-    """Adds an operation of a type that nothing computes."""
+    """Adds an operation of a type without a kernel."""
     shapes = [TensorShape(shape)] * len(dtypes)
     return graph.create_op("Make", inputs, dtypes, output_shapes=shapes, name=name)
 
 
 class Recorder:
-    """Represents a session: remembers what it was asked to run."""
+    """A fake session that records its fetches."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -274,7 +274,7 @@ class TestLookup:
             ),
         ],
     )
-    def test_errors_say_what_a_name_is_taken_for(self, graph, call, error, words):
+    def test_errors_say_how_a_name_is_interpreted(self, graph, call, error, words):
         with pytest.raises(error, match=re.escape(words)):
             call(graph)
 
@@ -420,25 +420,25 @@ class TestDefaults:
 
 
 class TestSeeds:
-    def test_without_any_seed_there_is_none(self):
+    def test_no_seed_gives_no_seed(self):
         assert get_seed(None) == (None, None)
 
-    def test_an_operations_seed_alone(self):
+    def test_the_seed_of_an_operation_alone_is_used(self):
         assert get_seed(5) == (87654321, 5)
         assert get_seed(0) == (87654321, 0)
         assert get_seed(2**31) == (87654321, 1)
 
-    def test_the_graphs_seed_alone_counts_the_operations(self):
+    def test_the_seed_of_a_graph_alone_is_combined_with_a_counter(self):
         set_random_seed(3)
         assert get_seed(None) == (3, 0)
         make(get_default_graph())
         assert get_seed(None) == (3, 1)
 
-    def test_both_seeds(self):
+    def test_both_seeds_are_used(self):
         set_random_seed(3)
         assert get_seed(5) == (3, 5)
 
-    def test_two_zeros_would_mean_no_seed(self):
+    def test_two_zero_seeds_are_changed(self):
         set_random_seed(0)
         assert get_seed(0) == (0, 2**31 - 1)
 

@@ -173,7 +173,7 @@ class TestNamesAsBytes:
         assert tf.get_default_graph().unique_name(b"q") == "q_1"
 
 
-# A device, or those of nested blocks, and what an operation inside has.
+# A device, or devices of nested blocks, and the device of an operation inside.
 DEVICES = [
     (["/cpu:0"], "/device:CPU:0"),
     (["cpu:0"], "/device:CPU:0"),
@@ -229,14 +229,14 @@ class TestDevices:
         assert tf.constant(1).device == ""
 
     @pytest.mark.parametrize("said", [None, 5])
-    def test_are_texts_when_a_function_says_them(self, said):
+    def test_may_be_given_by_a_function(self, said):
         with (
             tf.device(lambda op: said),
             pytest.raises(TypeError, match=f"unicode string, got {said}"),
         ):
             tf.constant(1)
 
-    def test_are_those_of_what_an_operation_is_beside(self):
+    def test_follow_colocated_operations(self):
         with tf.device("/cpu:1"):
             first = tf.constant(1, name="first")
         with tf.colocate_with(first):

@@ -21,7 +21,7 @@ class TestNames:
         graph = Graph()
         assert [make(graph, "x").name for _ in range(3)] == ["x", "x_1", "x_2"]
 
-    def test_a_number_that_is_taken_is_passed_over(self):
+    def test_a_used_number_is_skipped(self):
         graph = Graph()
         names = [make(graph, name).name for name in ("x", "x_1", "x", "x_1", "x")]
         assert names == ["x", "x_1", "x_2", "x_1_1", "x_3"]
@@ -49,7 +49,7 @@ class TestNames:
         with pytest.raises(ValueError, match=re.escape(f"'{name}' is not a valid node name")):
             make(Graph(), name)
 
-    def test_a_name_with_a_slash_at_its_end_is_taken_as_it_is(self):
+    def test_a_name_that_ends_with_a_slash_is_not_changed(self):
         graph = Graph()
         with graph.name_scope("s") as scope:
             assert make(graph, scope).name == "s"
@@ -57,7 +57,7 @@ class TestNames:
                 make(graph, scope)
 
     @given(st.lists(st.sampled_from(["x", "X", "x_1", "x_2", "x_1_1", "y"]), max_size=20))
-    def test_made_names_never_repeat(self, wanted):
+    def test_generated_names_never_repeat(self, wanted):
         graph = Graph()
         made = [make(graph, name).name for name in wanted]
         assert len({name.lower() for name in made}) == len(made)
@@ -129,7 +129,7 @@ class TestScopes:
             assert scope == "given/"
         assert name_scope("given").name == "given"
 
-    def test_the_function_refuses_to_go_without_a_name(self):
+    def test_the_function_needs_a_name(self):
         with (
             pytest.raises(ValueError, match=r"At least one of name .None. and default_name .None."),
             name_scope(None, None, [1]),
@@ -179,7 +179,7 @@ class TestControlDependencies:
             (make(Graph(), "z"), ValueError, "is not an element of this graph"),
         ],
     )
-    def test_other_things_are_refused(self, item, error, words):
+    def test_other_types_are_refused(self, item, error, words):
         with pytest.raises(error, match=words):
             Graph().control_dependencies([item])
 

@@ -73,7 +73,7 @@ def current_umask():
 
 
 @every_writer
-def test_a_link_that_somebody_put_there_is_not_followed(tmp_path, write, name):
+def test_a_link_in_place_of_the_temporary_file_is_not_followed(tmp_path, write, name):
     victim = tmp_path / "victim"
     victim.write_text("mine")
     path = tmp_path / "directory" / name
@@ -160,7 +160,7 @@ def test_threads_that_save_into_one_directory_leave_valid_files(tmp_path, is_sha
     assert tf.train.latest_checkpoint(tmp_path) in [paths[-1] for paths in lists]
 
 
-def test_of_two_checkpoints_of_one_name_one_is_there_in_the_end(tmp_path):
+def test_two_concurrent_checkpoints_of_one_name_leave_one_valid(tmp_path):
     sizes = (1, 1000, 20_000)
     for number in range(30):
         prefix = tmp_path / f"m-{number}"
@@ -194,7 +194,7 @@ def errors_of(jobs):
     return errors
 
 
-def test_the_file_that_a_kill_leaves_is_found_by_no_pattern_and_no_directory(tmp_path):
+def test_the_temporary_file_of_a_killed_writer_is_not_listed(tmp_path):
     file = AtomicFile(tmp_path / "train-0")
     (tmp_path / "train-1").write_bytes(b"whole")
     file.write(b"half")

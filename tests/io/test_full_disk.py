@@ -142,7 +142,7 @@ def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
     assert (sizes, num_files) == ([5000], 2)
 
 
-def test_the_end_of_a_program_does_not_repeat_what_an_event_writer_said(tmp_path):
+def test_the_end_of_a_program_does_not_repeat_the_error_of_an_event_writer(tmp_path):
     found, stderr = outcomes(
         tmp_path,
         """

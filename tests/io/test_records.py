@@ -38,7 +38,7 @@ class TestWriter:
         assert read(path, options) == records
 
     @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
-    def test_puts_what_is_flushed_into_the_file(self, tmp_path, compression):
+    def test_writes_flushed_records_to_the_file(self, tmp_path, compression):
         path = tmp_path / "a"
         write(path, [b"old"], compression)
         writer = TFRecordWriter(path, compression)
@@ -149,7 +149,7 @@ class TestWriter:
             TFRecordWriter(path)
         assert os.listdir() == ["file"]
 
-    def test_refuses_a_level_of_compression_there_is_not(self, tmp_path):
+    def test_refuses_invalid_compression_levels(self, tmp_path):
         options = TFRecordOptions(GZIP, compression_level=10)
         with pytest.raises(tf.errors.InvalidArgumentError, match="compression_level 10, expected"):
             TFRecordWriter(tmp_path / "a", options)
@@ -172,7 +172,7 @@ class TestIterator:
         with pytest.raises(tf.errors.DataLossError, match=r"truncated record at 19 \(record 1\)"):
             next(iterator)
 
-    def test_is_what_tf_io_has(self):
+    def test_is_the_class_of_tf_io(self):
         assert tf.io.tf_record_iterator is tf.python_io.tf_record_iterator
         assert tf.io.TFRecordWriter is TFRecordWriter
 

@@ -1,4 +1,4 @@
-"""The programs of work with a folder each read all of a small part of it. No figure is checked."""
+"""Each program of the benchmarks reads all of a small data set. No figure is checked."""
 
 import sys
 from importlib import import_module

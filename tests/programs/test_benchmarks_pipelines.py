@@ -58,7 +58,7 @@ def test_more_parts_than_there_are_become_epochs():
         ("images", (np.ones((2, 32, 32, 3), np.uint8), np.array([200, 3])), (2, [203, 40_009, 6])),
     ],
 )
-def test_a_tally_adds_up_what_a_batch_holds(task, batch, expected):
+def test_a_tally_sums_the_contents_of_batches(task, batch, expected):
     assert checksums.CHECKSUMS[task](batch) == expected
 
 
@@ -67,7 +67,7 @@ def test_a_tally_refuses_images_that_are_not_standardised():
         checksums.CHECKSUMS["augmented_images"]((np.ones((1, 24, 24, 3)), np.array([1])))
 
 
-def test_the_rate_omits_how_a_program_begins_and_ends():
+def test_the_rate_omits_the_start_and_end_of_a_program():
     times = [5.0, *np.arange(5.1, 6.0, 0.1), *[5.9] * 2]
     marks = [(time, 10 * number) for number, time in enumerate(times)]
     assert consume.steady_rate(marks) == pytest.approx(100)

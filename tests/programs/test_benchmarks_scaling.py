@@ -44,7 +44,7 @@ def figures_of(module, *arguments):
         ("numbers", "--threads 3 --capacity 100000 --batch 128"),
     ],
 )
-def test_each_example_comes_once_whatever_is_varied(small_data, task, arguments):
+def test_each_example_comes_once_in_all_variants(small_data, task, arguments):
     expected = dataset.select(task, dataset.parts_of(task), 4)
     figures = figures_of("pipelines.scaled", task, "--parts", "4", *arguments.split())
     got = [figures["count"], *figures["sums"]]

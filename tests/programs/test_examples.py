@@ -19,7 +19,7 @@ def needs(*names):
 
 
 def start(program, *arguments, **variables):
-    """Runs a program to its end; returns what came of it."""
+    """Runs a program to its end; returns the finished process."""
     return subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)],
         capture_output=True,

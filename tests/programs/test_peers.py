@@ -56,12 +56,12 @@ print(*refused)
     return run_python(code, tmp_path_factory.mktemp("peers"))
 
 
-def test_the_table_has_at_least_400_programs_and_150_that_are_made_up(lines: list[str]) -> None:
+def test_the_table_has_at_least_400_programs_and_150_random_ones(lines: list[str]) -> None:
     assert int(lines[0]) >= 400
     assert int(lines[1]) >= 150
 
 
-def test_each_difference_that_is_wanted_names_a_program(lines: list[str]) -> None:
+def test_each_deliberate_difference_names_a_program(lines: list[str]) -> None:
     assert lines[2] == ""
 
 

@@ -63,7 +63,7 @@ META_GRAPH_BYTES = (
     b'variables\x12$\x12"\n \n\x03v:0\x12\x08v/Assign\x1a\x08v/read:02\x03c:08\x01'
 )
 
-# A free-threaded Python has no other protocol buffers. The sign of what is not a number gets lost.
+# A free-threaded Python has only protocol buffers in Python. They lose the sign of NaN.
 IN_PYTHON = api_implementation.Type() == "python"
 
 
@@ -253,7 +253,7 @@ features = st.one_of(
 @given(st.dictionaries(st.text(), features))
 def test_every_example_comes_back_from_its_bytes(feature):
     serialized = Example(features=Features(feature=feature)).SerializeToString(deterministic=True)
-    # Compared as bytes, because a float that is not a number does not equal itself.
+    # Compared as bytes, because NaN does not equal itself.
     copied = Example.FromString(serialized)
     assert copied.SerializeToString(deterministic=True) == serialized
     assert copied.features.feature.keys() == feature.keys()

@@ -13,7 +13,7 @@ def fill(kind, queue, numbers):
 
 
 def drain(kind, queue):
-    """Closes the queue and takes all that is left."""
+    """Closes the queue and takes the remaining elements."""
     queue.close(cancel_pending_enqueues=True)
     taken = [number for batch in queue.batches(7) for number in kind.numbers(batch)]
     return taken if kind.has_order else sorted(taken)
@@ -139,7 +139,7 @@ def test_a_timeout_is_not_negative(kind, timeout, shown):
 
 
 @pytest.mark.parametrize("timeout", [1e300, float("inf")])
-def test_a_timeout_may_be_as_long_as_one_likes(kind, blocked, timeout):
+def test_a_timeout_may_be_very_long(kind, blocked, timeout):
     queue = kind.make()
     call = blocked(queue, lambda: queue.dequeue(timeout))
     queue.enqueue(kind.element(7))
@@ -170,7 +170,7 @@ def test_a_second_plain_close_fails_and_a_cancelling_one_does_not(kind):
     queue.close(cancel_pending_enqueues=True)
 
 
-def test_a_close_wakes_who_waits_for_elements(kind, blocked):
+def test_a_close_wakes_waiting_dequeues(kind, blocked):
     queue = kind.make()
     call = blocked(queue, queue.dequeue)
     queue.close()
@@ -219,7 +219,7 @@ def test_the_last_batch_may_be_smaller(kind):
     assert sorted(number for batch in batches for number in batch) == list(range(5))
 
 
-def test_an_error_in_the_body_of_a_loop_is_not_taken_for_the_end(kind):
+def test_an_error_in_the_body_of_a_loop_does_not_look_like_the_end(kind):
     queue = kind.make()
     queue.enqueue(kind.element(0))
     empty = kind.make()

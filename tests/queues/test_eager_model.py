@@ -1,6 +1,6 @@
-"""Queues beside a list: after random calls in random order, both agree.
+"""Queues compared with a list: after random calls both agree.
 
-No call blocks: a timeout of 0 shows what would. What a call would wait for is part of the model.
+No call blocks: a timeout of 0 shows which calls would, as the model says, too.
 """
 
 import numpy as np
@@ -134,7 +134,7 @@ class QueueModel(RuleBasedStateMachine):
             self.drain()
 
     def drain(self):
-        """Everything that the model says is in the queue comes out of it."""
+        """Checks that all elements of the model come out of the queue."""
         self.queue.close(cancel_pending_enqueues=True)
         self.is_closed = True
         while self.elements:

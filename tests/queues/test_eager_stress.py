@@ -128,7 +128,7 @@ class Round:
             except errors.OutOfRangeError:
                 if call != self.queue.dequeue_many:
                     return
-                take_all = True  # What is left is less than this one wants.
+                take_all = True  # Fewer elements remain than this call needs.
                 continue
             self.came_out.append(np.atleast_1d(taken[1] if self.is_priority else taken))
 

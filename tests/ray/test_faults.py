@@ -1,4 +1,4 @@
-"""Readers, trainers and nodes are lost: nothing is lost or doubled, and the order stays."""
+"""Loss of readers, trainers and nodes: no example is lost or doubled, and the order stays."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def kill_process(reader):
 # Four times: 100 kills in all.
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(4))
-def test_readers_are_killed_at_random(cluster, seed):
+def test_randomly_killed_readers_change_no_batch(cluster, seed):
     drawn = random.Random(seed)
     pipe = images(100_000, seed)
     expected = iter(pipe)
@@ -122,7 +122,7 @@ def nodes_of(feed):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("cpus", [1, 2], ids=["with room elsewhere", "without room elsewhere"])
-def test_a_node_is_lost(nodes, cpus):
+def test_the_loss_of_a_node_changes_no_batch(nodes, cpus):
     cluster, workers = nodes
     pipe = images(1_000_000)
     given = []
@@ -160,7 +160,7 @@ def goes_on_after(given, batches, pipe):
     assert given == [next(expected)["number"].tolist() for _ in given]
 
 
-def test_a_head_is_killed(cluster):
+def test_a_killed_head_changes_no_batch(cluster):
     pipe = images(100_000)
     given = []
     with hray.serve(pipe, num_readers=2) as feed:

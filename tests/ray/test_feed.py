@@ -39,7 +39,7 @@ def test_each_trainer_gets_its_shard_of_the_one_order(feed, pipe, world):
         assert same(batches, list(pipe.shard(rank, world)))
 
 
-def test_arrays_are_those_of_the_object_store_unless_they_are_to_be_copied(feed):
+def test_arrays_are_views_of_the_object_store_unless_copied(feed):
     with feed.batches() as batches:
         batch = next(batches)
         assert not batch["pixels"].flags.writeable
@@ -89,7 +89,7 @@ def test_a_state_before_the_first_batch_and_after_the_last(feed, pipe):
     assert numbers_of(feed.batches(state=batches.state())) == []
 
 
-def test_epochs_by_number(cluster):
+def test_numbered_epochs_are_served(cluster):
     pipe = hr.arrays({"number": np.arange(100)}).shuffle(seed=1).batch(8)
     with hray.serve(pipe, num_readers=2) as feed:
         for epoch in (0, 4):
@@ -173,7 +173,7 @@ def doubled(example):
     return {"number": example["number"] * 2}
 
 
-def test_the_work_that_every_reader_does_for_all_is_named(cluster, caplog):
+def test_work_that_every_reader_repeats_is_named(cluster, caplog):
     numbers = hr.arrays({"number": np.arange(8)})
     native = numbers.map(doubled)
     for pipe, said in (

@@ -22,7 +22,7 @@ from headrace.read_service import Loads, advice
         (Loads(0.5, 4, 1.0, 1.0), "too little was measured yet: ask again after some batches", 4),
     ],
 )
-def test_it_says_how_many(loads, text, num_readers):
+def test_the_advice_has_a_number_of_readers(loads, text, num_readers):
     found = advice(loads)
     assert text in found.text
     assert found.num_readers == num_readers

@@ -21,7 +21,7 @@ def test_other_readers_begin_at_a_border():
     assert layout.readers == ("a", "b", "c")
 
 
-def test_turns_that_are_over_are_forgotten():
+def test_past_turns_are_forgotten():
     layout = Layout(0, (Turn(0, ("a",)),))
     for border in range(10, 60, 10):
         layout = layout.changed(("a", "b"), first=border, oldest=border - 5)
@@ -29,11 +29,11 @@ def test_turns_that_are_over_are_forgotten():
     assert layout.count_of(49) == 2
 
 
-def test_readers_before_anything_was_asked_for_replace_the_first():
+def test_readers_added_before_any_request_replace_the_first():
     assert Layout(0, (Turn(0, ("a",)),)).changed(("b",), first=0).turns == (Turn(0, ("b",)),)
 
 
-def test_others_do_what_a_lost_reader_had_to_do():
+def test_other_readers_take_over_the_batches_of_a_lost_one():
     layout = Layout(0, (Turn(0, ("a",)), Turn(5, ("a", "b", "c")))).without("a")
     assert layout.turns == (Turn(0, ("b", "c")), Turn(5, ("b", "c")))
     with pytest.raises(ValueError, match="reader 'b' is the only one"):
@@ -41,7 +41,7 @@ def test_others_do_what_a_lost_reader_had_to_do():
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 30)), max_size=8), st.data())
-def test_whatever_changes_each_batch_has_one_reader(changes, data):
+def test_each_batch_has_one_reader_after_any_changes(changes, data):
     layout, first = Layout(0, (Turn(0, ("r0",)),)), 0
     for count, step in changes:
         first += step
@@ -70,7 +70,7 @@ def test_readers_stand_beside_the_trainers_that_they_read_for():
     assert sorted(order) == sorted(nodes)
 
 
-def test_readers_that_stand_elsewhere_have_any_place():
+def test_readers_on_other_machines_have_any_place():
     nodes = {"a": "far", "b": "left", "c": "far"}
     order = arranged(nodes, ["right", "left"])
     assert order[1] == "b"

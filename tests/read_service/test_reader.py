@@ -56,7 +56,7 @@ def test_a_batch_parked_too_long_is_made_again(whole):
     reader.close()
 
 
-def test_a_reader_that_knows_nothing_continues_anywhere(whole):
+def test_a_new_reader_can_start_anywhere(whole):
     drawn = random.Random(1)
     reader, place, given = Reader(PIPE, 1 << 20), BEGINNING, []
     for number in range(len(whole)):
@@ -71,7 +71,7 @@ def test_a_reader_that_knows_nothing_continues_anywhere(whole):
     assert same(given, whole)
 
 
-def test_epochs_are_told_apart():
+def test_epochs_are_distinguished():
     pipe = hr.arrays({"n": np.arange(100)}).shuffle(seed=1).batch(10)
     reader = Reader(pipe, 1 << 20)
     epochs = [
@@ -83,7 +83,7 @@ def test_epochs_are_told_apart():
     assert same(epochs[1], list(pipe))
 
 
-def test_an_error_is_raised_again_when_it_is_asked_for_again():
+def test_an_error_is_raised_again_at_a_second_request():
     def fail(example):
         if example["n"] == 25:
             raise LookupError("25")

@@ -9,13 +9,13 @@ def ask(window, num_readers=1):
     return list(window.under_way)
 
 
-def test_one_is_asked_of_each_reader_until_a_size_is_known():
+def test_one_batch_is_requested_from_each_reader_until_a_size_is_known():
     assert ask(Window(0, 1, 1000), num_readers=4) == [0, 1, 2, 3]
     assert ask(Window(1, 2, 1000), num_readers=4) == [1, 3]
     assert ask(Window(1, 3, 1000), num_readers=1) == [1]
 
 
-def test_as_many_as_fit_are_under_way():
+def test_as_many_batches_are_requested_as_fit():
     window = Window(1, 2, 1000)
     ask(window)
     window.take(240)
@@ -28,7 +28,7 @@ def test_as_many_as_fit_are_under_way():
     assert (window.next_number, window.end, window.expected_bytes) == (9, 13, 500)
 
 
-def test_one_is_under_way_however_large():
+def test_one_batch_is_requested_however_large():
     window = Window(0, 1, 10)
     ask(window)
     window.take(1000)
@@ -36,7 +36,7 @@ def test_one_is_under_way_however_large():
     assert ask(Window(0, 1, 0)) == [0]
 
 
-def test_small_batches_are_not_asked_for_by_the_thousand():
+def test_the_number_of_requested_small_batches_is_limited():
     window = Window(0, 1, 1 << 30)
     ask(window)
     window.take(1)
@@ -53,7 +53,7 @@ def test_a_batch_requested_again_keeps_its_place():
     assert window.end == 4
 
 
-def test_large_ones_are_forgotten_after_a_while():
+def test_large_sizes_are_forgotten_after_some_batches():
     window = Window(0, 1, 1000)
     ask(window)
     window.take(900)

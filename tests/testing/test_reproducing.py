@@ -26,7 +26,7 @@ def test_text_and_examples_without_batches_are_compared(tmp_path):
 
 
 class Counting:
-    """Not a function of its argument: it counts its calls."""
+    """A function whose result depends on the number of its calls."""
 
     def __init__(self):
         self.count = 0
@@ -69,7 +69,7 @@ def test_a_pipeline_without_an_order_is_refused(numbers):
 
 
 class Failing:
-    """Not a function of its argument: it fails at another one in each run."""
+    """A function that fails at another example in each run."""
 
     def __init__(self):
         self.count = 0

@@ -1,4 +1,4 @@
-"""`dump_waits` says what every thread waits for, in words."""
+"""`dump_waits` describes what every thread waits for."""
 
 import contextlib
 import io
@@ -27,7 +27,7 @@ SECONDS = r"\d+\.\d s"
 
 @pytest.fixture
 def said():
-    """Waits until something is said, since brief waits are omitted; returns all that is."""
+    """Waits until the dump has a text, since brief waits are omitted; returns the dump."""
 
     def wait(pattern: str) -> str:
         found: list[str] = []
@@ -66,7 +66,7 @@ class TestQueues:
         ],
         ids=["dequeue", "dequeue_many", "dequeue_up_to", "enqueue", "enqueue_many"],
     )
-    def test_a_call_tells_how_far_it_is(self, said, num_elements, call, words):
+    def test_a_call_shows_its_progress(self, said, num_elements, call, words):
         queue = fifo(num_elements=num_elements)
         waiting = Call(lambda: call(queue))
         text = said(f"^   waits for queue 'examples': {words}")
@@ -96,7 +96,7 @@ class TestQueues:
 
 
 class TestSessions:
-    def test_a_run_tells_its_operation_and_why_nothing_comes(self, said):
+    def test_a_run_shows_its_operation_and_the_reason(self, said):
         batch = tf.train.batch([tf.constant(1)], 4)
         with tf.Session() as sess:
             waiting = Call(lambda: sess.run(batch))
@@ -111,7 +111,7 @@ class TestSessions:
         with pytest.raises(errors.CancelledError):
             waiting.result()
 
-    def test_a_reader_tells_that_it_has_no_file_name(self, said):
+    def test_a_reader_without_a_file_name_is_shown(self, said):
         names = tf.FIFOQueue(3, [tf.string], [()], name="names")
         key, _ = tf.TextLineReader(name="lines").read(names)
         with tf.Session() as sess:
@@ -122,7 +122,7 @@ class TestSessions:
             with pytest.raises(errors.CancelledError):
                 call.result()
 
-    def test_runners_and_a_coordinator(self, said):
+    def test_runners_and_a_coordinator_are_shown(self, said):
         tf.train.batch([tf.constant(1)], 4, capacity=8)
         coord = tf.train.Coordinator()
         with tf.Session() as sess:
@@ -134,7 +134,7 @@ class TestSessions:
             coord.request_stop()
             join.result()
 
-    def test_a_wait_for_a_stop(self, said):
+    def test_a_wait_for_a_stop_is_shown(self, said):
         coord = tf.train.Coordinator()
         waiting = Call(coord.wait_for_stop)
         said(f"waits for a coordinator's stop, which nobody has requested, for {SECONDS}")
@@ -143,7 +143,7 @@ class TestSessions:
 
 
 class TestPipelines:
-    def test_a_function_that_hangs_is_told_with_its_example(self, said):
+    def test_a_function_that_hangs_is_shown_with_its_example(self, said):
         goes_on = threading.Event()
 
         def slow(example):
@@ -163,7 +163,7 @@ class TestPipelines:
             goes_on.set()
             assert first.result()["n"].tolist() == list(range(10))
 
-    def test_a_read_that_hangs_is_told_with_its_place(self, said, tmp_path):
+    def test_a_read_that_hangs_is_shown_with_its_offset(self, said, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         with iter(hr.text_lines(tmp_path / "pipe", compression=None)):
             said(
@@ -207,7 +207,7 @@ class TestStorages:
         with Server() as server:
             yield server
 
-    def test_a_request_that_stalls_is_told(self, said, server):
+    def test_a_request_that_stalls_is_shown(self, said, server):
         goes_on = threading.Event()
         server.files["a"] = b"line\n" * 10
         server.faults = [stalls(goes_on)]
@@ -219,7 +219,7 @@ class TestStorages:
         finally:
             goes_on.set()
 
-    def test_a_file_that_is_looked_for_is_told(self, said, server):
+    def test_a_listing_in_progress_is_shown(self, said, server):
         goes_on = threading.Event()
         server.files["a"] = b"line\n"
         server.faults = [stalls(goes_on)]
@@ -232,15 +232,15 @@ class TestStorages:
 
 
 class TestTheText:
-    def test_it_is_returned_and_written_to_stderr(self, capsys):
+    def test_the_dump_is_returned_and_written_to_stderr(self, capsys):
         text = dump_waits()
         assert capsys.readouterr().err == text
         assert f"== waits of process {os.getpid()}" in text
         assert "-- thread 'MainThread'" in text
-        assert "in test_it_is_returned_and_written_to_stderr" in text
+        assert "in test_the_dump_is_returned_and_written_to_stderr" in text
         assert "in dump_waits" not in text
 
-    def test_an_object_that_cannot_be_told_does_not_keep_the_rest_back(self, monkeypatch):
+    def test_an_object_that_cannot_be_described_does_not_hide_the_rest(self, monkeypatch):
         def fail(self, waits):
             raise ArithmeticError("no words")
 
@@ -272,7 +272,7 @@ class TestSignals:
         finally:
             signal.signal(signal.SIGUSR1, before)
 
-    def test_it_is_asked_for_in_the_main_thread(self):
+    def test_a_signal_handler_needs_the_main_thread(self):
         call = Call(dump_waits_on_signal)
         with pytest.raises(ValueError, match="called in another thread, expected the main thread"):
             call.result()

@@ -14,7 +14,7 @@ from headrace.cli.main import main
 from headrace.cli.tokenize import run
 from headrace.io.atomic_file import AtomicFile
 
-# As a shell begins programs, whatever runs the tests: `nohup` would have this one ignored.
+# As a shell starts programs: under `nohup` this signal would be ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 MOMENTS = {

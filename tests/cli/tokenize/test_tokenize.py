@@ -40,7 +40,7 @@ def write_lines(path, texts, key="text"):
 
 
 def documents(stem, dtype=np.uint16):
-    """The documents of a file, by what Megatron says of its index."""
+    """The documents of a file, read with its Megatron index."""
     data = Path(f"{stem}.idx").read_bytes()
     assert data[:9] == b"MMIDIDX\x00\x00"
     version, code, count, num_ends = struct.unpack_from("<QBQQ", data, 9)
@@ -127,7 +127,7 @@ def test_a_large_vocabulary_is_int32():
     assert next(iter(hr.tokens("out.bin", 3)))["tokens"].dtype == np.int32
 
 
-def test_documents_are_whole_whatever_the_file_cuts():
+def test_documents_are_complete_however_files_are_divided():
     tokenizer = Tokenizer.from_file(str(WORDS))
     tokenizer.enable_truncation(2)
     tokenizer.enable_padding(length=9, pad_id=0, pad_token="<unk>")
@@ -137,14 +137,14 @@ def test_documents_are_whole_whatever_the_file_cuts():
     assert documents("out") == [[1, 2, 3, 4, 5]]
 
 
-def test_special_tokens_are_added_where_that_is_asked(tmp_path):
+def test_special_tokens_are_added_if_asked(tmp_path):
     llama = saved("llama3", tmp_path)
     write_lines("a.jsonl", ["the water"])
     assert call("tokenize", llama, "a.jsonl", "out", "--add-special-tokens").exit_code == 0
     assert documents("out") == expected(llama, ["the water"], True)
 
 
-def test_what_is_there_is_not_replaced_unless_asked():
+def test_existing_files_are_replaced_only_if_asked():
     write_lines("a.jsonl", ["the water"])
     Path("out.idx").write_text("mine")
     refused = call("tokenize", str(WORDS), "a.jsonl", "out")
@@ -155,7 +155,7 @@ def test_what_is_there_is_not_replaced_unless_asked():
     assert documents("out") == [[1, 2]]
 
 
-def test_what_has_no_texts_is_refused():
+def test_files_without_texts_are_refused():
     write_lines("a.jsonl", ["the water"])
     write_numbers("b", 3)
     Path("c.csv").write_text("a,b\n1,2\n")
@@ -216,7 +216,7 @@ def test_tokens_have_their_name_only_with_their_index():
 
 
 @pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_ends_it_and_nothing_stays(sent, code):
+def test_a_signal_ends_the_command_and_leaves_no_file(sent, code):
     write_lines("a.jsonl", ["the water"] * 500)
     done = ended_at("tokens", 1, sent, "tokenize", WORDS, "a.jsonl", "out")
     assert (done.returncode, done.stderr) == (code, "Interrupted. Nothing was written.\n")

@@ -1,4 +1,4 @@
-"""Fed numbers that the type of a tensor does not have: a warning, or an error if so asked."""
+"""Fed numbers that a tensor's type cannot hold: a warning, or an error if asked."""
 
 import math
 import re
@@ -17,7 +17,7 @@ from headrace.graph.lowering.conversion import Misfit, without_loss
 
 NAN, INFINITY = math.nan, math.inf
 
-# What is fed, the type of the placeholder, the value that is named and where it is.
+# The fed value, the type of the placeholder, the value in the error and its position.
 REFUSED = [
     ([300], tf.uint8, "300 at [0]"),
     ([1.5], tf.int32, "1.5 at [0]"),
@@ -66,7 +66,7 @@ def strict_session():
 
 @pytest.mark.parametrize(("value", "dtype", "named"), REFUSED)
 @pytest.mark.parametrize("is_callable", [False, True])
-def test_a_number_that_the_type_does_not_have_is_refused(
+def test_a_number_that_the_type_cannot_hold_is_refused(
     strict_session, value, dtype, named, is_callable
 ):
     session = strict_session
@@ -78,7 +78,7 @@ def test_a_number_that_the_type_does_not_have_is_refused(
         run(value)
 
 
-def test_the_error_says_what_to_do(strict_session):
+def test_the_error_has_a_remedy(strict_session):
     x = tf.placeholder(tf.uint8, name="x")
     with pytest.raises(TypeError) as caught:
         strict_session.run(x, {x: [[1, 300]]})
@@ -114,17 +114,17 @@ def test_the_error_says_what_to_do(strict_session):
         (np.zeros([0, 3]), tf.uint8, []),
     ],
 )
-def test_a_number_that_the_type_has_passes(session, value, dtype, expected):
+def test_a_number_that_the_type_holds_is_accepted(session, value, dtype, expected):
     x = tf.placeholder(dtype)
     assert session.run(tf.identity(x), {x: value}).tolist() == expected
 
 
-def test_a_value_that_is_not_a_number_passes(session):
+def test_nan_is_accepted_for_floats(session):
     x = tf.placeholder(tf.float16)
     assert math.isnan(session.run(tf.identity(x), {x: [NAN]})[0])
 
 
-def test_an_array_of_the_right_type_is_fed_as_it_is(session):
+def test_an_array_of_the_right_type_is_not_copied(session):
     x = tf.placeholder(tf.int64)
     array = np.arange(3)
     assert session.run(x, {x: array}) is array
@@ -146,7 +146,7 @@ LOSSY = pytest.mark.parametrize(
 
 
 @LOSSY
-def test_another_number_is_made_with_one_warning_for_each_placeholder(value, dtype, expected):
+def test_a_converted_number_gives_one_warning_for_each_placeholder(value, dtype, expected):
     x, y = tf.placeholder(dtype, name="x"), tf.placeholder(dtype, name="y")
     with tf.Session() as session:
         with pytest.warns(RuntimeWarning) as caught:
@@ -189,7 +189,7 @@ def test_floats_from_a_feeding_thread_do_not_stop_a_program():
 
 @LOSSY
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_a_session_may_let_numbers_become_others(value, dtype, expected):
+def test_a_session_may_allow_lossy_conversion(value, dtype, expected):
     x = tf.placeholder(dtype)
     copy = tf.identity(x)
     with tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session:
@@ -198,7 +198,7 @@ def test_a_session_may_let_numbers_become_others(value, dtype, expected):
 
 
 @pytest.mark.parametrize("value", [300, [2**70]])
-def test_a_feed_that_tensorflow_refuses_never_passes(value):
+def test_a_feed_that_tensorflow_refuses_is_always_refused(value):
     x = tf.placeholder(tf.uint8)
     with (
         tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session,
@@ -217,7 +217,7 @@ ARRAYS = st.sampled_from(TYPES).flatmap(
 
 
 @given(ARRAYS, st.sampled_from(TYPES))
-def test_numbers_pass_unchanged_or_are_refused(array, name):
+def test_numbers_are_unchanged_or_refused(array, name):
     dtype = np.dtype(name)
     held = [is_held(item, dtype) for item in array.ravel().tolist()]
     for value in (array, array.tolist()):
@@ -232,7 +232,7 @@ def test_numbers_pass_unchanged_or_are_refused(array, name):
 
 
 def is_held(item: int | float, dtype: np.dtype) -> bool:
-    """Returns whether a type has a number, by Python's own exact arithmetic."""
+    """Returns whether a type can hold a number, by Python's exact arithmetic."""
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
             return not math.isfinite(item) or bool(np.isfinite(np.array(float(item)).astype(dtype)))

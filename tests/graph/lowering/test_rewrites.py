@@ -1,6 +1,6 @@
-"""Programs do the same with and without rewrites.
+"""Programs give the same results with and without rewrites.
 
-Whole ones are made up, run both ways, and compared.
+Random programs are run both ways, and compared.
 """
 
 import tempfile
@@ -25,8 +25,8 @@ def config(level):
     return tf.ConfigProto(operation_timeout_in_ms=TIMEOUT * 1000, graph_options=options)
 
 
-# What a step makes of tensor `x`, of known shape; `n` and `number` are made up, `past` are all
-# tensors before. Where it does not apply, it gives `x` itself.
+# Steps that change tensor `x` of known shape; `n` and `number` are random, `past` are all earlier
+# tensors. A step that does not apply returns `x` itself.
 
 
 def constant_of(x, number):
@@ -176,7 +176,7 @@ chains = st.lists(
 
 
 def grow(tensors, chain):
-    """Adds what each step makes of a tensor to `tensors`; mostly of the newest one."""
+    """Adds the results of steps to `tensors`; most steps apply to the newest one."""
     for step, n, number in chain:
         x = tensors[-1 - (n % 5 == 4 and n % len(tensors))]
         past = [tensor for tensor in tensors if tensor.shape.is_fully_defined()]
@@ -186,8 +186,8 @@ def grow(tensors, chain):
                 tensors.append(made)
 
 
-# Sources: each writes a file into a directory; it gives the operation to run first, the reader, and
-# what is read.
+# Sources: each writes a file into a directory; it returns the operation to run first, the reader,
+# and the records.
 
 NUM_RECORDS = 7
 
@@ -270,7 +270,7 @@ SOURCES = [pixels, examples, lines, counter]
 
 
 def digest(outcome):
-    """All that tells two outcomes of a run apart."""
+    """A comparable form of the outcome of a run."""
     if isinstance(outcome, Exception):
         op = getattr(outcome, "op", None)
         return type(outcome), str(outcome), op and op.name
@@ -286,7 +286,7 @@ def outcome(run):
 
 
 class Program:
-    """One out of what is drawn, in the default graph."""
+    """A random program in the default graph."""
 
     def __init__(self, draw, directory):
         some = st.lists(st.integers(0, 1000), min_size=1, max_size=4)
@@ -305,7 +305,7 @@ class Program:
         types = [component.dtype for component in components]
         shapes = [component.shape.as_list()[1 if many else 0 :] for component in components]
         queue = draw(st.sampled_from(QUEUES))(types, shapes)
-        with tf.control_dependencies([tensors[0]]):  # Else it might never end.
+        with tf.control_dependencies([tensors[0]]):  # Without this it might never end.
             self.enqueue = (queue.enqueue_many if many else queue.enqueue)(components)
         self.runner = tf.train.QueueRunner(queue, [self.enqueue]) if draw(st.booleans()) else None
         self.middle = [tensors[place % len(tensors)] for place in draw(some)]
@@ -313,7 +313,7 @@ class Program:
         takes = [queue.dequeue, lambda: queue.dequeue_many(3), lambda: queue.dequeue_up_to(2)]
         take = draw(st.sampled_from(takes))
         taken = take()
-        # One run can take what it puts in: the dequeue waits, and others go first.
+        # One run can dequeue its own elements: the dequeue waits, and other operations run first.
         gives_at_once = take is takes[0] and queue.queue_ref.op.type != "RandomShuffleQueueV2"
         self.is_circular = gives_at_once and not (many and size[0] == 0)
         taken = list(taken) if isinstance(taken, list) else [taken]
@@ -324,7 +324,7 @@ class Program:
             self.counts += [reader.num_records_produced(), reader.num_work_units_completed()]
 
     def run(self, level):
-        """Returns all that can be seen of the program: the result of each run, and its end."""
+        """Returns the observable results of the program: the result of each run, and its end."""
         seen = []
 
         def see(*fetches):
@@ -334,7 +334,7 @@ class Program:
                 return False
             for value in result:
                 if isinstance(value, np.ndarray):
-                    value.fill(0)  # It is the caller's.
+                    value.fill(0)  # The caller may change it.
             return True
 
         with tf.Session(config=config(level)) as session:
@@ -371,7 +371,7 @@ QUEUES = [
 ]
 
 
-def test_constants_are_powered_as_what_is_read_is():
+def test_powers_of_constants_equal_powers_of_variables():
     x = np.linspace(0.1, 9, 120, dtype=np.float32)
     power = tf.constant(x) ** -1.5
     fed = tf.placeholder(tf.float32)
@@ -380,7 +380,7 @@ def test_constants_are_powered_as_what_is_read_is():
 
 
 @given(st.data())
-def test_made_up_programs(data):
+def test_random_programs_give_the_same_with_and_without_rewrites(data):
     with tempfile.TemporaryDirectory() as directory, tf.Graph().as_default():
         program = Program(data.draw, Path(directory))
         usual, plain = map(program.run, LEVELS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.io.storage.server import AZURE_ACCOUNT, Server
 
-# What a public description of Azure's emulator says; it opens nothing else.
+# The public key of Azure's emulator.
 _AZURE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
@@ -13,7 +13,7 @@ _AZURE_KEY = (
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """Gives a server that S3, Google Cloud Storage, Azure and HTTP are read from."""
+    """Yields a server that speaks S3, Google Cloud Storage, Azure and HTTP."""
     with Server() as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")

@@ -1,5 +1,5 @@
 """A server of files for tests: HTTP, and as much of S3's, Google's and Azure's protocols as reading
-and writing whole files needs. It does what a test tells it to do wrong.
+and writing whole files needs. Tests can give it faults.
 
 Source of the protocols: "Amazon S3 API Reference", "XML API" of Cloud Storage, "Blob service REST
 API" of Azure Storage; RFC 9110 for ranges and conditions.
@@ -29,8 +29,8 @@ class Server:
 
     Attributes:
         files: The files by their paths, without a slash at the beginning.
-        faults: What goes wrong with the next requests for data, the first of them first; None for a
-            request that is answered well.
+        faults: The faults of the next requests for data, in order; None for a request that is
+            answered correctly.
         requests: Method, path and range of each request so far.
         asked: Set by the first request.
         has_ranges: Whether parts of files are given.
@@ -89,7 +89,7 @@ class Server:
         self._http.server_close()
 
     def encrypt(self, context: ssl.SSLContext) -> None:
-        """Speaks HTTPS from now on."""
+        """Switches to HTTPS."""
         self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
 
     def tag_of(self, data: bytes) -> str:
@@ -123,7 +123,7 @@ class _Http(ThreadingHTTPServer):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # It is closed already.
+                pass  # It is already closed.
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Logs nothing: clients leave, and faults break connections."""
@@ -134,7 +134,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: _Http
-    # Otherwise the body waits for the other side to have seen the header.
+    # Otherwise the body waits for an acknowledgement of the header.
     wbufsize = -1
 
     @property
@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.owner
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
     def do_HEAD(self) -> None:
         self._note()

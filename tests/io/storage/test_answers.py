@@ -42,7 +42,7 @@ print(most() - before)
 
 
 def read_elsewhere(url: str) -> tuple[str, int]:
-    """Returns what came of reading in another process, and how many bytes of memory it took."""
+    """Reads in another process; returns the outcome, and the bytes of memory that it took."""
     command = [sys.executable, "-c", _READ, url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     *words, num_bytes = done.stdout.split("\n")[:-1]
@@ -139,7 +139,7 @@ def test_parts_in_chunks_are_read(server: Server):
 
 
 @pytest.mark.parametrize("data", [DATA, b"", b"one"])
-def test_a_server_that_does_not_say_how_long_a_file_is(server: Server, data):
+def test_a_chunked_file_without_a_length_is_read(server: Server, data):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = data
     url = f"{server.url}/a"
@@ -161,7 +161,7 @@ def test_a_server_that_does_not_say_how_long_a_file_is(server: Server, data):
         list(hr.text_lines(url).shuffle(seed=1))
 
 
-def test_a_file_of_unknown_length_is_taken_up_where_it_broke_off(server: Server):
+def test_a_file_of_unknown_length_continues_after_a_broken_connection(server: Server):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
     # The first request asks for a part.
@@ -181,7 +181,7 @@ def test_a_file_that_a_pipeline_resumes_in_needs_no_length(server: Server):
     assert rest[0]["text"][0] == LINES[3000]
 
 
-def test_a_file_whose_end_nobody_can_tell_is_refused(server: Server):
+def test_a_file_without_a_detectable_end_is_refused(server: Server):
     server.has_ranges = False
     server.files["a"] = DATA
     server.faults = [None, until_closed]
@@ -192,7 +192,7 @@ def test_a_file_whose_end_nobody_can_tell_is_refused(server: Server):
         list(hr.text_lines(f"{server.url}/a"))
 
 
-def test_a_part_in_place_of_the_whole_is_refused(server: Server):
+def test_a_partial_answer_to_a_request_for_the_whole_is_refused(server: Server):
     server.has_ranges = False
     server.files["a"] = DATA
     server.faults = [None, answers(HTTPStatus.PARTIAL_CONTENT)]
@@ -200,7 +200,7 @@ def test_a_part_in_place_of_the_whole_is_refused(server: Server):
         list(hr.text_lines(f"{server.url}/a"))
 
 
-def test_a_cache_needs_no_length(server: Server, tmp_path):
+def test_a_cache_works_without_a_length(server: Server, tmp_path):
     server.has_ranges, server.has_lengths = False, False
     server.files["a"] = DATA
     pipeline = hr.text_lines(f"{server.url}/a").options(cache_directory=str(tmp_path / "kept"))

@@ -35,7 +35,7 @@ def test_a_part_in_the_cache_is_not_requested_again(server: Server, tmp_path):
     assert len(kept(tmp_path)) == 6
 
 
-def test_a_small_cache_holds_what_fits(server: Server, tmp_path):
+def test_a_small_cache_keeps_only_parts_that_fit(server: Server, tmp_path):
     server.files["bucket/large"] = DATA[: MIB // 2]
     server.files["bucket/small"] = DATA[:1000]
     limit = 100_000
@@ -47,7 +47,7 @@ def test_a_small_cache_holds_what_fits(server: Server, tmp_path):
         assert sum(path.stat().st_size for path in kept(tmp_path)) <= limit
 
 
-def test_another_content_of_the_name_is_asked_for(server: Server, tmp_path):
+def test_changed_files_are_requested_again(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     assert read("s3://bucket/a", tmp_path) == DATA
     server.files["bucket/a"] = DATA[::-1]
@@ -61,7 +61,7 @@ def test_a_file_without_tag_and_time_is_not_kept(server: Server, tmp_path):
     assert kept(tmp_path) == []
 
 
-def test_a_part_that_is_damaged_is_asked_for_again(server: Server, tmp_path):
+def test_a_damaged_part_is_requested_again(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     assert read("s3://bucket/a", tmp_path) == DATA
     first, second, third, *_ = kept(tmp_path)
@@ -73,20 +73,20 @@ def test_a_part_that_is_damaged_is_asked_for_again(server: Server, tmp_path):
     assert len(server.data_requests()) == 3
 
 
-def test_no_more_is_kept_than_said(server: Server, tmp_path):
+def test_the_cache_stays_within_its_size(server: Server, tmp_path):
     for number in range(10):
         server.files[f"bucket/{number}"] = bytes([number]) * (2 * MIB)
     limit = 6 * MIB
     for number in range(10):
         assert read(f"s3://bucket/{number}", tmp_path, limit) == server.files[f"bucket/{number}"]
         assert sum(path.stat().st_size for path in kept(tmp_path)) <= limit + limit // 16
-    # What was used last is kept.
+    # The most recently used parts are kept.
     server.requests.clear()
     read("s3://bucket/9", tmp_path, limit)
     assert server.data_requests() == []
 
 
-def test_a_shuffle_uses_what_is_kept(server: Server, tmp_path):
+def test_a_shuffle_uses_cached_parts(server: Server, tmp_path):
     lines = [b"%d" % number for number in range(300_000)]
     server.files["bucket/a"] = b"\n".join(lines)
     pipeline = hr.text_lines("s3://bucket/a").shuffle(seed=1).options(cache_directory=tmp_path)
@@ -97,7 +97,7 @@ def test_a_shuffle_uses_what_is_kept(server: Server, tmp_path):
     assert server.data_requests() == []
 
 
-def test_arguments(tmp_path):
+def test_wrong_arguments_are_refused(tmp_path):
     pipeline = hr.files("s3://bucket/a")
     for wrong, error, why in [
         ({"cache_directory": 1}, TypeError, "expected a str or a pathlib.Path"),
@@ -131,7 +131,7 @@ while True:
 
 
 @pytest.mark.timeout(300)
-def test_processes_that_share_it_are_killed_at_any_time(server: Server, tmp_path):
+def test_processes_that_share_a_cache_may_be_killed_at_any_time(server: Server, tmp_path):
     for number in range(3):
         server.files[f"bucket/{number}"] = DATA[number : number + 3 * MIB // 2]
     draws = random.Random(7)

@@ -53,7 +53,7 @@ def test_a_request_that_fails_once_is_sent_again(server: Server, fault, has_tags
         assert not server.faults or not has_ranges
 
 
-def test_only_what_is_missing_is_asked_for_again(server: Server):
+def test_only_missing_bytes_are_requested_again(server: Server):
     server.files["a"] = DATA
     server.faults = [None, reset_halfway]
     assert read(f"{server.url}/a") == DATA
@@ -86,7 +86,7 @@ def test_a_body_that_always_breaks_off_is_an_error_after_some_tries(server: Serv
         read(f"{server.url}/a")
 
 
-def test_other_refusals_are_not_tried_again(server: Server):
+def test_other_refusals_are_not_retried(server: Server):
     server.files["bucket/a"] = DATA
     for status, error in [
         (HTTPStatus.FORBIDDEN, errors.PermissionDeniedError),
@@ -163,7 +163,9 @@ def test_a_stopped_run_does_not_wait_for_a_body(server: Server):
             goes_on.set()
 
 
-def test_damage_is_damage_and_storage_is_not(server: Server, tmp_path, monkeypatch):
+def test_damaged_data_and_storage_faults_are_different_errors(
+    server: Server, tmp_path, monkeypatch
+):
     monkeypatch.setenv("HEADRACE_STORAGE_RETRIES", "0")
     server.files["bucket/good"] = b"1\n2\n"
     server.files["bucket/bad"] = b"1\n2\n"

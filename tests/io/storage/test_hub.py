@@ -44,21 +44,21 @@ OLD = [b"%d of old" % n for n in range(5)]
         (f"@{COMMIT}/README.md", [b"small"]),
     ],
 )
-def test_files_patterns_and_directories(hub, path, expected):
+def test_files_patterns_and_directories_are_read(hub, path, expected):
     assert texts(hr.text_lines(f"hf://{NAME}{path}")) == expected
 
 
-def test_a_list_of_several_pages(hub):
+def test_a_list_of_several_pages_is_read(hub):
     hub.page = 2
     assert texts(hr.text_lines(f"hf://{NAME}/data/*")) == OLD
 
 
-def test_files_of_a_bucket(hub):
+def test_files_of_a_bucket_are_read(hub):
     hub.add("buckets/me/box", {"a/1.txt": b"one\n", "a/2.txt": b"two\n"})
     assert texts(hr.text_lines("hf://buckets/me/box/a/*.txt")) == [b"one", b"two"]
 
 
-def test_a_revision_whose_name_has_slashes(hub):
+def test_a_revision_may_have_slashes(hub):
     hub.branches[f"{NAME}@refs/convert/parquet"] = COMMIT
     assert texts(hr.text_lines(f"hf://{NAME}@refs/convert/parquet/data/1.txt")) == [b"1 of old"]
 
@@ -73,7 +73,7 @@ def test_large_files_are_read_in_any_order(hub):
     assert texts(hr.text_lines(f"hf://{NAME}/long.txt")) == lines
 
 
-def test_the_token_goes_to_the_hub_alone(hub, monkeypatch):
+def test_the_token_goes_only_to_the_hub(hub, monkeypatch):
     hub.token = TOKEN
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert texts(hr.text_lines(f"hf://{NAME}/data/*.txt")) == OLD
@@ -94,7 +94,7 @@ def test_a_refusal_says_what_to_do_and_no_token(hub, monkeypatch, token, path):
     assert TOKEN not in str(caught.value)
 
 
-def test_a_busy_hub_is_asked_again(hub):
+def test_requests_to_a_busy_hub_are_retried(hub):
     hub.num_busy = 3
     assert texts(hr.text_lines(f"hf://{NAME}/data/*.txt")) == OLD
 
@@ -113,7 +113,7 @@ def test_a_hub_that_stays_busy_is_an_error(hub):
         (f"hf://{NAME}@v9/data/*.txt", "there is no such revision"),
     ],
 )
-def test_what_is_not_there_is_an_error(hub, url, words):
+def test_missing_files_are_an_error(hub, url, words):
     with pytest.raises(errors.NotFoundError, match=words):
         texts(hr.text_lines(url))
 

@@ -28,7 +28,7 @@ def shuffled(url, **options):
 
 
 @pytest.mark.parametrize(("tags", "times"), [(True, True), (True, False), (False, True)])
-def test_an_index_is_kept_on_this_machine_for_as_long_as_the_file_is_the_same(
+def test_an_index_is_kept_on_this_machine_until_the_file_changes(
     server: Server, cache, tags, times
 ):
     server.has_tags, server.has_times = tags, times
@@ -48,7 +48,7 @@ def test_an_index_is_kept_on_this_machine_for_as_long_as_the_file_is_the_same(
     assert made.scanned == 1
 
 
-def test_without_a_tag_and_a_time_nothing_is_kept(server: Server, cache):
+def test_no_index_is_kept_without_a_tag_and_a_time(server: Server, cache):
     server.has_tags = server.has_times = False
     server.files["a"] = LINES
     for _ in range(2):
@@ -95,9 +95,7 @@ def test_a_damaged_or_outdated_index_beside_a_remote_file_is_not_used(server: Se
     assert made.scanned == 1
 
 
-def test_an_index_that_can_be_kept_nowhere_is_used_all_the_same(
-    server: Server, tmp_path, monkeypatch
-):
+def test_an_index_is_used_even_if_it_cannot_be_saved(server: Server, tmp_path, monkeypatch):
     server.files["bucket/a"] = LINES
     call("index", "s3://bucket/a")
     (tmp_path / "file").touch()
@@ -157,7 +155,7 @@ def test_an_index_of_another_program_beside_a_remote_file_is_used(
         used = batches.statistics().index
     assert (used.opened, used.scanned, used.written) == (1, 0, 0)
     assert not cache.exists()
-    # Places that cannot be those of all records are not believed.
+    # Offsets that cannot be those of all records are not used.
     server.files[f"bucket/a.{ending}"] = b"\n".join(index.splitlines()[:-1])
     with iter(source(url).shuffle(seed=1, **arguments).batch(1)) as batches:
         assert [repr(batch) for batch in batches] == expected

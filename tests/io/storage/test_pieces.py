@@ -22,7 +22,7 @@ def texts(pipeline: hr.Pipeline) -> list[bytes]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("block_bytes", [5_000, 70_000, 1 << 20])
-def test_pieces_are_those_of_local_files(server: Server, tmp_path, block_bytes):
+def test_pieces_are_the_same_as_of_local_files(server: Server, tmp_path, block_bytes):
     for file, count in enumerate(COUNTS):
         server.files[f"bucket/{file}"] = lines_of(file, count)
         (tmp_path / str(file)).write_bytes(lines_of(file, count))
@@ -39,7 +39,7 @@ def test_pieces_are_those_of_local_files(server: Server, tmp_path, block_bytes):
         assert_resumes(found[1].batch(100), every=9)
 
 
-def test_a_piece_is_read_alone(server: Server):
+def test_only_the_bytes_of_a_piece_are_read(server: Server):
     server.files["bucket/a"] = lines_of(0, 30_000)
     size = len(server.files["bucket/a"])
     source = hr.text_lines("s3://bucket/a").shuffle(1, 7, num_open=1, block_bytes=100_000)

@@ -45,7 +45,7 @@ def test_records_come_in_order_from_each_storage(server: Server, tmp_path, root)
 
 
 @pytest.mark.parametrize("root", [*ROOTS, "http"])
-def test_a_shuffle_of_all_records(server: Server, tmp_path, root):
+def test_all_records_can_be_shuffled(server: Server, tmp_path, root):
     server.files["bucket/a"] = records(tmp_path, 2000)
     server.files["bucket/b"] = records(tmp_path, 10, 2000)
     root = f"{server.url}/bucket" if root == "http" else root
@@ -72,7 +72,7 @@ def test_the_query_of_a_url_goes_to_the_server(server: Server, tmp_path):
     assert all(path == "/a?signature=x%2Fy&b=*" for _, path, _ in server.requests)
 
 
-def test_files_that_are_empty_or_as_long_as_a_part(server: Server):
+def test_files_may_be_empty_or_as_long_as_a_part(server: Server):
     for length in (0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20):
         data = np.random.default_rng(length).bytes(length)
         server.files["bucket/a"] = data
@@ -81,7 +81,7 @@ def test_files_that_are_empty_or_as_long_as_a_part(server: Server):
         assert example["data"] == data
 
 
-def test_every_format(server: Server, tmp_path):
+def test_every_format_is_read(server: Server, tmp_path):
     def lines(pipeline):
         return [list(example.values()) for example in pipeline]
 
@@ -129,7 +129,7 @@ def test_files_that_tools_leave_beside_data_are_omitted(server: Server):
         assert len(list(hr.text_lines(url))) == 1
 
 
-def test_parquet(server: Server, tmp_path):
+def test_parquet_is_read(server: Server, tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.table({"x": list(range(1000))}), tmp_path / "a")
     server.files["bucket/a"] = (tmp_path / "a").read_bytes()
@@ -138,7 +138,7 @@ def test_parquet(server: Server, tmp_path):
 
 @pytest.mark.parametrize("root", [*ROOTS, "http"])
 @pytest.mark.parametrize("kind", ["file", "stream"])
-def test_arrow_files_and_streams(server: Server, tmp_path, root, kind):
+def test_arrow_files_and_streams_are_read(server: Server, tmp_path, root, kind):
     arrow = pytest.importorskip("pyarrow")
     for number in range(2):
         first = 1000 * number
@@ -170,7 +170,7 @@ def test_an_arrow_file_that_is_cut_short_is_an_error(server: Server, tmp_path, c
         list(hr.arrow("s3://bucket/a"))
 
 
-def test_directories_of_partitions(server: Server, tmp_path):
+def test_directories_of_partitions_are_columns(server: Server, tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for year in (2020, 2021):
         parquet.write_table(arrow.table({"x": [year + 1]}), tmp_path / "a")
@@ -184,7 +184,7 @@ def test_directories_of_partitions(server: Server, tmp_path):
     assert row == {"x": 2022}
 
 
-def test_an_image_folder(server: Server):
+def test_an_image_folder_is_read(server: Server):
     for name in ("cats/1.png", "cats/deep/2.PNG", "dogs/1.jpg", "dogs/.3.jpg", "dogs/notes.txt"):
         server.files[f"bucket/photos/{name}"] = name.encode()
     for root in ("s3://bucket/photos", "s3://bucket/photos/"):
@@ -196,8 +196,8 @@ def test_an_image_folder(server: Server):
         assert shuffled == {b"cats/1.png", b"cats/deep/2.PNG", b"dogs/1.jpg"}
 
 
-def test_many_small_files_are_asked_for_before_they_are_wanted(server: Server):
-    """As many are under way as a server must answer before the first of them is given."""
+def test_many_small_files_are_requested_ahead(server: Server):
+    """The server answers only once several requests are under way."""
     everyone = threading.Barrier(32, timeout=30)
 
     def together(handler, body):
@@ -214,7 +214,7 @@ def test_many_small_files_are_asked_for_before_they_are_wanted(server: Server):
 
 
 @pytest.mark.parametrize("root", ROOTS)
-def test_patterns_and_directories(server: Server, root):
+def test_patterns_and_directories_are_listed(server: Server, root):
     for name in ("a/1.x", "a/2.x", "a/3.y", "a/.4.x", "b/1.x", "b/c/1.x", "b/.d/1.x", "[z].x"):
         server.files[f"bucket/{name}"] = b"1"
 
@@ -298,14 +298,14 @@ def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
         tf.gfile.GFile(url).read()
 
 
-def test_a_host_that_is_not_ascii_says_what_to_write():
+def test_a_host_that_is_not_ascii_is_an_error_with_the_remedy():
     url = "https://bücher.example/file"
     for read in (lambda: tf.gfile.GFile(url).read(), lambda: list(hr.tfrecords(url))):
         with pytest.raises(errors.InvalidArgumentError, match=r"its host is not ASCII.*xn--"):
             read()
 
 
-def test_names_over_http_are_not_listed(server: Server):
+def test_directories_over_http_are_refused(server: Server):
     with pytest.raises(errors.UnimplementedError, match="gives no list of its files"):
         storage.entries(f"{server.url}/directory")
 
@@ -358,7 +358,7 @@ def test_a_large_directory_is_listed_page_by_page_and_known_by_its_first(server:
     server.files = {f"bucket/many/{number:02}": b"x" for number in range(25)}
     names = [f"{number:02}" for number in range(25)]
     assert tf.gfile.ListDirectory("s3://bucket/many") == names
-    assert len(server.requests) == 1 + 3  # It asks first whether there is such a directory.
+    assert len(server.requests) == 1 + 3  # The first request is whether there is such a directory.
     for call in (tf.gfile.IsDirectory, tf.gfile.Exists):
         server.requests.clear()
         assert call("s3://bucket/many")

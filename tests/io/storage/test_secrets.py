@@ -22,7 +22,7 @@ SIGNED = "X-Amz-Signature=secret5678&X-Amz-Security-Token=secret1234"
 
 @pytest.fixture
 def other() -> Iterator[Server]:
-    """Gives a server that is another host."""
+    """Yields a server on another host."""
     with Server() as other:
         yield other
 
@@ -36,7 +36,7 @@ def texts(url: str) -> list[bytes]:
 
 
 def sent(server: Server) -> str:
-    """Returns all that a server has heard in paths and headers."""
+    """Returns all paths and headers that a server received."""
     return json.dumps(server.headers)
 
 
@@ -60,7 +60,7 @@ def test_a_redirect_on_the_same_host_keeps_the_password(server: Server):
     assert texts(with_user(server, "b")) == [b"1"]
 
 
-def test_a_redirect_to_another_host_tells_it_no_password(server: Server, other: Server):
+def test_a_redirect_to_another_host_does_not_send_the_password(server: Server, other: Server):
     other.files["a"] = b"1\n"
     server.redirects["b"] = f"{other.url}/a"
     assert texts(with_user(server, "b")) == [b"1"]
@@ -69,7 +69,7 @@ def test_a_redirect_to_another_host_tells_it_no_password(server: Server, other: 
         assert word not in sent(other).lower()
 
 
-def test_a_redirect_to_another_host_tells_it_no_signed_query(server: Server, other: Server):
+def test_a_redirect_to_another_host_does_not_send_a_signed_query(server: Server, other: Server):
     other.files["a"] = b"1\n"
     server.redirects["b"] = f"{other.url}/a?page=1"
     assert texts(f"{server.url}/b?{SIGNED}") == [b"1"]
@@ -79,7 +79,7 @@ def test_a_redirect_to_another_host_tells_it_no_signed_query(server: Server, oth
 
 
 @pytest.mark.parametrize("root", ["s3://bucket", "gs://bucket", "az://bucket"])
-def test_a_redirect_to_another_host_tells_it_no_credentials(
+def test_a_redirect_to_another_host_does_not_send_credentials(
     server: Server, other: Server, monkeypatch, root
 ):
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret1234")
@@ -93,7 +93,7 @@ def test_a_redirect_to_another_host_tells_it_no_credentials(
         assert set(headers) <= known, set(headers) - known
 
 
-def test_redirects_have_an_end(server: Server):
+def test_endless_redirects_are_an_error(server: Server):
     server.redirects["a"] = "/a"
     with pytest.raises(errors.FailedPreconditionError, match="more than 10 times"):
         texts(f"{server.url}/a")

@@ -21,7 +21,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Gives the URL of an empty bucket."""
+    """Yields the URL of an empty bucket."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -35,7 +35,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ]:
         monkeypatch.setenv(name, value)
     client = boto3.client("s3", endpoint_url=url)
-    # What moto has lives as long as the process.
+    # The data of moto live as long as the process.
     name = f"bucket-{next(_NUMBERS)}"
     client.create_bucket(Bucket=name)
     client.close()
@@ -55,7 +55,7 @@ def test_records_are_written_and_read(bucket):
         assert [example["record"] for example in pipeline] == expected
 
 
-def test_a_file_that_is_longer_than_a_part_of_an_upload(bucket):
+def test_a_file_longer_than_a_part_of_an_upload_is_written(bucket):
     data = np.random.default_rng(1).bytes(20 << 20)
     with tf.gfile.GFile(f"{bucket}/large", "wb") as file:
         file.write(data)
@@ -78,7 +78,7 @@ def test_nothing_is_uploaded_before_a_file_is_complete(bucket):
     assert list(tf.python_io.tf_record_iterator(f"{bucket}/a")) == [b"1", b"2"]
 
 
-def test_gfile(bucket):
+def test_gfile_reads_writes_and_lists(bucket):
     gfile = tf.gfile
     gfile.MakeDirs(f"{bucket}/a/b")
     with gfile.GFile(f"{bucket}/a/b/1.txt", "w") as file:
@@ -123,7 +123,7 @@ def test_files_move_between_this_machine_and_a_bucket(bucket, tmp_path):
     assert not tf.gfile.Exists(f"{bucket}/a")
 
 
-def test_checkpoints(bucket):
+def test_checkpoints_are_saved_and_restored(bucket):
     variable = tf.Variable([1.0, 2.0], name="weights")
     saver = tf.train.Saver(max_to_keep=2)
     with tf.Session() as sess:
@@ -142,7 +142,7 @@ def test_checkpoints(bucket):
     assert tf.train.list_variables(f"{bucket}/run") == [("weights", [2])]
 
 
-def test_event_files(bucket):
+def test_event_files_are_written(bucket):
     with tf.summary.FileWriter(f"{bucket}/events") as writer:
         for step in range(3):
             writer.add_summary(tf.Summary(value=[{"tag": "x", "simple_value": step}]), step)
@@ -151,7 +151,7 @@ def test_event_files(bucket):
     assert steps == [0, 0, 1, 2]
 
 
-def test_whole_files_of_a_graph(bucket):
+def test_whole_files_are_read_and_written_by_operations(bucket):
     write = tf.write_file(f"{bucket}/deep/a", "data")
     with tf.Session() as sess:
         sess.run(write)

@@ -1,4 +1,4 @@
-"""A checkpoint that is replaced: at any moment one of the two can be restored."""
+"""Replacing a checkpoint: at any moment the old or the new one can be restored."""
 
 import contextlib
 import itertools
@@ -13,7 +13,7 @@ import pytest
 from headrace.io.tensor_bundle import BundleReader, replacement, write_bundle
 from headrace.io.tensor_bundle.replacement import data_path
 
-# Ends as kill -9 does, at the call of this number that changes names.
+# Ends like kill -9 at the rename of this number.
 _KILLED = """
 import os
 import sys
@@ -59,15 +59,13 @@ def values(prefix: Path) -> tuple[float, bytes]:
 
 
 @pytest.mark.parametrize("num_calls", range(_NUM_CALLS + 1))
-def test_a_writer_that_is_killed_at_any_change_of_names_leaves_one_that_restores(
-    tmp_path, num_calls
-):
+def test_a_writer_killed_at_any_rename_leaves_a_valid_checkpoint(tmp_path, num_calls):
     prefix = tmp_path / "model"
     write_bundle(prefix, {"v": np.full(5000, 1.0), "name": b"old"})
     assert killed(prefix, num_calls) == (9 if num_calls < _NUM_CALLS else 0)
     # The data and their index have to be there: from then on it is the new one.
     assert values(prefix) == ((1.0, b"old") if num_calls < 2 else (2.0, b"new"))
-    # Whatever it has left, the next one gets the usual names and leaves nothing else.
+    # The next one gets the usual names and removes all leftovers.
     write_bundle(prefix, {"v": np.full(10, 3.0), "name": b"next"})
     assert values(prefix) == (3.0, b"next")
     seen = sorted(name for name in os.listdir(tmp_path) if not name.startswith("."))
@@ -75,7 +73,7 @@ def test_a_writer_that_is_killed_at_any_change_of_names_leaves_one_that_restores
 
 
 class Killed(BaseException):
-    """Ends a writer; only temporary files are still removed."""
+    """Ends a writer; afterwards only temporary files are removed."""
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, prefix: Path, value: float, num_calls: int) -> None:
@@ -100,7 +98,7 @@ def ended(monkeypatch: pytest.MonkeyPatch, prefix: Path, value: float, num_calls
             write_bundle(prefix, {"v": np.full(5000, value), "name": b"%d" % value})
 
 
-def test_writers_that_are_killed_one_after_the_other_leave_one_that_restores(tmp_path, monkeypatch):
+def test_several_killed_writers_leave_a_valid_checkpoint(tmp_path, monkeypatch):
     for first, second in itertools.product(range(_NUM_CALLS), repeat=2):
         prefix = tmp_path / f"model-{first}-{second}"
         write_bundle(prefix, {"v": np.full(5000, 1.0), "name": b"1"})
@@ -111,7 +109,7 @@ def test_writers_that_are_killed_one_after_the_other_leave_one_that_restores(tmp
         assert values(prefix) in [before, (3.0, b"3")]
 
 
-def test_the_second_file_of_a_checkpoint_in_two_is_left_alone(tmp_path):
+def test_the_second_data_file_of_a_sharded_checkpoint_is_not_removed(tmp_path):
     prefix = str(tmp_path / "model")
     write_bundle(prefix, {"v": np.ones(3)})
     for shard in (0, 1):

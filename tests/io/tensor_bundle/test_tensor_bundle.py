@@ -130,7 +130,7 @@ names = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: na
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tensors=st.dictionaries(names, number_arrays | string_arrays, max_size=40))
-def test_every_tensor_comes_back_from_its_checkpoint(prefix, tensors):
+def test_every_tensor_is_read_back(prefix, tensors):
     write_bundle(prefix, tensors)
     reader = BundleReader(prefix)
     assert reader.keys() == sorted(tensors, key=str.encode)
@@ -148,7 +148,7 @@ def test_every_tensor_comes_back_from_its_checkpoint(prefix, tensors):
     keys=st.sets(st.binary(max_size=6), min_size=1),
     block_size_bytes=st.integers(1, 300),
 )
-def test_a_table_of_any_number_of_blocks_comes_back(tmp_path, keys, block_size_bytes):
+def test_a_table_of_any_number_of_blocks_is_read_back(tmp_path, keys, block_size_bytes):
     items = [(key, key[::-1]) for key in sorted(keys)]
     path = tmp_path / "table"
     with path.open("wb") as file:
@@ -156,7 +156,7 @@ def test_a_table_of_any_number_of_blocks_comes_back(tmp_path, keys, block_size_b
     assert list(read_table(str(path))) == items
 
 
-def test_hundreds_of_tensors_with_common_beginnings_come_back(prefix):
+def test_hundreds_of_tensors_with_common_prefixes_are_read_back(prefix):
     tensors = {f"layer_{i:03d}/weights": np.full(i % 4, i) for i in range(500)}
     write_bundle(prefix, tensors)
     reader = BundleReader(prefix)
@@ -166,7 +166,7 @@ def test_hundreds_of_tensors_with_common_beginnings_come_back(prefix):
 
 
 @given(st.integers(0, 2**64 - 1))
-def test_every_varint_comes_back(value):
+def test_every_varint_is_read_back(value):
     encoded = write_varint(value)
     assert read_varint(b"?" + encoded + b"!", 1) == (value, 1 + len(encoded))
 
@@ -195,7 +195,7 @@ def test_strings_come_as_text_or_bytes_and_keep_null_characters(prefix):
     assert reader.read("text").tolist() == ["é".encode(), b"f"]
 
 
-def test_an_array_that_was_read_may_be_written_to(tensorflow_prefix):
+def test_a_read_array_is_writable(tensorflow_prefix):
     array = BundleReader(tensorflow_prefix).read("bias")
     array[0] = 9
     assert BundleReader(tensorflow_prefix).read("bias")[0] == 0.5
@@ -239,7 +239,7 @@ def test_a_missing_directory_is_named(tmp_path):
         write_bundle(tmp_path / "nowhere" / "model", {"a": np.zeros(1)})
 
 
-# Reading what is not there
+# Missing files and keys
 
 
 def test_a_checkpoint_that_does_not_exist_is_named(prefix):
@@ -414,7 +414,7 @@ def test_an_index_that_no_memory_can_hold_is_not_read(prefix):
         BundleReader(prefix)
 
 
-# Forms that are not supported
+# Unsupported forms
 
 
 def test_a_compressed_block_is_named(prefix):
