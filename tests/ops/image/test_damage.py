@@ -130,7 +130,7 @@ DAMAGES = [
                 lambda _: b"<html>" * 9,
                 [UNKNOWN, "starting with '<html>", "It is an HTML page. A server has sent it"],
             ),
-            ("beginning moved", lambda f: b"\0" + f, [UNKNOWN, r"starting with '\x00", "Look at"]),
+            ("beginning moved", lambda f: b"\0" + f, [UNKNOWN, r"starting with '\x00", "Check"]),
         ]
     ],
     ("BMP", "empty", lambda _: b"", ["requires at least 32 bytes", "got 0 bytes", AGAIN]),

@@ -139,7 +139,7 @@ def test_names_are_checked_once_the_columns_are_known(written):
     pipeline = hp.csv(written("a\n1\n")).select("b")
     with pytest.raises(ValueError, match="there is no component 'b', expected one of 'a'"):
         list(pipeline)
-    with pytest.raises(ValueError, match="there is no column 'b' in 'a', as defaults has"):
+    with pytest.raises(ValueError, match="there is no column 'b' in 'a', which defaults names"):
         list(hp.csv(written("a\n1\n"), defaults={"b": 3}))
 
 

@@ -194,7 +194,7 @@ def test_nulls_have_defaults_or_a_mask(written):
     }
     with pytest.raises(ValueError, match="mask has the name of the column 'a_mask'"):
         read({"a": hr.Nullable(int), "a_mask": bool})
-    with pytest.raises(ValueError, match="no column 'a_mask' in 'a', as defaults has"):
+    with pytest.raises(ValueError, match="no column 'a_mask' in 'a', which defaults names"):
         read({"a": hr.Nullable(int)}, defaults={"a_mask": True})
 
 
