@@ -92,8 +92,8 @@ PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (packed(PIXELS, 4, extra=[1]), "an alpha that they are not multiplied by"),
-        (packed(PIXELS, 4, extra=[0]), "The TIFF has channels besides colours"),
+        (packed(PIXELS, 4, extra=[1]), "other than colours and unassociated alpha"),
+        (packed(PIXELS, 4, extra=[0]), "The TIFF has channels other than colours"),
         (packed(PIXELS[..., :2], 2), "The TIFF has pixels of Multiband"),
         (
             packed(PIXELS[..., :3], 3, tags={284: (3, [2])}),
