@@ -41,11 +41,11 @@ READ = [
 ]
 # Columns that are refused, with what the error says.
 REFUSED = {
-    ("spark/variant", "v"): "with binary in it, which JSON does not hold. Leave it out, or read",
+    ("spark/variant", "v"): "with binary in it, which JSON does not hold. Omit it, or read",
     ("duckdb/types.parquet", "date_array"): "is out of the range of times",
     ("duckdb/types.parquet", "timestamp_array"): "is out of the range of times",
     ("duckdb/types.parquet", "timestamptz_array"): "is out of the range of times",
-    ("duckdb/types.parquet", "interval"): "expected another type. Leave it out: name the others",
+    ("duckdb/types.parquet", "interval"): "expected another type. Omit it: name the others",
 }
 
 
