@@ -80,7 +80,7 @@ fn keys_of(line: &[u8]) -> (i64, &[u8]) {
     }
 }
 
-/// The string at the beginning, and what is behind it.
+/// The string at the beginning, and what is after it.
 fn string(bytes: &[u8]) -> (&[u8], &[u8]) {
     let length = memchr(b'"', &bytes[1..]).expect("the end of a string");
     (&bytes[1..=length], &bytes[length + 2..])

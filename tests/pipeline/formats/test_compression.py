@@ -26,7 +26,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def lz4(data: bytes) -> bytes:
-    """A frame of blocks that are not compressed, without checksums but that of its header."""
+    """A frame of uncompressed blocks, with no checksum except that of its header."""
     blocks = [data[start : start + 65536] for start in range(0, len(data), 65536)]
     framed = b"".join((len(one) | 1 << 31).to_bytes(4, "little") + one for one in blocks)
     return b"\x04\x22\x4d\x18\x60\x40\x82" + framed + bytes(4)
@@ -63,7 +63,7 @@ def texts(pipeline):
 
 @pytest.mark.parametrize("how", ["auto", "named"])
 @pytest.mark.parametrize("name", COMPRESS)
-def test_lines_of_compressed_files(tmp_path, name, how):
+def test_lines_of_compressed_files_are_read(tmp_path, name, how):
     path = tmp_path / "a"
     path.write_bytes(COMPRESS[name](TEXT))
     assert texts(hp.text_lines(path, "auto" if how == "auto" else name)) == TEXT.splitlines()
@@ -83,7 +83,7 @@ def test_every_header_of_zlib_is_known(tmp_path, window_bits, level):
     assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
 
 
-def test_text_that_begins_like_zlib_is_not_taken_for_it(tmp_path):
+def test_text_that_begins_like_zlib_is_read_as_text(tmp_path):
     for text in (
         b"x^2 + y^2\n" * 200,
         b"x\x01\n",
@@ -100,7 +100,7 @@ def test_text_that_begins_like_zlib_is_not_taken_for_it(tmp_path):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_files_put_together_are_read_through(tmp_path, name):
+def test_concatenated_files_are_read_to_their_end(tmp_path, name):
     compress = COMPRESS[name]
     path = tmp_path / "a"
     path.write_bytes(compress(b"one\ntw") + compress(b"") + compress(b"o\nthree"))
@@ -108,7 +108,7 @@ def test_files_put_together_are_read_through(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_data_cut_short_are_an_error_after_what_is_there(tmp_path, name):
+def test_data_cut_short_are_an_error_after_the_complete_records(tmp_path, name):
     path = tmp_path / "a.txt"
     whole = COMPRESS[name](TEXT)
     path.write_bytes(whole[: len(whole) - 3])
@@ -152,7 +152,7 @@ def test_every_format_may_be_compressed(tmp_path, name):
     assert [row["a"] for row in hp.json_lines(tmp_path / "json")] == [1, 2]
 
 
-def test_text_that_looks_like_a_mark_is_text(tmp_path):
+def test_text_that_looks_like_magic_bytes_is_text(tmp_path):
     for text in (b"BZh9 is how bzip2 begins", b"BZh", b"\x1f", b"GIF89a", b"PK", b"LZIP"):
         (tmp_path / "a").write_bytes(text)
         assert texts(hp.text_lines(tmp_path / "a")) == [text]
@@ -189,7 +189,7 @@ def test_a_file_cut_anywhere_is_an_error(tmp_path, name, how):
 
 
 @pytest.mark.parametrize("name", ["gzip", "xz"])
-def test_zeros_behind_the_end_are_padding(tmp_path, name):
+def test_zeros_after_the_end_are_padding(tmp_path, name):
     compress = COMPRESS[name]
     path = tmp_path / "a"
     for behind, more in ((bytes(4), 0), (bytes(300_000), 0), (bytes(8) + compress(b"two\n"), 1)):
@@ -198,7 +198,7 @@ def test_zeros_behind_the_end_are_padding(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_other_bytes_behind_the_end_are_an_error(tmp_path, name):
+def test_other_bytes_after_the_end_are_an_error(tmp_path, name):
     path = tmp_path / "a"
     path.write_bytes(COMPRESS[name](b"one\n") + b"and more\n")
     found = []
@@ -208,7 +208,7 @@ def test_other_bytes_behind_the_end_are_an_error(tmp_path, name):
 
 
 @pytest.mark.parametrize("data", [LZ4_LINKED, LZ4_LEGACY, LZ4_LEGACY * 2, LZ4_LEGACY + LZ4_LINKED])
-def test_frames_of_lz4_are_read_however_they_were_written(tmp_path, data):
+def test_all_kinds_of_lz4_frames_are_read(tmp_path, data):
     (tmp_path / "a").write_bytes(SKIPPABLE + data + SKIPPABLE)
     (text,) = texts(hp.text_lines(tmp_path / "a"))
     assert text == DIGITS * (1 + (len(data) > len(LZ4_LINKED) + 100))
@@ -216,7 +216,7 @@ def test_frames_of_lz4_are_read_however_they_were_written(tmp_path, data):
 
 @pytest.mark.parametrize("name", ["zstd", "lz4"])
 @pytest.mark.parametrize("length", [0, 3, 1000, 5000])
-def test_frames_that_are_skipped_may_come_first(tmp_path, name, length):
+def test_skippable_frames_may_come_first(tmp_path, name, length):
     skippable = b"\x50\x2a\x4d\x18" + length.to_bytes(4, "little") + bytes(length)
     frame = COMPRESS[name](b"one\n")
     (tmp_path / "a").write_bytes(skippable * 2 + frame + skippable + frame)
@@ -236,7 +236,7 @@ def test_damage_within_lz4_is_found(tmp_path):
             list(hp.text_lines(tmp_path / "a", "lz4"))
 
 
-def test_windows_that_take_too_much_memory_are_refused_in_words(tmp_path):
+def test_too_large_windows_are_refused_with_the_reason(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 28}]
     (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n", filters=filters))
     with pytest.raises(errors.DataLossError, match=r"a.xz: .* a window of more than 128 MiB; comp"):
@@ -275,7 +275,7 @@ def test_a_format_that_cannot_be_read_is_named(tmp_path, name, data, what):
     assert texts(hp.text_lines(path)) == [b"one"]
 
 
-def test_fixed_length_records_take_files_as_they_are_if_asked(tmp_path):
+def test_fixed_length_records_do_not_decompress_if_asked(tmp_path):
     data = gzip.compress(b"abcd", mtime=0)
     (tmp_path / "a").write_bytes(data)
     rows = hp.fixed_length_records(tmp_path / "a", 1, compression=None)

@@ -100,7 +100,7 @@ def test_windows_are_pieces_of_files(raw):
         assert sorted(found) == sorted(windows(pipe))
 
 
-def test_it_resumes_at_every_batch(raw):
+def test_tokens_resume_at_every_batch(raw):
     directory, _ = raw
     pipe = hr.tokens(directory, 9, np.uint16)
     for changed in (
@@ -121,7 +121,7 @@ def test_it_resumes_at_every_batch(raw):
     assert found == windows(shuffled)[8::4]
 
 
-def test_an_array_of_numpy_says_its_type(tmp_path):
+def test_npy_files_give_their_type(tmp_path):
     tokens = np.arange(50, dtype=np.int32)
     np.save(tmp_path / "a.npy", tokens)
     pipe = hr.tokens(tmp_path / "a.npy", 10)
@@ -131,7 +131,7 @@ def test_an_array_of_numpy_says_its_type(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", CODES)
-def test_files_of_megatron_say_their_type(tmp_path, dtype):
+def test_files_of_megatron_give_their_type(tmp_path, dtype):
     documents = [np.arange(n) for n in (5, 30, 0, 1, 64)]
     write_megatron(tmp_path / "a.bin", documents, dtype)
     pipe = hr.tokens(tmp_path, 10)
@@ -140,7 +140,7 @@ def test_files_of_megatron_say_their_type(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_files_of_datatrove_say_their_type(tmp_path, dtype):
+def test_files_of_datatrove_give_their_type(tmp_path, dtype):
     documents = [np.arange(n) for n in (5, 30, 1, 64)]
     write_datatrove(tmp_path / "a.ds", documents, dtype)
     pipe = hr.tokens(tmp_path, 10)
@@ -179,7 +179,7 @@ def test_a_mask_has_the_number_of_each_document_in_the_window(tmp_path):
     assert_resumes(pipe.shuffle(seed=2).batch(4), every=3)
 
 
-def test_no_window_crosses_a_document_if_they_are_split(tmp_path):
+def test_windows_do_not_cross_documents_if_asked(tmp_path):
     write_all(tmp_path, DOCUMENTS)
     wanted = [window for document in DOCUMENTS for window in windows_of(document, 8, 7)]
     pipe = hr.tokens(tmp_path, 8, documents="split")
@@ -194,13 +194,13 @@ def test_no_window_crosses_a_document_if_they_are_split(tmp_path):
     assert batches.statistics().stages[0].left_out == 3 * sum(rests)
 
 
-def test_documents_that_are_all_short_have_no_window(tmp_path):
+def test_too_short_documents_have_no_window(tmp_path):
     write_datatrove(tmp_path / "a.ds", [np.arange(3)] * 100_000)
     pipe = hr.tokens(tmp_path, 4, documents="split")
     assert (len(pipe), windows(pipe), windows(pipe.shuffle(seed=1))) == (0, [], [])
 
 
-def test_long_gaps_between_windows_are_passed_over(tmp_path):
+def test_long_gaps_between_windows_are_skipped(tmp_path):
     write_datatrove(
         tmp_path / "a.ds", [np.arange(3)] * 200_000 + [np.arange(4)] + [np.arange(3)] * 9
     )
@@ -242,7 +242,7 @@ def test_a_file_of_an_odd_size_is_an_error(tmp_path):
         next(iter(hr.tokens(tmp_path, 5, np.uint16)))
 
 
-def test_another_type_than_the_file_says_is_an_error(tmp_path):
+def test_a_type_that_contradicts_the_file_is_an_error(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(50, dtype=np.int32))
     write_megatron(tmp_path / "b.bin", DOCUMENTS)
     write_datatrove(tmp_path / "c.ds", DOCUMENTS)
@@ -371,7 +371,7 @@ def test_compressed_files_are_refused(tmp_path):
         next(iter(hr.tokens(tmp_path, 2, np.uint16)))
 
 
-def test_an_index_that_is_another_one_is_noticed_at_resume(tmp_path):
+def test_a_changed_index_is_detected_at_resume(tmp_path):
     write_megatron(tmp_path / "a.bin", DOCUMENTS)
     pipe = hr.tokens(tmp_path, 8, documents="split").batch(2)
     with iter(pipe) as batches:
@@ -422,7 +422,7 @@ def test_files_that_never_are_tokens_are_refused_by_content(tmp_path, content, w
             next(iter(hr.tokens(path, 2, np.uint16)))
 
 
-def test_they_are_read_with_little_memory(tmp_path):
+def test_tokens_are_read_with_little_memory(tmp_path):
     (tmp_path / "a.bin").write_bytes(
         np.resize(np.arange(30_000), 1 << 20).astype(np.uint16).tobytes()
     )

@@ -170,7 +170,7 @@ impl Interleave {
         Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false, last: None }
     }
 
-    /// With `are_exact`, the checkpoints of inputs are directly behind the rows that were taken.
+    /// With `are_exact`, the checkpoints of inputs are directly after the rows that were taken.
     pub fn behind_last(mut self, are_exact: bool) -> Self {
         self.inputs.iter_mut().for_each(|input| input.is_behind_last = are_exact);
         self

@@ -37,7 +37,7 @@ def numbers(pipe):
 
 @pytest.mark.parametrize("new", ["new_file", "new_stream"])
 @pytest.mark.parametrize("codec", [None, "lz4", "zstd"])
-def test_files_and_streams_of_any_compression(tmp_path, new, codec):
+def test_files_and_streams_of_any_compression_are_read(tmp_path, new, codec):
     write(tmp_path / "a.arrow", table(), getattr(pa.ipc, new), compression=codec)
     pipe = hr.arrow(tmp_path / "a.arrow")
     rows = [
@@ -49,7 +49,7 @@ def test_files_and_streams_of_any_compression(tmp_path, new, codec):
     assert "record batch" in pipe.describe() or pipe.describe()
 
 
-def test_feather_and_legacy_streams(tmp_path):
+def test_feather_and_legacy_streams_are_read(tmp_path):
     feather.write_feather(table(), tmp_path / "a.feather", chunksize=50)
     assert numbers(hr.arrow(tmp_path / "a.feather")) == list(range(200))
     write(tmp_path / "b.arrow", table(), pa.ipc.new_stream, use_legacy_format=True)
@@ -61,7 +61,7 @@ def test_feather_and_legacy_streams(tmp_path):
         list(hr.arrow(tmp_path / "d.feather"))
 
 
-def test_dictionaries_that_grow_and_change(tmp_path):
+def test_dictionaries_that_grow_and_change_are_read(tmp_path):
     first = pa.array(["a", "b"]).dictionary_encode()
     other = pa.array(["c", "a"]).dictionary_encode()
     schema = pa.schema([("s", first.type)])
@@ -74,7 +74,7 @@ def test_dictionaries_that_grow_and_change(tmp_path):
         assert texts == ["a", "b", "a", "b", "d", "c", "a"]
 
 
-def test_the_order_is_that_of_files_and_rows_for_any_threads_and_memory(tmp_path):
+def test_rows_come_in_order_for_any_threads_and_memory(tmp_path):
     first = 0
     for number, count in enumerate((100, 0, 1, 57)):
         write(tmp_path / f"{number}.arrow", table(count, first))
@@ -93,7 +93,7 @@ def test_the_order_is_that_of_files_and_rows_for_any_threads_and_memory(tmp_path
     testing.assert_resumes(pipe.shuffle(10, 7, num_open=3).epochs(2), every=11)
 
 
-def test_blocks_of_a_large_batch_do_not_keep_it(tmp_path):
+def test_blocks_do_not_keep_a_large_record_batch_alive(tmp_path):
     rows = pa.table({"n": np.arange(1 << 20)})
     write(tmp_path / "a.arrow", rows, rows=1 << 20)
     pipe = hr.arrow(tmp_path / "a.arrow").options(memory_bytes=32 << 20).batch(1 << 16)
@@ -111,7 +111,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path):
         (stream[:3000], errors.DataLossError, "message at byte .* beyond its 3000 bytes"),
         (stream[:20], errors.InvalidArgumentError, "not the columns .* cut short; copy it again"),
         (gzip.compress(stream), errors.InvalidArgumentError, "by gzip, .* Decompress it first"),
-        (stream + stream, errors.InvalidArgumentError, "bytes behind the end of the stream"),
+        (stream + stream, errors.InvalidArgumentError, "bytes after the end of the stream"),
         (b"", errors.InvalidArgumentError, "its 0 bytes do not begin with the columns"),
         (b"hello world, this is text", errors.InvalidArgumentError, "do not begin with|it is"),
         (b"PAR1" + whole, errors.InvalidArgumentError, "it is .*Parquet"),
@@ -141,7 +141,7 @@ def test_flipped_bytes_give_rows_or_an_error(tmp_path):
             try:
                 # Bytes of numbers have no checksum.
                 asked = {"n": hr.Nullable(np.int32), "s": hr.Nullable(bytes)}
-                # A list would make room for as many rows as a batch claims.
+                # A list would allocate as many rows as a batch claims to have.
                 for _ in hr.arrow(path, asked):
                     pass
             except (errors.DataLossError, errors.InvalidArgumentError) as error:

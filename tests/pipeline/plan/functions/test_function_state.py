@@ -1,4 +1,4 @@
-"""Python functions with `state()` and `restore(state)`: their state belongs to a place."""
+"""Python functions with `state()` and `restore(state)`: each position has its state."""
 
 import json
 
@@ -45,7 +45,7 @@ def is_third(example):
     return example["call"] % 3 == 0
 
 
-# What each gives for `call`, as a loop over Python's own iterators would have it.
+# The expected results of `call`, computed with Python's own iterators.
 PROGRAMS = {
     "take": (lambda: numbers(500).map(Count()).take(10).epochs(2), FEW),
     "batches": (lambda: numbers(500).map(Count()).batch(2).take(5).epochs(2), FEW),
@@ -76,7 +76,7 @@ PROGRAMS = {
         lambda: numbers(5).map(Count()).filter(is_third).take(9).epochs(2),
         [0, 3, 6, 9],
     ),
-    "a function behind": (
+    "a function after": (
         lambda: numbers(500).map(Count()).map(lambda example: example).take(10).epochs(2),
         FEW,
     ),
@@ -143,19 +143,19 @@ def program(request):
 
 @pytest.mark.timeout(120)
 class TestEpochs:
-    def test_the_next_epoch_begins_with_the_state_behind_the_last_row_that_was_used(self, program):
+    def test_the_next_epoch_begins_with_the_state_after_the_last_row_that_was_used(self, program):
         pipeline, expected = program
         for num_threads in (1, 3):
             assert values(pipeline().options(num_threads=num_threads)) == expected
         assert values(pipeline().options(memory_bytes=16 << 20)) == expected
 
-    def test_a_mix_that_ends_with_the_first_uses_no_more_than_it_gives(self):
+    def test_a_mix_that_ends_with_the_first_part_uses_only_the_rows_that_it_gives(self):
         mixed = hr.mix([numbers(500).map(Count()), uncounted(20)], seed=3)
         calls = [call for call in values(mixed.epochs(3)) if call >= 0]
         assert calls == list(range(len(calls)))
         assert len(calls) > 40
 
-    def test_each_part_of_a_mix_goes_on_behind_its_last_row(self):
+    def test_each_part_of_a_mix_continues_after_its_last_row(self):
         for _ in range(5):
             given = list(MIXES["functions"]().epochs(3))
             for is_of_part in (lambda n: n < 100, lambda n: n >= 100):
@@ -172,14 +172,14 @@ class TestEpochs:
         for place in range(0, len(given), 4):
             assert same(list(MIXES[kind]().epochs(3).resume(copied(states[place]))), given[place:])
 
-    def test_a_window_has_taken_what_waits_in_it(self):
+    def test_a_window_has_used_its_pending_rows(self):
         windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)
         calls = values(windows)
         assert max(calls[:5]) < 8 <= min(calls[5:])
         assert max(calls[5:]) < 16
         assert values(windows) == calls
 
-    def test_any_place_is_taken_up_again(self, program):
+    def test_every_position_can_be_resumed(self, program):
         pipeline, expected = program
         batches = iter(pipeline())
         states, given = [batches.state()], []
@@ -199,7 +199,7 @@ class TestEpochs:
 
 
 class TestIterations:
-    def test_each_begins_with_the_first_state(self):
+    def test_each_iteration_starts_with_the_first_state(self):
         counted = numbers(5).map(Count())
         assert values(counted) == values(counted) == [0, 1, 2, 3, 4]
         assert values(counted.batch(2)) == [0, 1, 2, 3, 4]
@@ -210,25 +210,25 @@ class TestIterations:
         assert values(counted) == [0, 1, 2, 3, 4]
         assert values(counted.resume(state)) == [0, 1, 2, 3, 4]
 
-    def test_a_state_holds_what_the_function_began_with(self):
+    def test_a_state_has_the_first_state_of_the_function(self):
         late = Count()
         late.restore({"calls": 7})
         state = copied(iter(numbers(3).map(late)).state())
         assert values(numbers(3).map(Count()).resume(state)) == [7, 8, 9]
 
-    def test_two_at_once_do_not_share_a_state(self):
+    def test_two_iterations_at_once_do_not_share_a_state(self):
         counted = numbers(300).map(Count())
         both = [iter(counted), iter(counted)]
         pairs = [[int(next(one)["call"]) for one in both] for _ in range(300)]
         assert pairs == [[number, number] for number in range(300)]
 
-    def test_learning_the_components_does_not_change_the_state(self):
+    def test_inferring_components_does_not_change_the_state(self):
         function = Count()
         counted = numbers(5).map(function)
         assert list(counted.spec) == ["n", "call"]
         assert function.calls == 0
 
-    def test_one_function_at_two_places_is_refused(self):
+    def test_one_function_in_two_stages_is_refused(self):
         count = Count()
         twice = hr.concat([numbers(3).map(count), numbers(3).map(count)])
         with pytest.raises(ValueError, match=r"^Count: it stands at two places .* Make another"):

@@ -15,10 +15,10 @@ pub struct Input {
     rows: Cursor,
     /// The checkpoint of its first row.
     pub first: Checkpoint,
-    /// True if functions keep states, so that its checkpoint is directly behind the last row that
+    /// True if functions keep states, so that its checkpoint is directly after the last row that
     /// was taken: rows that a filter drops may come before the next one.
     pub is_behind_last: bool,
-    /// The checkpoint behind the last row, while no row of the next ones is taken.
+    /// The checkpoint after the last row, while no row of the next ones is taken.
     behind_last: Option<Checkpoint>,
     has_come: bool,
     /// True if no more of its rows are taken.

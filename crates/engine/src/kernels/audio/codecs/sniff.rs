@@ -26,7 +26,7 @@ pub fn format(contents: &[u8]) -> Result<Format> {
         () if is_at(0, b"OggS") && start == 0 => return Ok(Format::Ogg),
         () if bytes.is_empty() && start == 0 => "an empty file",
         () if is_at(0, b"RIFX") => "a WAV file of big-endian numbers",
-        () if is_at(0, b"RIFF") => "a RIFF file that is no WAV",
+        () if is_at(0, b"RIFF") => "a RIFF file that is not WAV",
         () if is_at(0, b"FORM") && (is_at(8, b"AIFF") || is_at(8, b"AIFC")) => "AIFF",
         () if is_at(4, b"ftyp") => "MP4 (AAC or ALAC)",
         () if is_at(0, b"\x1a\x45\xdf\xa3") => "Matroska or WebM",
@@ -48,7 +48,7 @@ pub fn format(contents: &[u8]) -> Result<Format> {
                 };
             }
             _ if start > 0 => {
-                return Err(damaged(format!("{} bytes of ID3 tags are followed by no sound", start)));
+                return Err(damaged(format!("no sound follows the {} bytes of ID3 tags", start)));
             }
             _ => return Err(unsupported(unknown(bytes))),
         },
@@ -62,7 +62,10 @@ fn unknown(bytes: &[u8]) -> String {
     {
         return format!("the file is {found}");
     }
-    format!("the file begins with b'{}', which is no format of sound", bytes[..bytes.len().min(12)].escape_ascii())
+    format!(
+        "the file begins with b'{}', which is not a known format of sound",
+        bytes[..bytes.len().min(12)].escape_ascii()
+    )
 }
 
 /// The place after all ID3v2 tags that a file begins with.
@@ -102,7 +105,7 @@ mod tests {
             (b"FORM\0\0\0\0AIFF", "the file is AIFF, expected"),
             (b"\xff\xf1\x50", "the file is AAC in ADTS frames, expected"),
             (b"\xff\xfd\x50", "the file is MPEG audio of layer 2, expected"),
-            (b"\x89PNG\r\n", "the file begins with b'\\x89PNG\\r\\n', which is no format of sound, expected"),
+            (b"\x89PNG\r\n", "the file begins with b'\\x89PNG\\r\\n', which is not a known format of sound, expected"),
             (
                 b"version https://git-lfs.github.com/spec/v1\noid",
                 "the file is a pointer of Git LFS, and not the file that it points to, expected",
