@@ -1,4 +1,4 @@
-"""Drawn stages. Each adds itself to a pipeline, and to the pipeline's model."""
+"""Random stages. Each adds itself to a pipeline and to its model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,9 +30,9 @@ import headrace as hr
 # Caches of all programs; their keys tell them apart.
 _DIRECTORY = TemporaryDirectory(prefix="headrace-caches-")
 ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
-# The word for a budget that may be too small.
+# The tag of a budget that may be too small.
 BUDGET = "budget"
-# The word for a shard that gives all ranks equally many items.
+# The tag of a shard that gives all ranks equally many items.
 EVEN = "even shard of ranks"
 # The components that are lists of any length.
 LISTS = frozenset({"list", "deep"})
@@ -40,12 +40,12 @@ Draw = Callable[[Random, Shape], "Step | None"]
 
 
 def draw_step(random: Random, shape: Shape) -> Step | None:
-    """Draws a stage; None if the one that was drawn cannot follow."""
+    """Draws a stage; None if the drawn one cannot follow."""
     return random.choice(_DRAWS)(random, shape)
 
 
 def extended(random: Random, program: Program, count: int) -> Program:
-    """Draws up to so many more stages, where they are legal."""
+    """Draws up to the given number of further legal stages."""
     for _ in range(count):
         if (step := draw_step(random, program.shape)) is not None:
             program = tried(program, step)
@@ -53,7 +53,7 @@ def extended(random: Random, program: Program, count: int) -> Program:
 
 
 def tried(program: Program, *steps: Step) -> Program:
-    """A program with more stages, or the same if they are refused where they are written."""
+    """A program with more stages, or the same one if a stage is refused."""
     longer = program.then(*steps)
     least = max(step.least_pieces for step in steps)
     if least and len(program.pieces(At(Run(), 0, ALONE))) < least:
@@ -111,7 +111,7 @@ def _window(random: Random, shape: Shape) -> Step:
     def drawn(before: Model) -> Model:
         def model(at: At) -> Items:
             at = at._replace(pieces=pieces)
-            # Counted apart from the run, in which no item is asked for before it is wanted.
+            # Counted in a separate run: in the real one, items are requested only when needed.
             count = sum(1 for _ in before(at._replace(run=Run())))
             return m.drawn_from_window(before(at), count, window, seed, at.number)
 
@@ -178,7 +178,7 @@ def _tokens(random: Random, shape: Shape) -> Step | None:
 
 
 def _callers(random: Random) -> tuple[str, dict[str, int]]:
-    """Draws who calls a function: a few threads, or rarely, since they take time, processes."""
+    """Draws threads or processes for a function; processes rarely, since they are slow to start."""
     if random.random() < 0.02:
         callers = {"num_processes": random.randint(1, 2)}
     else:
@@ -326,7 +326,7 @@ def _cache(random: Random, shape: Shape) -> Step:
                 yield from at.run.kept[key]
                 return
             collected = []
-            # It begins as the iteration does, whenever it is called.
+            # Its state begins with the iteration, whenever it is called.
             for item in before(at._replace(run=Run(), number=0)):
                 collected.append(item)
                 yield item
@@ -396,7 +396,7 @@ def _padded_batch(random: Random, shape: Shape) -> Step | None:
     if shape.depth:
         return None
     if shape.names & {"row", "deep"}:
-        # Behind a Python function nobody knows that all rows have one length, so they are padded.
+        # After a Python function, equal lengths are not known, so rows are padded.
         multiple_of = 1
     if remainder == "pad" and shape.names & {"mask", "chat"}:
         remainder = "keep"
@@ -477,7 +477,7 @@ def _unbatch(random: Random, shape: Shape) -> Step | None:
 
 
 def _skip_errors(random: Random, shape: Shape) -> Step:
-    """A function that fails at some items, and behind it what drops them."""
+    """A function that fails at some items, followed by `skip_errors`."""
     first = failing(random, shape)
     last = skip_errors() if BUDGET in shape.tags else _budget(random)
     between = random.choice([None, None, _take, _skip, _shard])
@@ -509,7 +509,7 @@ def skip_errors() -> Step:
 
 
 def _budget(random: Random) -> Step:
-    """Drops some of what fails before, with an error behind those, or at the end of the data."""
+    """A `skip_errors` with a budget: an error follows when it is used up, or at the end."""
     budget = random.choice([MANY, MANY, MANY, 0, 1, 2, 4, 0.01, 0.06, 0.2])
     raises_at_end = random.random() < 0.1
     if budget == MANY and not raises_at_end:
