@@ -1,4 +1,4 @@
-"""The comparisons: a program with its model, with itself under other options, and resumed."""
+"""Comparisons of a program with its model, with other options, and after resuming."""
 
 import json
 from collections import Counter
@@ -17,16 +17,16 @@ from tests.pipeline.generated.steps import BUDGET, EVEN
 import headrace as hr
 from headrace.core import errors
 
-# One of them scans files for a shuffle of all examples; the others use indexes that are there, and
-# write those that are not.
+# One of them scans files for a shuffle of all examples; the others use existing indexes and write
+# missing ones.
 WAYS: Sequence[dict[str, Any]] = (
     {"num_threads": 1, "index": "memory"},
     {"num_threads": 3, "memory_bytes": 400_000},
     {"num_threads": 8, "memory_bytes": 4_000_000},
 )
-# Refused before the first batch: by `resume`, or by the first `next` behind it.
+# Refused before the first batch: by `resume`, or by the first `next` after it.
 REFUSED = (ValueError, errors.InvalidArgumentError)
-# Places of an iteration that are resumed.
+# The number of positions of an iteration that are resumed.
 _PLACES = 6
 # The number of items from one digest to the next.
 _DIGESTED = 7
@@ -36,7 +36,7 @@ def check(program: Program, directory: Path, number: int) -> None:
     """Raises AssertionError unless a program gives the items of its model, with all options.
 
     Args:
-        program: What is checked.
+        program: The program to check.
         directory: Where the files are.
         number: The number that it was drawn from; other choices are made from it, too.
     """
@@ -51,11 +51,11 @@ def check(program: Program, directory: Path, number: int) -> None:
     digests: dict[int, str] = {}
     whole, states, skipped = run(made, WAYS[number % 3], None, may_fail, (0, digests))
     if skipped.failure is not None:
-        # What is given before it is what there would be without a budget.
+        # Items before the error are the same as without a budget.
         expected = expected[: len(whole)]
     assert list(map(plain, whole)) == expected, _difference(list(map(plain, whole)), expected)
     assert all(np.asarray(item["n"]).dtype == np.int64 for item in whole)
-    # What it keeps in a cache is there when it runs again.
+    # Its cache is filled when it runs again.
     once = ONCE in program.kinds
     for pipeline, way in (
         (program.pipeline(directory, ranks) if once else made, WAYS[(number + 1) % 3]),
@@ -80,7 +80,7 @@ class Omitted(NamedTuple):
     failure: tuple[str, str] | None
 
     def sorted(self) -> "Omitted":
-        """Returns the same without an order of the examples."""
+        """Returns the same with the examples sorted."""
         return Omitted(sorted(self.skipped, key=repr), self.failure)
 
 
@@ -91,21 +91,21 @@ def run(
     may_fail: bool = False,
     digests: tuple[int, dict[int, str]] | None = None,
 ) -> tuple[list[dict[str, Any]], list[Any], Omitted]:
-    """All items of an iteration, the state before each and behind the last, what was omitted.
+    """All items of an iteration, the state before each and after the last, and skipped examples.
 
     Args:
-        pipeline: What is iterated.
+        pipeline: The pipeline to iterate.
         way: Its options.
         state: Where it begins.
         may_fail: Whether it may end with an error.
-        digests: The number of items before, and what gets digests by the number of items.
+        digests: The number of items before, and a dict that receives digests by number of items.
     """
     items: list[dict[str, Any]] = []
     states: list[Any] = []
     batches: hr.Batches | None = None
     failure = None
     try:
-        # An error of what is learned before the first batch comes here, too.
+        # Errors while components are inferred, before the first batch, come here, too.
         with pipeline.options(**way).resume(state) as batches:
             states.append(copied(batches.state()))
             for item in batches:
@@ -122,7 +122,7 @@ def run(
 
 
 def note_digest(batches: hr.Batches, place: int, digests: dict[int, str]) -> None:
-    """Notes the digest behind so many items, for some places, if there is one."""
+    """Records the digest after a number of items, at some positions, if there is one."""
     if place % _DIGESTED:
         return
     try:
@@ -134,10 +134,10 @@ def note_digest(batches: hr.Batches, place: int, digests: dict[int, str]) -> Non
 
 
 def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[str, Any]) -> None:
-    """Gives an iterator's examples only once an item needs them, as a plain loop would."""
+    """Checks an iterator that yields each example only when an item needs it."""
     pace, text = program.beginning.pace, repr(program)
-    # Types of lists are learned from lists that are not empty. What fills a cache has a run of its
-    # own in the model, which is not looked at.
+    # Types of lists are inferred from lists that are not empty. The model fills a cache in a run of
+    # its own, which is not compared.
     if pace is None or "with_list" in text or program.kinds & {"cache", "cache on disk"}:
         return
     asked = Run()
@@ -156,7 +156,7 @@ def check_in_step(program: Program, directory: Path, ranks: Ranks, way: Mapping[
 def check_resumes(
     program: Program, directory: Path, ranks: Ranks, given: Any, random: Random
 ) -> None:
-    """Resumes at each place, or at some of many, and then resumes again from there."""
+    """Resumes at each position, or at some of many, and then resumes again from there."""
     whole, states, skipped, digests = given
     may_fail = BUDGET in program.kinds
     places = {0, len(whole), *random.sample(range(len(whole) + 1), min(_PLACES, len(whole) + 1))}
@@ -165,10 +165,10 @@ def check_resumes(
         pipeline = program.pipeline(directory, ranks)
         found: dict[int, str] = {}
         again, later, omitted = run(pipeline, way, states[place], may_fail, (place, found))
-        where = f"resumed behind {place} items, with {way}"
+        where = f"resumed after {place} items, with {way}"
         assert same(again, whole[place:]), f"{where}: {_difference(again, whole[place:])}"
         if "zip" in program.kinds:
-            # Each part resumes from a place of its own, so what they skip is in another order.
+            # Each part resumes at its own position, so skipped examples come in another order.
             omitted, wanted = omitted.sorted(), skipped.sorted()
         else:
             wanted = skipped
@@ -186,7 +186,7 @@ def check_resumes(
 def check_ranks(program: Program, directory: Path, old: int, random: Random) -> None:
     """Continues with another number of ranks.
 
-    What follows is what no rank was given, each as often as it should come; or each rank's state is
+    The new ranks give all remaining items, each as often as expected; or every rank's state is
     refused.
     """
     new = random.choice([1, 2, 3, 4, 8])
@@ -208,7 +208,7 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
     if is_even or "epochs" not in program.kinds:
         for place, text in digests[0].items():
             others = {found[place] for found in digests if place in found and place <= num_steps}
-            assert others <= {text}, f"digests of {old} ranks behind {place} items: {others}"
+            assert others <= {text}, f"digests of {old} ranks after {place} items: {others}"
     for step in {0, *random.sample(range(num_steps + 1), min(2, num_steps + 1))}:
         follows = Counter(rows_of(item for items, _, _ in ranks for item in items[step:]))
         answers = set()
@@ -227,9 +227,7 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
                 continue
             answers.add("accepted")
             found = Counter(rows_of(item for rest in rests for item in rest))
-            where = (
-                f"behind {step} steps of {old} ranks, from the state of rank {rank}, {new} ranks"
-            )
+            where = f"after {step} steps of {old} ranks, from the state of rank {rank}, {new} ranks"
             if is_even:
                 # Which of the last items are dropped or repeated depends on the number of ranks.
                 lengths = [len(rest) for rest in rests]
@@ -239,12 +237,12 @@ def check_ranks(program: Program, directory: Path, old: int, random: Random) -> 
                 f"{where}: {sum((found - follows).values())} more and "
                 f"{sum((follows - found).values())} fewer than no rank was given"
             )
-        where = f"{old} ranks become {new} behind {step} steps"
+        where = f"{old} ranks become {new} after {step} steps"
         assert answers in ({"refused"}, {"accepted"}), f"{where}: {answers}"
 
 
 def rows_of(items: Iterable[Mapping[str, Any]]) -> Iterable[int]:
-    """The numbers of all examples, in batches or not; not those that fill up a batch."""
+    """The numbers of all examples, also of batches, without padding."""
     for item in items:
         numbers = np.ravel(item["n"])
         mask = np.ravel(item.get("mask", True))
@@ -263,7 +261,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def copied(state: Any) -> Any:
-    """Returns a state after the way to another process."""
+    """Returns a state as another process receives it."""
     return json.loads(json.dumps(state))
 
 
@@ -284,6 +282,6 @@ def shrunk(program: Program, directory: Path, number: int) -> Program:
             check(shorter, directory, number)
         except AssertionError:
             return shrunk(shorter, directory, number)
-        except Exception:  # Not a program any more.
+        except Exception:  # Not a valid program any more.
             continue
     return program

@@ -1,4 +1,4 @@
-"""The parts of a drawn pipeline."""
+"""The parts of a generated pipeline."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,10 +27,10 @@ class Pieces(NamedTuple):
     """The order in which a window reads files.
 
     Attributes:
-        seed: The seed of their order; None for that of the source.
+        seed: The seed of their order; None for the source's.
         num_open: How many are read in turn.
         block_bytes: The size of the pieces of files; None for whole files.
-        shard: Those of the order that are read: from which one on, and every how many.
+        shard: The first piece that is read, and the step from one to the next.
     """
 
     seed: int | None
@@ -46,8 +46,8 @@ class At(NamedTuple):
         run: The iteration.
         number: The pass.
         ranks: The rank.
-        path: The part of a combination.
-        pieces: How the files before are read; None for one after the other.
+        path: The path to the part of a combination.
+        pieces: The order of the files before; None for one after the other.
     """
 
     run: Run
@@ -57,7 +57,7 @@ class At(NamedTuple):
     pieces: Pieces | None = None
 
     def in_turn(self, pieces: Sequence[Items]) -> Items:
-        """The items of pieces, as the window has them."""
+        """The items of pieces, in the order that the window reads them."""
         if self.pieces is None:
             return chain.from_iterable(pieces)
         order = m.order_of_pieces(len(pieces), self.pieces.seed, self.number)
@@ -76,7 +76,7 @@ Model: TypeAlias = Callable[[At], Items]
 
 
 class Numbered(NamedTuple):
-    """Examples that a shuffle of all reaches by their numbers.
+    """Examples by number, for a shuffle of all examples.
 
     Attributes:
         count: Their number.
@@ -88,13 +88,13 @@ class Numbered(NamedTuple):
 
 
 def numbered_list(examples: Sequence[Example]) -> Numbered:
-    """Examples that are all there."""
+    """Examples of a list."""
     return Numbered(len(examples), lambda order: (dict(examples[number]) for number in order))
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The known facts about the items behind a step.
+    """The known facts about the items after a step.
 
     Attributes:
         names: The components.
@@ -117,15 +117,15 @@ class Step:
     """One or more stages.
 
     Attributes:
-        text: As a program writes them.
-        apply: Adds them to a pipeline.
-        model: What they mean, of what comes before.
-        shape: The shape behind them, of that before.
-        kind: The word for it that tests count.
+        text: The source text of the call.
+        apply: Adds the stages to a pipeline.
+        model: The model of the stages, given the model before them.
+        shape: The shape after the stages, given the one before.
+        kind: The name by which tests count it.
         least_pieces: The number of pieces that a program before it must have.
-        order: What it makes of the order of files before it: "any" if it works on each item alone,
-            "one" if a part with it is one piece, "kept" if files keep their order, "own" if it says
-            how they are read.
+        order: Its effect on the order of files before it: "any" if it works on each item alone,
+            "one" if a part with it is one piece, "kept" if files keep their order, "own" if it sets
+            their order.
         shuffle: The seed of a shuffle of all examples, which comes before the stages that make one
             example of each; None for other stages.
     """
@@ -151,10 +151,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A source, or pipelines that are put together; with a pace if the source has one.
+    """A source or a combination of pipelines; with a pace if the source has one.
 
     Attributes:
-        numbered: The examples by their numbers, where there are numbers.
+        numbered: The examples by number, if the source has random access.
     """
 
     kind: str
@@ -170,7 +170,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Program:
-    """A pipeline that can be made any number of times, and its model."""
+    """A pipeline that can be built repeatedly, and its model."""
 
     beginning: Beginning
     steps: tuple[Step, ...] = ()
@@ -184,7 +184,7 @@ class Program:
 
     @property
     def model(self) -> Model:
-        """The meaning of the program, as a model."""
+        """The model of the program."""
         model = self.beginning.model
         for place, step in enumerate(self.steps):
             if step.shuffle is None:
@@ -201,7 +201,7 @@ class Program:
         return model
 
     def numbered(self, at: At) -> Numbered:
-        """Returns the examples by number; a function gets them in the order that is asked for."""
+        """Returns the examples by number; functions get them in the requested order."""
         kinds = ("cache", "cache on disk")
         caches = [place + 1 for place, step in enumerate(self.steps) if step.kind in kinds]
         end = max(caches, default=0)
@@ -223,7 +223,7 @@ class Program:
 
     @property
     def has_pieces(self) -> bool:
-        """Returns whether a window may read files in another order."""
+        """Returns whether a window may reorder files."""
         if any(step.order in ("kept", "own") for step in self.steps):
             return False
         if self.beginning.kind in ("concat", "mix"):
@@ -231,9 +231,9 @@ class Program:
         return self.beginning.pieces is not None
 
     def pieces(self, at: At) -> list[Items]:
-        """The items of each of its pieces, behind its steps."""
+        """The items of each of its pieces, after its steps."""
         if self.beginning.pieces is None or any(step.order != "any" for step in self.steps):
-            # All of it is read by one rank.
+            # One rank reads all of it.
             whole = None if at.pieces is None else at.pieces._replace(shard=(0, 1))
             return [self.model(at._replace(pieces=whole))]
         return [self._of_piece(piece, at) for piece in self.beginning.pieces(at)]
@@ -260,7 +260,7 @@ class Program:
 
     @property
     def kinds(self) -> set[str]:
-        """The stages it has anywhere."""
+        """The kinds of all its stages."""
         inner: set[str] = set().union(*(part.kinds for part in self.beginning.parts))
         return inner | {self.beginning.kind} | {step.kind for step in self.steps}
 
@@ -272,5 +272,5 @@ class Program:
 
 
 def items_of(model: Callable[[Items, At], Any]) -> Callable[[Model], Model]:
-    """A step that needs nothing but the items of the pass, and where it is."""
+    """A model of a step that needs only the items of the pass, and its position."""
     return lambda before: lambda at: model(before(at), at)

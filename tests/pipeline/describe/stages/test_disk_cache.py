@@ -234,7 +234,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_made_again(lines, director
     assert kept(directory) == [name]
 
 
-def test_a_file_that_is_cut_short_behind_a_full_shuffle_is_an_error_with_its_name(lines, directory):
+def test_a_file_that_is_cut_short_after_a_full_shuffle_is_an_error_with_its_name(lines, directory):
     pipe = images(lines).cache(directory).shuffle(seed=1).batch(10).options(num_threads=1)
     expected = [batch["n"][:, 0].tolist() for batch in pipe]
     (name,) = kept(directory)
@@ -258,7 +258,7 @@ def test_a_file_in_any_order_that_is_cut_short_is_an_error(lines, directory):
             list(batches)
 
 
-def test_rows_of_any_size_are_the_same_behind_a_full_shuffle(lines, directory):
+def test_rows_of_any_size_are_the_same_after_a_full_shuffle(lines, directory):
     def size(number):
         return 100 * (number % 7) ** 4
 
@@ -413,9 +413,7 @@ def by_window(path):
     ("source", "window"),
     [(by_lines, None), (by_lines, 20), (by_index, 20), (by_window, 20)],
 )
-def test_failures_behind_a_cache_are_those_behind_a_cache_in_memory(
-    lines, directory, source, window
-):
+def test_failures_after_a_cache_are_those_after_a_cache_in_memory(lines, directory, source, window):
     def picky(example):
         if example["text"][-1:] == b"7":
             raise ValueError("seven")

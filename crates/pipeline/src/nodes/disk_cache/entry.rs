@@ -44,12 +44,12 @@ struct Group {
     /// The number after its last row.
     end: u64,
     checkpoint: Checkpoint,
-    /// The checkpoint behind its last row.
+    /// The checkpoint after its last row.
     rest: Checkpoint,
     chunks: Box<[Place]>,
 }
 
-/// A chunk of a group; each begins at the next multiple of 64 bytes behind the one before.
+/// A chunk of a group; each begins at the next multiple of 64 bytes after the one before.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     num_bytes: usize,
@@ -141,7 +141,7 @@ impl Table {
         self.groups.last().map_or(0, |group| group.end)
     }
 
-    /// Adds chunks, with the checkpoints of their first row and behind their last one; returns the
+    /// Adds chunks, with the checkpoints of their first row and after their last one; returns the
     /// offset of each.
     pub fn add(&mut self, chunks: &[Chunk], [checkpoint, rest]: [Checkpoint; 2]) -> Vec<usize> {
         let place = |chunk: &Chunk| {
@@ -157,7 +157,7 @@ impl Table {
         ranges.into_iter().map(|range| range.start).collect()
     }
 
-    /// Adds a skip event behind the groups so far.
+    /// Adds a skip event after the groups so far.
     pub fn add_event(&mut self, event: SkipEvent) {
         self.skip_events.push((self.groups.len(), event));
     }

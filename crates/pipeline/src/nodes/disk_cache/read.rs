@@ -21,7 +21,7 @@ pub struct Read {
     entry: Arc<Entry>,
     store: Arc<DiskStore>,
     restart: Restart,
-    /// True if the rows came in any order, so that the input cannot continue behind a row.
+    /// True if the rows came in any order, so that the input cannot continue after a row.
     in_any_order: bool,
     rest: Option<Rest>,
     ring: Ring<Rows>,

@@ -41,7 +41,7 @@ enum Input {
 enum Encoded {
     Rows {
         rows: Rows,
-        /// The checkpoint behind the last row.
+        /// The checkpoint after the last row.
         rest: Checkpoint,
         /// The chunks, or why they cannot be kept.
         chunks: std::result::Result<Vec<Chunk>, String>,

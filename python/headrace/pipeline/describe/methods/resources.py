@@ -63,7 +63,7 @@ class ResourceMethods(Chain):
             TypeError: If `directory` is not a path, or `bytes` not an integer.
             ValueError: After `epochs`; if `directory` is a URL; if `bytes` is given without it; if
                 a later program could not tell whether the examples are still the same: those of
-                `iterable` and `indexed`, behind a shuffle or `mix` without a seed, or of a function
+                `iterable` and `indexed`, after a shuffle or `mix` without a seed, or of a function
                 that keeps a state.
 
         A function that uses an object that cannot be compared between programs, such as a lock, is

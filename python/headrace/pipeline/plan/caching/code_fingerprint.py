@@ -240,7 +240,7 @@ def _incomparable(where: str, value: object) -> ValueError:
     return ValueError(
         f"cache: {where} is or uses a {kind.__module__}.{kind.__qualname__}, which a later program "
         "cannot compare with its own, so it could read examples that were made with another one. "
-        "Make it inside of the function, put the function behind the cache, or leave directory out."
+        "Make it inside of the function, put the function after the cache, or leave directory out."
     )
 
 

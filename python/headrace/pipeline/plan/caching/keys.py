@@ -50,7 +50,7 @@ def check_can_be_on_disk(chain: Sequence[Stage]) -> None:
         if keeps_state(getattr(stage, "function", None)):
             raise ValueError(
                 f"cache: the function of {stage.name} keeps a state, which a later program cannot "
-                "compare. Leave directory out, or put the function behind the cache."
+                "compare. Leave directory out, or put the function after the cache."
             )
 
 
