@@ -203,7 +203,8 @@ impl Interleave {
             input.first = checkpoint.input(old)?;
             if left_out[old] > 0 {
                 input.is_left_out = true;
-                if !self.in_step {
+                // Functions are called for the rows up to its end.
+                if !self.in_step && !input.is_behind_last {
                     input.node = None;
                 }
                 self.choose.leave_out(index)?;
@@ -265,8 +266,11 @@ impl Node for Interleave {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        // The other inputs continue while one is waited for.
         if !self.in_step {
+            if !all_catch_up(self.inputs.iter_mut().filter(|input| input.is_left_out), context)? {
+                return Ok(Poll::Pending);
+            }
+            // The other inputs continue while one is waited for.
             self.inputs.iter_mut().filter(|input| input.is_empty()).for_each(|input| input.fill(context));
         }
         self.inputs.iter_mut().for_each(Input::begin_group);

@@ -21,6 +21,9 @@ const MOST_POLLED: usize = 4;
 /// Makes the node of a piece, by its number, from a checkpoint on.
 pub type StartPiece = Box<dyn Fn(u64, &Checkpoint) -> Result<Box<dyn Node>> + Send>;
 
+/// True if functions keep states for the rows of a piece, by its number.
+pub type KeepsStates = Box<dyn Fn(u64) -> bool + Send>;
+
 /// The order of pieces.
 pub enum PieceOrder {
     /// By their numbers; holds how many there are.
@@ -59,6 +62,9 @@ pub struct Pieces {
     /// The number of pieces in `slots` and before: the place in the order of the next one.
     num_begun: u64,
     slots: Vec<Option<Piece>>,
+    /// Pieces that ended and whose functions keep states: checkpoints say where they are.
+    ended: Vec<Piece>,
+    keeps_states: KeepsStates,
     /// The slot that gives the next row.
     turn: usize,
     /// Pieces that follow, which are read ahead; each with true once its first task was started.
@@ -81,16 +87,28 @@ impl Pieces {
     /// from a checkpoint, without the rows to be skipped after its state.
     pub fn new(
         start: StartPiece,
+        keeps_states: KeepsStates,
         order: PieceOrder,
         num_open: usize,
         num_upcoming: usize,
         checkpoint: &Checkpoint,
     ) -> Result<Self> {
         let num_open = usize::try_from(order.len()).map_or(num_open, |len| num_open.min(len)).max(1);
-        let (beginning, slots, upcoming) = (checkpoint.beginning(), Vec::new(), VecDeque::new());
-        let (num_begun, turn, error, in_step, borders) = (0, 0, None, false, None);
-        let mut pieces =
-            Self { start, order, beginning, num_begun, slots, turn, upcoming, num_upcoming, error, in_step, borders };
+        let mut pieces = Self {
+            start,
+            order,
+            beginning: checkpoint.beginning(),
+            num_begun: 0,
+            slots: Vec::new(),
+            ended: Vec::new(),
+            keeps_states,
+            turn: 0,
+            upcoming: VecDeque::new(),
+            num_upcoming,
+            error: None,
+            in_step: false,
+            borders: None,
+        };
         match checkpoint.state() {
             None => {
                 for _ in 0..num_open {
@@ -129,24 +147,30 @@ impl Pieces {
     fn restore(&mut self, numbers: &[u64], checkpoint: &Checkpoint, num_open: usize) -> Result<()> {
         let [num_begun, turn, places @ ..] = numbers else { return Err(damaged()) };
         let most = (*num_begun).min(self.order.len());
-        if places.len() != num_open || *num_begun != most || *turn >= num_open as u64 {
+        if places.len() < num_open || *num_begun != most || *turn >= num_open as u64 {
             return Err(damaged());
         }
         if places.iter().any(|place| *place > most) {
             return Err(damaged());
         }
         (self.num_begun, self.turn) = (*num_begun, *turn as usize);
-        let mut num_open = 0;
-        for place in places {
+        let mut num_inputs = 0;
+        for (slot, place) in places.iter().enumerate() {
             let piece = match place.checked_sub(1) {
                 None => None,
                 Some(place) => {
-                    let first = checkpoint.input(num_open)?;
-                    num_open += 1;
+                    let first = checkpoint.input(num_inputs)?;
+                    num_inputs += 1;
                     Some(Piece { place, input: self.input(place, first)? })
                 }
             };
-            self.slots.push(piece);
+            if slot < num_open {
+                self.slots.push(piece);
+                continue;
+            }
+            let mut piece = piece.ok_or_else(damaged)?;
+            piece.input.is_left_out = true;
+            self.ended.push(piece);
         }
         Ok(())
     }
@@ -174,8 +198,10 @@ impl Pieces {
     /// The checkpoint of the next row.
     fn checkpoint(&self) -> Checkpoint {
         let places = self.slots.iter().map(|slot| slot.as_ref().map_or(0, |piece| piece.place + 1));
-        let numbers = [self.num_begun, self.turn as u64].into_iter().chain(places);
-        Checkpoint::new(numbers, self.slots.iter().flatten().map(|piece| piece.input.checkpoint()))
+        let ended = self.ended.iter().map(|piece| piece.place + 1);
+        let numbers = [self.num_begun, self.turn as u64].into_iter().chain(places).chain(ended);
+        let pieces = self.slots.iter().flatten().chain(&self.ended);
+        Checkpoint::new(numbers, pieces.map(|piece| piece.input.checkpoint()))
     }
 
     /// Lets all open pieces and those that follow read, the one of the next row first. Only that
@@ -248,7 +274,8 @@ impl Pieces {
                 return Ok(false);
             }
             let next = self.next_piece()?;
-            self.slots[self.turn] = next;
+            let ended = std::mem::replace(&mut self.slots[self.turn], next);
+            self.ended.extend(ended.filter(|piece| (self.keeps_states)(self.order.get(piece.place))));
         }
         Ok(false)
     }
@@ -286,6 +313,9 @@ impl Node for Pieces {
             return Err(error);
         }
         self.charge_borders(context);
+        if !all_catch_up(self.ended.iter_mut().map(|piece| &mut piece.input), context)? {
+            return Ok(Poll::Pending);
+        }
         if !self.in_step {
             self.read_ahead(context)?;
         }
@@ -310,6 +340,6 @@ impl Node for Pieces {
     }
 
     fn catch_up(&mut self, context: &mut Context) -> Result<bool> {
-        all_catch_up(self.slots.iter_mut().flatten().map(|piece| &mut piece.input), context)
+        all_catch_up(self.slots.iter_mut().flatten().chain(&mut self.ended).map(|piece| &mut piece.input), context)
     }
 }

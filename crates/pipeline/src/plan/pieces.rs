@@ -5,6 +5,7 @@ use crate::checkpoint::Checkpoint;
 use crate::formats::Format;
 use crate::function_states::FunctionStates;
 use crate::index::{FilePiece, FilePieces, IndexFiles, KeptBorders};
+use crate::nodes::epochs::Keepers;
 use crate::nodes::pieces::{PieceOrder, Pieces};
 use crate::permutation::Permutation;
 use crate::plan::settings::Settings;
@@ -83,6 +84,8 @@ struct Part {
     num_pieces: u64,
     /// The pieces of its files, if these have several.
     pieces: Option<Arc<FilePieces>>,
+    /// True if functions keep states for its rows.
+    keeps_states: bool,
 }
 
 impl Plan {
@@ -162,7 +165,13 @@ impl Plan {
                     None => None,
                 };
                 let num_pieces = pieces.as_ref().map_or(files.len() as u64, |pieces| pieces.len());
-                parts.push(Part { plan: Arc::clone(self), path: path.to_vec(), num_pieces, pieces });
+                parts.push(Part {
+                    plan: Arc::clone(self),
+                    path: path.to_vec(),
+                    num_pieces,
+                    pieces,
+                    keeps_states: false,
+                });
             }
             Self::Concat(inputs) => {
                 for (index, input) in inputs.iter().enumerate() {
@@ -185,7 +194,10 @@ impl Plan {
             _ => {
                 // It is one piece, all of which is read by one shard.
                 let plan = self.in_pieces(&PieceOptions { shard: PieceOptions::ALL, ..options.clone() });
-                parts.push(Part { plan, path: path.to_vec(), num_pieces: 1, pieces: None });
+                let mut keepers = Keepers::default();
+                plan.find_keepers(states, &mut keepers);
+                let keeps_states = !keepers.python_workers.is_empty();
+                parts.push(Part { plan, path: path.to_vec(), num_pieces: 1, pieces: None, keeps_states });
             }
         }
         Ok(())
@@ -237,6 +249,9 @@ pub(super) fn pieces(
             Some(*end)
         })
         .collect();
+    let keeping: Vec<u64> =
+        parts.iter().zip(&ends).filter(|(part, _)| part.keeps_states).map(|(_, end)| end - 1).collect();
+    let keeps_states = move |number: u64| keeping.contains(&number);
     let num_pieces = ends.last().copied().unwrap_or(0);
     let num_upcoming = parts.iter().map(|part| part.plan.num_upcoming(settings.num_threads)).max().unwrap_or(0);
     let order = match options.seed {
@@ -280,6 +295,7 @@ pub(super) fn pieces(
         None => num_upcoming,
     };
     let held = options.blocks.as_ref().map(|blocks| Arc::clone(&blocks.kept));
-    let pieces = Pieces::new(Box::new(start), order, options.num_open, num_upcoming, &from.base())?;
+    let pieces =
+        Pieces::new(Box::new(start), Box::new(keeps_states), order, options.num_open, num_upcoming, &from.base())?;
     Ok(pieces.holding(held).in_step(settings.in_step()))
 }

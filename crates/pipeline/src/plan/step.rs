@@ -43,6 +43,7 @@ impl Step {
             Box::new(move |checkpoint| input.start(pass, settings, distance + 1, checkpoint))
         };
         let skip = from.skip();
+        let keeps_states = from.states().is_some_and(|states| states.has_any());
         // Those of a mixture that is a part itself count as that part.
         let num_parts = if settings.path == Path::default() { input.num_parts() } else { 0 };
         let remembered = Remembered { num_parts, keeps_origins: settings.keeps_origins };
@@ -68,16 +69,20 @@ impl Step {
                     let shard = Shard::new(restart(&first)?, *index, *count, given).evenly(*even);
                     Box::new(shard.behind(skip, old_count)?)
                 } else {
+                    // Functions are called for the rows up to its last one, and for none behind it.
+                    let again = if keeps_states && old_count == *count { skip.min(1) } else { 0 };
+                    let skip = skip - again;
                     let given = resharded(given.saturating_add(skip), old_count, *count)?;
                     let input = restart(&first.behind(skip.saturating_mul(old_count)))?;
-                    Box::new(Shard::new(input, *index, *count, given).evenly(*even))
+                    behind(Box::new(Shard::new(input, *index, *count, given).evenly(*even)), again)
                 }
             }
             Self::Share { index, count, run } => {
                 let [old_count] = from.numbers()?.unwrap_or([*count]);
-                let num_before = (skip / run).saturating_mul(*run).saturating_mul(old_count);
-                let input = restart(&from.input(0)?.behind(num_before))?;
-                behind(Box::new(Share::new(input, *index, *count, *run)), skip % run)
+                let is_behind_run = keeps_states && old_count == *count && skip > 0 && skip % run == 0;
+                let num_whole = (skip / run - u64::from(is_behind_run)).saturating_mul(*run);
+                let input = restart(&from.input(0)?.behind(num_whole.saturating_mul(old_count)))?;
+                behind(Box::new(Share::new(input, *index, *count, *run)), skip - num_whole)
             }
             Self::Window { size, seed } => {
                 let window = Window::from_checkpoint(from, restart, *size, *seed, pass)?.over(input.num_open());

@@ -125,6 +125,15 @@ MIXES = {
         ],
         seed=2,
     ).take(9),
+    "shards": lambda: hr.mix([counted(0, 30).shard(0, 3), counted(100, 9)], seed=2),
+    "shards of batches": lambda: hr.mix(
+        [counted(0, 60).batch(2).shard(1, 3), counted(100, 12).batch(2)], seed=1
+    ),
+    "parts that have ended": lambda: hr.mix(
+        [counted(0, 9).filter(lambda example: example["n"] < 4), counted(100, 12)],
+        seed=4,
+        stop="all",
+    ),
 }
 
 
@@ -171,6 +180,27 @@ class TestEpochs:
             states.append(batches.state())
         for place in range(0, len(given), 4):
             assert same(list(MIXES[kind]().epochs(3).resume(copied(states[place]))), given[place:])
+
+    def test_a_part_that_ended_among_files_is_taken_up_again_at_any_place(self, tmp_path):
+        for number in range(40):
+            (tmp_path / f"{number:02}.jsonl").write_text('{"n": 1000}\n' * 4)
+
+        def shuffled():
+            parts = [
+                counted(0, 7).filter(lambda example: example["n"] < 4),
+                hr.json_lines(str(tmp_path / "*.jsonl")).map(
+                    lambda one: {"n": one["n"], "call": -1}
+                ),
+            ]
+            return hr.concat(parts).shuffle(window=4, seed=1).take(140).batch(4).epochs(3)
+
+        batches = iter(shuffled())
+        states, given = [batches.state()], []
+        for batch in batches:
+            given.append(batch)
+            states.append(batches.state())
+        for place in range(0, len(given), 3):
+            assert same(list(shuffled().resume(copied(states[place]))), given[place:])
 
     def test_a_window_has_used_its_pending_rows(self):
         windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)
