@@ -79,7 +79,7 @@ impl Step {
             }
             Self::Share { index, count, run } => {
                 let [old_count] = from.numbers()?.unwrap_or([*count]);
-                let is_behind_run = keeps_states && old_count == *count && skip > 0 && skip % run == 0;
+                let is_behind_run = keeps_states && old_count == *count && skip > 0 && skip.is_multiple_of(*run);
                 let num_whole = (skip / run - u64::from(is_behind_run)).saturating_mul(*run);
                 let input = restart(&from.input(0)?.behind(num_whole.saturating_mul(old_count)))?;
                 behind(Box::new(Share::new(input, *index, *count, *run)), skip - num_whole)
